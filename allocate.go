@@ -1,0 +1,108 @@
+package mmapfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// openSized is os.OpenFile for a file that is to have at least size bytes, with
+// their blocks. O_TRUNC waits until it is sure that there is room, and a file that
+// was not there before is removed again if there is none.
+func openSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
+	f, created, err := openNoTruncate(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	writable := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if err := makeSize(f, size, writable, flag&os.O_TRUNC != 0 && !created); err != nil {
+		f.Close()
+		if created {
+			os.Remove(name)
+		}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return f, nil
+}
+
+// openNoTruncate opens without O_TRUNC and says whether the file is new.
+func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, created bool, err error) {
+	flag &^= os.O_TRUNC
+	if flag&os.O_CREATE == 0 {
+		f, err = os.OpenFile(name, flag, perm)
+		return f, false, err
+	}
+	f, err = os.OpenFile(name, flag|os.O_EXCL, perm)
+	if err == nil || flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
+		return f, err == nil, err
+	}
+	// It was there, or was a link to nothing, which the last call creates.
+	f, err = os.OpenFile(name, flag&^os.O_CREATE, perm)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(name, flag, perm)
+	}
+	return f, false, err
+}
+
+// makeSize gives f its size and blocks. After an error f has its old length and
+// content.
+func makeSize(f *os.File, size int64, writable, truncate bool) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	old := fi.Size()
+	if !fi.Mode().IsRegular() || !writable && old < size {
+		return fs.ErrInvalid
+	}
+	if !writable {
+		return nil
+	}
+	err = allocate(f, size)
+	if err == nil && truncate {
+		// There is room now. What another process takes in between is its error.
+		if err = f.Truncate(0); err == nil {
+			err = allocate(f, size)
+		}
+		return err
+	}
+	if err != nil {
+		f.Truncate(old)
+	}
+	return err
+}
+
+// writeZeros makes f size bytes long by writing zeros behind its end, where the
+// system has no better way. What is a hole before the end stays one.
+func writeZeros(f *os.File, size int64) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// As a writer at an offset: WriteAt refuses a file opened for appending.
+	var zeros [64 << 10]byte
+	if size > fi.Size() {
+		if _, err := f.Seek(0, io.SeekEnd); err != nil {
+			return err
+		}
+	}
+	for left := size - fi.Size(); left > 0 && err == nil; {
+		var n int
+		n, err = f.Write(zeros[:min(left, int64(len(zeros)))])
+		left -= int64(n)
+	}
+	if _, serr := f.Seek(0, io.SeekStart); err == nil {
+		err = serr
+	}
+	return err
+}
+
+// cause is the error inside a *fs.PathError.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

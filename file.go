@@ -1,0 +1,254 @@
+package mmapfile
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// The calls below concern the descriptor, a directory, or the file's metadata.
+// The inner file answers them; what is said here is what differs.
+
+// Close closes the file and makes its mappings inaccessible. It may be called
+// concurrently with everything: calls in flight end in full or with
+// [os.ErrClosed], and a call blocked in a pipe is released. Close does not wait
+// for them. A second Close is a *[fs.PathError] with Op "close" and
+// os.ErrClosed, as with [os.File.Close].
+//
+// Slices that [File.Bytes] returned end here: touching one afterwards is a
+// fault. Close does not sync: a crash of the system can lose what was written since
+// the last [File.Sync].
+func (f *File) Close() error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	f.cur.retire()
+	f.mu.Lock()
+	var err error
+	if !f.closed {
+		f.closed = true
+		err = f.settle(0, -1)
+		f.unpublish()
+		f.moveTime()
+	}
+	f.mu.Unlock()
+	if cerr := f.inner.Close(); cerr != nil {
+		err = cerr
+	}
+	return err
+}
+
+// Sync makes all that was written durable, through the mapping or not, and
+// returns once it is, as [os.File.Sync] does, with its errors. It may be called
+// concurrently with everything, Close included. What [File.Bytes] or
+// [File.View] were used to store is part of it.
+func (f *File) Sync() error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	err := f.flush()
+	f.moveTime()
+	m := f.m.Load()
+	if serr := f.inner.Sync(); serr != nil {
+		return serr
+	}
+	if m != nil && m.store != nil {
+		m.store.cool()
+	}
+	return err
+}
+
+// Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it,
+// after moving the modification time if bytes were stored through the mapping.
+// It may be called concurrently with everything, Close included.
+func (f *File) Stat() (fs.FileInfo, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	f.moveTime()
+	return f.inner.Stat()
+}
+
+// Truncate changes the file's length to size bytes and leaves the cursor where
+// it is, as [os.File.Truncate] does, with its errors. It may be called
+// concurrently with everything, Close included. Slices of the part that was cut
+// off, returned by [File.Bytes], must not be touched any more.
+func (f *File) Truncate(size int64) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.truncs.Add(1)
+	f.settle(0, -1)
+	old := f.size.Load()
+	if 0 <= size && size < old {
+		// First, so that no call believes in bytes that are gone.
+		f.size.Store(size)
+		f.beforeCut()
+	}
+	err := f.inner.Truncate(size)
+	if err != nil {
+		f.size.Store(old)
+		return err
+	}
+	f.size.Store(size)
+	f.absorb(nil, 0)
+	return nil
+}
+
+// Chdir makes the directory that f is the current one, as [os.File.Chdir] does, with its errors. It may
+// be called concurrently with everything, Close included.
+func (f *File) Chdir() error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.Chdir()
+}
+
+// Chmod changes the file's mode, as [os.File.Chmod] does, with its errors. It may be called
+// concurrently with everything, Close included.
+func (f *File) Chmod(mode fs.FileMode) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.Chmod(mode)
+}
+
+// Chown changes the file's owner and group, as [os.File.Chown] does, with its errors. It may be called
+// concurrently with everything, Close included.
+func (f *File) Chown(uid, gid int) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.Chown(uid, gid)
+}
+
+// Name returns the name that was given at open, as [os.File.Name] does. It may
+// be called concurrently with everything, and after Close.
+func (f *File) Name() string {
+	return f.inner.Name()
+}
+
+// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with its errors. It may be
+// called concurrently with everything, Close included.
+func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	return f.inner.ReadDir(n)
+}
+
+// Readdir reads the entries of the directory f with their FileInfo, as
+// [os.File.Readdir] does, with its errors. It may be called concurrently with everything, Close included.
+func (f *File) Readdir(n int) ([]fs.FileInfo, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	return f.inner.Readdir(n)
+}
+
+// Readdirnames reads the names in the directory f, as [os.File.Readdirnames]
+// does, with its errors. It may be called concurrently with everything, Close included.
+func (f *File) Readdirnames(n int) (names []string, err error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	return f.inner.Readdirnames(n)
+}
+
+// SetDeadline sets the deadlines of a pipe, socket or device, as [os.File.SetDeadline] does; a
+// regular file has none, which is [os.ErrNoDeadline]. It may be called
+// concurrently with everything, Close included.
+func (f *File) SetDeadline(t time.Time) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.SetDeadline(t)
+}
+
+// SetReadDeadline is [File.SetDeadline] for reading alone.
+func (f *File) SetReadDeadline(t time.Time) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.SetReadDeadline(t)
+}
+
+// SetWriteDeadline is [File.SetDeadline] for writing alone.
+func (f *File) SetWriteDeadline(t time.Time) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	return f.inner.SetWriteDeadline(t)
+}
+
+// Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there
+// is none. Its offset is the cursor, from now on for good: since anyone may move it, the
+// kernel keeps it, and Read, Write and Seek cost what they cost with os.File.
+// It may be called concurrently with everything, Close included; the
+// descriptor ends with Close, or with f.
+func (f *File) Fd() uintptr {
+	if f == nil {
+		return ^uintptr(0)
+	}
+	f.handOver()
+	return f.inner.Fd()
+}
+
+// OS returns the inner file, for what takes nothing else ([os/exec.Cmd], net.FileConn). What
+// [File.Fd] says of the offset holds. It may be called concurrently with
+// everything, Close included. The inner file is f's: it is closed by closing f,
+// and must not be used once f is unreachable. It is nil for a nil f.
+func (f *File) OS() *os.File {
+	if f == nil {
+		return nil
+	}
+	f.handOver()
+	return f.inner
+}
+
+// handOver gives the file as it is, and its cursor for good, to somebody who
+// goes past us.
+func (f *file) handOver() {
+	f.settle(0, -1)
+	f.cur.giveUp(f.inner)
+	f.movedEnd()
+}
+
+// SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its errors. What
+// [File.Fd] says of the offset holds from its first use on. It may be called
+// concurrently with everything, Close included.
+func (f *File) SyscallConn() (syscall.RawConn, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	c, err := f.inner.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	return rawConn{f.file, c}, nil
+}
+
+// rawConn hands the cursor over when it is used, not when it is made: io.Copy
+// asks for one only to look at its type.
+type rawConn struct {
+	f *file
+	c syscall.RawConn
+}
+
+func (r rawConn) Control(fn func(fd uintptr)) error {
+	r.f.handOver()
+	return r.c.Control(fn)
+}
+
+func (r rawConn) Read(fn func(fd uintptr) bool) error {
+	r.f.handOver()
+	return r.c.Read(fn)
+}
+
+func (r rawConn) Write(fn func(fd uintptr) bool) error {
+	r.f.handOver()
+	return r.c.Write(fn)
+}

@@ -1,0 +1,27 @@
+//go:build (darwin || dragonfly || freebsd || netbsd || openbsd || solaris) && !nommap
+
+package mmapfile
+
+import (
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The flags that only some of these systems have, from their fcntl.h.
+var (
+	directFlag = map[string]int{
+		"dragonfly": 0x10000, "freebsd": 0x10000, "netbsd": 0x80000, "solaris": 0x2000000, "illumos": 0x2000000,
+	}[runtime.GOOS]
+	syncFlag = map[string]int{
+		"darwin": 0x400000, "ios": 0x400000, "freebsd": 0x1000000, "netbsd": 0x10000, "openbsd": 0x80, "solaris": 0x40, "illumos": 0x40,
+	}[runtime.GOOS]
+)
+
+// touch sets f's times to now, which futimes(2) allows to who may write the file.
+func touch(f *os.File) {
+	now := unix.NsecToTimeval(time.Now().UnixNano())
+	withFd(f, func(fd int) { unix.Futimes(fd, []unix.Timeval{now, now}) })
+}

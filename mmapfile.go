@@ -1,0 +1,161 @@
+package mmapfile
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// File is an open file with the methods of [os.File], answered from a memory
+// mapping where that is faster. Like os.File it is one pointer wide: a copy of
+// a File is the same file.
+//
+// Every method may be called from any number of goroutines, Close included. A
+// call that loses the race against Close returns an error for which
+// errors.Is(err, [os.ErrClosed]) holds, wherever os.File's does.
+type File struct {
+	*file // not to be copied by value, so behind a pointer
+}
+
+// file is what a File points to. The first block is read by every call and
+// seldom written, so that readers on several cores share its cache line.
+type file struct {
+	inner *os.File
+	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
+	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
+
+	dirty     atomic.Bool // bytes were stored through the mapping since the file's time was moved
+	uncertain atomic.Bool // size may be too small: an append or a kernel copy moved the end
+	never     atomic.Bool // not a file that can be mapped: stop trying
+
+	heat heat
+
+	cur cursor
+	mem memory
+
+	mu     sync.RWMutex // mapping, truncating, closing; on some platforms held by readers, see locked
+	closed bool         // under mu
+	flag   int          // of our open call, or -1
+	truncs atomic.Uint32
+	before atomic.Int64 // the file's time at the store that made it dirty, in Unix nanoseconds
+}
+
+// newFile wraps inner, which was opened with flag, or elsewhere if that is
+// negative. Then it may be shared with another process or a duplicate, which
+// must see the offset move, so its cursor stays in the kernel; and so it does
+// where a write appends, which moves the kernel's offset.
+func newFile(inner *os.File, flag int) *File {
+	// One allocation, since opening is to cost what it costs with os.
+	o := new(struct {
+		handle File
+		state  file
+	})
+	o.handle.file = &o.state
+	f := &o.state
+	f.inner, f.flag = inner, flag
+	f.uncertain.Store(true)
+	if flag < 0 || flag&os.O_APPEND != 0 {
+		f.cur.state.Store(cursorKernel)
+	}
+	return &o.handle
+}
+
+// Open opens the named file for reading, as [os.Open] does. It may be called
+// concurrently. A failure is a *[fs.PathError] with Op "open". The file is
+// mapped later, once that pays; opening costs what it costs with os.Open.
+func Open(name string) (*File, error) {
+	return OpenFile(name, os.O_RDONLY, 0)
+}
+
+// Create creates or truncates the named file for reading and writing, as
+// [os.Create] does. It may be called concurrently. A failure is a
+// *[fs.PathError] with Op "open". The new directory entry is durable only once
+// its directory has been synced, as with os.Create.
+func Create(name string) (*File, error) {
+	return OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// OpenFile is the general open call: name, flag and perm are those of
+// [os.OpenFile], and so are the errors, *[fs.PathError] with Op "open". It may
+// be called concurrently.
+//
+// A size in bytes, where given and positive, makes the file at least that long
+// with its blocks allocated, so that a full disk is an error here and not at a
+// later write; with [os.O_TRUNC] the old content is gone and the file reads as
+// zeros. A negative size, or one that a file not open for writing does not
+// have, is [fs.ErrInvalid]; what the system refuses is the system's error. After
+// either the file is as it was, and a file that did not exist does not. Where a
+// platform cannot allocate, the new part is written as zeros. The allocation is
+// durable after [File.Sync].
+func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
+	want := int64(0)
+	if len(size) > 0 {
+		want = size[0]
+	}
+	var inner *os.File
+	var err error
+	switch {
+	case want == 0 && len(size) < 2:
+		inner, err = os.OpenFile(name, flag, perm)
+	case want < 0 || len(size) > 1:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	default:
+		inner, err = openSized(name, flag, perm, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newFile(inner, flag), nil
+}
+
+// CreateTemp creates a temporary file for reading and writing, as
+// [os.CreateTemp] does, with its errors. It may be called concurrently; the
+// caller removes the file.
+func CreateTemp(dir, pattern string) (*File, error) {
+	inner, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(inner, os.O_RDWR), nil
+}
+
+// OpenInRoot opens name below the directory dir for reading, as
+// [os.OpenInRoot] does, with its errors: a name that leads outside is refused.
+// It may be called concurrently.
+func OpenInRoot(dir, name string) (*File, error) {
+	inner, err := os.OpenInRoot(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(inner, os.O_RDONLY), nil
+}
+
+// New takes over f, an open file of any kind, at its present cursor. The
+// caller must not use f again, and closes the File instead. A nil f is
+// [os.ErrInvalid]; a closed one is found out by the first call.
+//
+// Others may hold the same open file (a parent process, a duplicate) and see
+// its offset, so the cursor stays in the kernel: Read, Write and Seek cost what
+// they cost with os.File, while ReadAt, WriteAt, Bytes and View use the mapping.
+func New(f *os.File) (*File, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	return newFile(f, -1), nil
+}
+
+// NewFile returns a File for the descriptor fd, or nil if fd is not valid, as
+// [os.NewFile] does. What [New] says of the cursor holds here too.
+func NewFile(fd uintptr, name string) *File {
+	f := os.NewFile(fd, name)
+	if f == nil {
+		return nil
+	}
+	return newFile(f, -1)
+}
+
+// fail wraps err as os.File would: with the operation and the file's name.
+func (f *file) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: f.inner.Name(), Err: err}
+}

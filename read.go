@@ -1,0 +1,186 @@
+package mmapfile
+
+import (
+	"io"
+	"os"
+)
+
+// maxRead is the most that one Read moves, as internal/poll has it for os.File.
+const maxRead = 1 << 30
+
+// ReadAt reads len(b) bytes at the byte offset off. It may be called
+// concurrently with everything, Close included, and returns what
+// [os.File.ReadAt] returns: at the end of the file n and [io.EOF], otherwise a
+// *[io/fs.PathError] where n < len(b). Truncation or growth by anyone is seen
+// at once. It does not allocate.
+func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
+	if f == nil {
+		return 0, os.ErrInvalid
+	}
+	if m := f.m.Load(); m != nil && off >= 0 && len(b) > 0 {
+		if f.covers(m, off, len(b)) {
+			if f.load(m, b, int(off)) {
+				return len(b), nil
+			}
+		} else if n, ok := f.loadEnd(m, b, off); ok {
+			return n, io.EOF
+		}
+	}
+	return f.readAt(b, off)
+}
+
+// covers reports whether n bytes at off lie inside the file, as far as f
+// knows, and inside m. off is not negative.
+func (f *file) covers(m *mapping, off int64, n int) bool {
+	return off <= f.size.Load()-int64(n) && off <= int64(len(m.data)-n)
+}
+
+// readAt reads through the inner file.
+func (f *file) readAt(b []byte, off int64) (n int, err error) {
+	f.settle(off, len(b))
+	n, err = f.inner.ReadAt(b, off)
+	f.raise(off+int64(n), n)
+	f.warm(n)
+	return n, err
+}
+
+// raise remembers that the file has reached end, after n bytes were moved there.
+func (f *file) raise(end int64, n int) {
+	for n > 0 {
+		size := f.size.Load()
+		if end <= size || f.size.CompareAndSwap(size, end) {
+			return
+		}
+	}
+}
+
+// loadEnd is load for a read that meets the end of the file: it copies what is
+// there and then asks the file once whether that is still its end. The cheapest
+// question, seeking to the end, moves the kernel's offset, so it is only asked
+// where the cursor is with us and nobody is using it.
+func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
+	if f.cur.state.Load() != cursorOurs || !f.cur.mu.TryLock() {
+		return 0, false
+	}
+	defer f.cur.mu.Unlock()
+	if f.cur.state.Load() != cursorOurs {
+		return 0, false
+	}
+	return f.loadEndLocked(m, b, off)
+}
+
+// loadEndLocked is loadEnd with the cursor locked.
+func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
+	size := f.size.Load()
+	if size > int64(len(m.data)) || off < size-int64(len(b)) || off > size {
+		return 0, false // how far behind the end one may read is the kernel's to say
+	}
+	if off < size {
+		n = int(size - off)
+		if !f.loadKnown(m, b[:n], int(off)) {
+			return 0, false
+		}
+	}
+	now, err := f.inner.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, false
+	}
+	if now != size {
+		f.size.CompareAndSwap(size, now)
+		return 0, false
+	}
+	return n, true
+}
+
+// Read reads up to len(b) bytes at the cursor and moves it. It may be called
+// concurrently with everything, Close included; each call is atomic with
+// respect to the cursor. It returns what [os.File.Read] returns: a short read
+// has no error, and at the end of the file n is 0 and the error [io.EOF]. A Read
+// that is blocked in a pipe or device is released by Close. It does not
+// allocate.
+func (f *File) Read(b []byte) (n int, err error) {
+	if f == nil {
+		return 0, os.ErrInvalid
+	}
+	if f.lockCursor() {
+		n, _, err = f.readCursor(b)
+		f.cur.mu.Unlock()
+		return n, err
+	}
+	f.settle(0, -1)
+	counted := f.cur.enter(f.inner)
+	n, err = f.inner.Read(b)
+	f.cur.leave(counted)
+	f.warm(n)
+	return n, err
+}
+
+// readCursor is Read with the cursor locked and ours. last says that the file
+// has been asked, and ends behind the n bytes.
+func (f *file) readCursor(b []byte) (n int, last bool, err error) {
+	if len(b) == 0 {
+		n, err = f.inner.Read(b)
+		return n, false, err
+	}
+	b = b[:min(len(b), maxRead)]
+	off := f.cur.pos
+	if m := f.m.Load(); m != nil {
+		if f.covers(m, off, len(b)) {
+			if f.load(m, b, int(off)) {
+				f.cur.pos = off + int64(len(b))
+				return len(b), false, nil
+			}
+		} else if n, ok := f.loadEndLocked(m, b, off); ok {
+			f.cur.pos = off + int64(n)
+			if n == 0 {
+				err = io.EOF
+			}
+			return n, true, err
+		}
+	}
+	n, err = f.readAt(b, off)
+	if n > 0 {
+		f.cur.pos = off + int64(n)
+		err = nil // it comes with the next call, as with one system call
+	}
+	return n, false, err
+}
+
+// Seek sets the cursor to offset bytes from the start, the cursor or the end of
+// the file, and returns it, as [os.File.Seek] does, with its errors and the
+// platform's further kinds of whence. It may be called concurrently with
+// everything, Close included. It does not allocate.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	if f == nil {
+		return 0, os.ErrInvalid
+	}
+	if f.lockCursor() {
+		n, err := f.seekCursor(offset, whence)
+		f.cur.mu.Unlock()
+		return n, err
+	}
+	counted := f.cur.enter(f.inner)
+	n, err := f.inner.Seek(offset, whence)
+	f.cur.leave(counted)
+	if err == nil {
+		f.warm(0)
+	}
+	return n, err
+}
+
+// seekCursor is Seek with the cursor locked and ours. The kernel judges all
+// that is not plainly inside the file; its own offset does not matter now.
+func (f *file) seekCursor(offset int64, whence int) (int64, error) {
+	if whence == io.SeekCurrent {
+		offset += f.cur.pos // an overflow is negative, which the kernel refuses
+		whence = io.SeekStart
+	}
+	if whence != io.SeekStart || offset < 0 || offset > f.size.Load() {
+		var err error
+		if offset, err = f.inner.Seek(offset, whence); err != nil {
+			return 0, err
+		}
+	}
+	f.cur.pos = offset
+	return offset, nil
+}

@@ -1,0 +1,257 @@
+package mmapfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"unsafe"
+)
+
+// Len returns the file's length in bytes as last known. It makes no system call,
+// unless this File has not asked yet, or an append or a kernel copy has made the length uncertain; what
+// other processes change is seen by [File.Stat], and here after the next read
+// that meets the end. It may be called concurrently with everything, Close
+// included. What is not a regular file, and a nil f, has length 0; a length
+// beyond the range of int is the largest int.
+func (f *File) Len() int {
+	if f == nil {
+		return 0
+	}
+	if f.uncertain.Load() {
+		f.mu.RLock() // a truncation of ours is not to come between question and answer
+		if !f.closed {
+			f.stat()
+		}
+		f.mu.RUnlock()
+	}
+	return int(min(f.size.Load(), maxInt))
+}
+
+// ask is the file's present length, or -1 where it has none that can be
+// mapped. It does not allocate while the cursor is with us.
+func (f *file) ask() int64 {
+	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
+		defer f.cur.mu.Unlock()
+		if f.cur.state.Load() == cursorOurs {
+			size, err := f.inner.Seek(0, io.SeekEnd)
+			if err != nil {
+				return -1
+			}
+			f.size.Store(size)
+			return size
+		}
+	}
+	size, regular := f.stat()
+	if !regular {
+		return -1
+	}
+	return size
+}
+
+// Bytes returns the whole file as one slice of exactly its present length,
+// capacity included. It asks the file for that length and maps it if need be;
+// nil means that it is empty, closed or cannot be mapped. Bytes may be called
+// concurrently with everything, Close included.
+//
+// The memory is the file's own, shared with other processes: storing into it
+// writes the file if that was opened with [os.O_RDWR], and is a fault if it was not. It
+// belongs to f and ends with [File.Close], and no sooner when the file grows; it
+// does not grow itself, so call again. f must stay reachable while it is used
+// ([runtime.KeepAlive]). Where the file is cut, by anyone, the part of the
+// slice that is gone faults when it is touched, which ends the process:
+// [File.View] is the form that is safe from that. The memory is not
+// synchronised with concurrent writes.
+//
+// What was stored is in the file at once and durable after [File.Sync]. The file's
+// modification time is the kernel's matter then, which moves it when it first finds a page
+// changed. Where a platform has no mappings (build tag nommap), the slice
+// is a copy in memory, written back by Sync, Close and calls that go to the file.
+func (f *File) Bytes() []byte {
+	if f == nil {
+		return nil
+	}
+	if !canMap {
+		return f.bytesCopy()
+	}
+	size := f.ask()
+	if size <= 0 {
+		return nil
+	}
+	m, err := f.mapped(size, true)
+	if err != nil {
+		return nil
+	}
+	return m.data[:size:size]
+}
+
+// mapped returns a mapping of at least size bytes; lend says that callers
+// will hold slices of it for as long as the File is open.
+func (f *file) mapped(size int64, lend bool) (*mapping, error) {
+	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
+		return m, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, os.ErrClosed
+	}
+	if err := f.mapTo(size, true); err != nil {
+		return nil, err
+	}
+	m := f.m.Load()
+	if lend {
+		m.region.lent.Store(true)
+	}
+	return m, nil
+}
+
+// View calls fn with the n bytes of the file at off, in place. It may be called
+// concurrently with everything, Close included, and fn may call methods of f.
+//
+// p is the file's own memory as [File.Bytes] describes it; it ends when fn
+// returns. Unlike there, a fault inside fn, on the goroutine that called it,
+// does not end the process: fn is abandoned where it was, and View returns a
+// *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF] where
+// the file was cut, [fs.ErrPermission] for a store into a file not open for
+// writing, or the system's error. Any other panic of fn goes on.
+//
+// A range that goes past the end of the file is [io.EOF], and fn is not called;
+// a negative off or n is [fs.ErrInvalid] and what cannot be mapped
+// [errors.ErrUnsupported] or the system's error, both in a *fs.PathError. The
+// error of fn is returned as it is. View does not allocate. Where a platform
+// has no mappings (build tag nommap), p is a copy in memory, and what fn changed
+// in it is written when fn returns.
+func (f *File) View(off, n int64, fn func(p []byte) error) error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	if off < 0 || n < 0 {
+		return f.fail("view", fs.ErrInvalid)
+	}
+	if n > math.MaxInt64-off {
+		return io.EOF
+	}
+	m, err := f.window(off, n)
+	if err != nil {
+		if err == io.EOF {
+			return err
+		}
+		return f.fail("view", err)
+	}
+	switch {
+	case n == 0:
+		return fn([]byte{})
+	case !canMap:
+		return f.viewCopy(off, int(n), fn)
+	case locked:
+		if !f.pin(m) {
+			return f.fail("view", os.ErrClosed)
+		}
+		defer m.region.unpin()
+	}
+	return f.call(m, m.data[off:off+n:off+n], off, fn)
+}
+
+// window finds a mapping that shows n bytes at off, all of them in the file.
+func (f *file) window(off, n int64) (*mapping, error) {
+	m := f.m.Load()
+	if !locked && m != nil && n > 0 && n <= maxInt && f.covers(m, off, int(n)) && f.holds(m, int(off+n-1)) {
+		return m, nil
+	}
+	size := f.ask()
+	switch {
+	case size < 0:
+		if _, err := f.inner.Stat(); errors.Is(err, os.ErrClosed) {
+			return nil, os.ErrClosed
+		}
+		return nil, errors.ErrUnsupported
+	case off+n > size:
+		return nil, io.EOF
+	case n == 0 || !canMap:
+		return nil, nil
+	case size > mapLimit:
+		size = off + n // as much as is needed, where address space is short
+	}
+	return f.mapped(size, false)
+}
+
+// call runs fn on p under the guard.
+func (f *file) call(m *mapping, p []byte, off int64, fn func(p []byte) error) (err error) {
+	defer f.endCall(debug.SetPanicOnFault(true), m, p, off, &err)
+	return fn(p)
+}
+
+// endCall turns a fault inside p into an error, and lets every other panic go on.
+func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
+	debug.SetPanicOnFault(old)
+	switch r := recover(); {
+	case r == nil:
+	case f.faulted(r, p):
+		*err = f.fail("view", f.faultCause(m, p, off))
+	default:
+		panic(r)
+	}
+	runtime.KeepAlive(f)
+}
+
+// faulted reports whether the panic r is a fault in the pages of p. Not every
+// platform tells the address: there the pages themselves are tried.
+func (f *file) faulted(r any, p []byte) bool {
+	e, ok := r.(runtime.Error)
+	if !ok {
+		return false
+	}
+	if a, ok := e.(interface{ Addr() uintptr }); ok && a.Addr() != 0 {
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
+		first := start &^ uintptr(pageSize-1)
+		return a.Addr() >= first && a.Addr() < start+uintptr(len(p))
+	}
+	return !readable(p)
+}
+
+// faultCause finds out why p faulted.
+func (f *file) faultCause(m *mapping, p []byte, off int64) error {
+	switch fi, err := f.inner.Stat(); {
+	case err != nil:
+		return os.ErrClosed
+	case fi.Size() < off+int64(len(p)):
+		return io.ErrUnexpectedEOF
+	case !m.writable && readable(p):
+		return fs.ErrPermission
+	}
+	return syscall.EIO
+}
+
+// viewCopy is View where there are no mappings: fn gets a copy, and what it
+// changed goes into the file as one write from the first changed byte to the last.
+func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) error {
+	p := make([]byte, n)
+	if _, err := f.readAt(p, off); err != nil {
+		return err
+	}
+	was := bytes.Clone(p)
+	err := fn(p)
+	if i, j := changed(was, p); i < j {
+		if _, werr := f.writeAt(p[i:j], off+int64(i)); err == nil {
+			err = werr
+		}
+	}
+	return err
+}
+
+// changed returns the range from the first to behind the last byte in which a
+// and b, of the same length, differ.
+func changed(a, b []byte) (i, j int) {
+	for j = len(a); i < j && a[i] == b[i]; i++ {
+	}
+	for i < j && a[j-1] == b[j-1] {
+		j--
+	}
+	return i, j
+}

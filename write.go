@@ -1,0 +1,110 @@
+package mmapfile
+
+import (
+	"os"
+	"unsafe"
+)
+
+// WriteAt writes b at the byte offset off. It may be called concurrently with
+// everything, Close included, and returns what [os.File.WriteAt] returns: a
+// *[io/fs.PathError] where n < len(b), and os's own plain error on a file opened
+// with [os.O_APPEND]. A write beyond the end makes the file longer. It does not
+// allocate.
+//
+// What was written is in the file at once: other processes see it, and a killed
+// process loses nothing. A crash of the system can lose what was not followed
+// by [File.Sync]; on a file opened with os.O_SYNC nothing that WriteAt returned for.
+func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
+	if f == nil {
+		return 0, os.ErrInvalid
+	}
+	return f.writeAt(b, off)
+}
+
+// writeAt stores b where that is possible and pays, or writes it through the inner file.
+func (f *file) writeAt(b []byte, off int64) (n int, err error) {
+	m := f.m.Load()
+	if m != nil && m.store != nil && off >= 0 && len(b) > 0 && f.covers(m, off, len(b)) &&
+		(split || m.store.hot(int(off), len(b))) && f.store(m, b, int(off)) {
+		f.markDirty()
+		return len(b), nil
+	}
+	cuts := f.truncs.Load()
+	f.settle(off, len(b))
+	n, err = f.inner.WriteAt(b, off)
+	if n == 0 {
+		return n, err
+	}
+	f.absorb(b[:n], off)
+	end := off + int64(n)
+	if end <= f.size.Load() {
+		f.warm(n)
+	} else if f.truncs.Load() == cuts {
+		f.raise(end, n)
+	} else {
+		f.uncertain.Store(true)
+	}
+	return n, err
+}
+
+// markDirty notes that the file's time has to be moved. It comes after the
+// store: a Stat in between would have moved it too early.
+func (f *file) markDirty() {
+	if !f.dirty.Load() && f.dirty.CompareAndSwap(false, true) {
+		if fi, err := f.inner.Stat(); err == nil {
+			f.before.Store(fi.ModTime().UnixNano())
+		}
+	}
+}
+
+// moveTime sets the file's modification time if bytes were stored through the
+// mapping since it was last set: the kernel does so by itself only for the
+// first store to a page that was clean.
+func (f *file) moveTime() {
+	if !f.dirty.Load() || !f.dirty.Swap(false) {
+		return
+	}
+	fi, err := f.inner.Stat()
+	if err != nil || fi.ModTime().UnixNano() < f.before.Load() {
+		return // set back since the store, as programs that unpack archives do: that stands
+	}
+	touch(f.inner)
+}
+
+// Write writes b at the cursor, or at the end of a file opened with
+// [os.O_APPEND], and moves the cursor. It may be called concurrently with
+// everything, Close included; each call is atomic with respect to the cursor.
+// It returns what [os.File.Write] returns: an error where n < len(b). It does not
+// allocate. For what a crash can lose see [File.WriteAt].
+func (f *File) Write(b []byte) (n int, err error) {
+	if f == nil {
+		return 0, os.ErrInvalid
+	}
+	if len(b) > 0 && f.lockCursor() {
+		n, err = f.writeAt(b, f.cur.pos)
+		f.cur.pos += int64(n)
+		f.cur.mu.Unlock()
+		return n, err
+	}
+	f.settle(0, -1)
+	counted := f.cur.enter(f.inner)
+	n, err = f.inner.Write(b)
+	f.cur.leave(counted)
+	if n > 0 {
+		f.movedEnd()
+	}
+	return n, err
+}
+
+// movedEnd notes that bytes came into the file at a place that we do not know.
+func (f *file) movedEnd() {
+	if !f.uncertain.Load() {
+		f.uncertain.Store(true)
+	}
+	f.absorb(nil, 0)
+}
+
+// WriteString is [File.Write] with the bytes of s.
+func (f *File) WriteString(s string) (n int, err error) {
+	return f.Write(unsafe.Slice(unsafe.StringData(s), len(s)))
+}
