@@ -23,7 +23,6 @@ func (f *File) Close() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	f.cur.retire()
 	f.mu.Lock()
 	var err error
 	if !f.closed {
@@ -33,8 +32,10 @@ func (f *File) Close() error {
 		f.moveTime()
 	}
 	f.mu.Unlock()
-	if cerr := f.inner.Close(); cerr != nil {
-		err = cerr
+	cerr := f.inner.Close()
+	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
+	if cerr != nil {
+		return cerr
 	}
 	return err
 }

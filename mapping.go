@@ -11,6 +11,7 @@ import (
 // does not need a new one each time. It is never changed once published.
 type mapping struct {
 	data     []byte
+	limit    int          // how much of data calls may use; all but for holes that cost
 	writable bool         // stores reach the file
 	store    *storePolicy // nil where WriteAt must not store
 	region   *region
@@ -188,15 +189,19 @@ func (f *file) warmed(bytes int64, calls bool) {
 	}
 }
 
-// stat asks the file for its length and remembers it.
+// stat asks the file for its length, and remembers it unless another call
+// learns of one meanwhile: then which is newer is uncertain.
 func (f *file) stat() (size int64, regular bool) {
+	known := f.size.Load()
 	f.uncertain.Store(false) // before the question: what moves the end now marks it again
 	fi, err := f.inner.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		f.uncertain.Store(true)
 		return 0, false
 	}
-	f.size.Store(fi.Size())
+	if !f.size.CompareAndSwap(known, fi.Size()) {
+		f.uncertain.Store(true)
+	}
 	return fi.Size(), true
 }
 
@@ -229,11 +234,22 @@ func (f *file) mapTo(size int64, whole bool) error {
 		f.never.Store(true)
 		return errors.ErrUnsupported
 	}
+	limit := int64(mapLimit)
+	if kept, sparse := keepsHoles(f.inner); sparse && !whole {
+		return errors.ErrUnsupported
+	} else if sparse {
+		limit = 0
+	} else if kept {
+		length, limit = size, size
+	}
 	data, writable, err := mapFile(f.inner, int(length), mode.write)
 	if err != nil {
 		return err
 	}
-	next := &mapping{data: data, writable: writable, prev: m, region: newRegion(f, data)}
+	next := &mapping{
+		data: data, limit: int(min(limit, int64(len(data)))), writable: writable,
+		prev: m, region: newRegion(f, data),
+	}
 	if writable && mode.plain {
 		next.store = newStorePolicy(len(data))
 	}

@@ -140,3 +140,4 @@ func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.
 func reserve([]byte)                                    {}
 func unmap([]byte)                                      {}
 func touch(*os.File)                                    {}
+func keepsHoles(*os.File) (kept, sparse bool)           { return false, false }

@@ -14,6 +14,21 @@ const (
 	syncFlag   = unix.O_DSYNC
 )
 
+// keepsHoles reports whether f is on a file system where reading a hole through
+// a mapping fills it with memory that is not given back, and whether f has holes: a tmpfs
+// allocates the page (shmem_get_folio in mm/shmem.c), which system calls do
+// not. On others it is the page cache's.
+func keepsHoles(f *os.File) (kept, sparse bool) {
+	withFd(f, func(fd int) {
+		var fs unix.Statfs_t
+		var st unix.Stat_t
+		if unix.Fstatfs(fd, &fs) == nil && fs.Type == unix.TMPFS_MAGIC && unix.Fstat(fd, &st) == nil {
+			kept, sparse = true, st.Blocks*512 < st.Size
+		}
+	})
+	return kept, sparse
+}
+
 // touch sets f's modification time to now. Setting it alone takes the file's
 // owner; setting both times takes the right to write (utimensat(2)); and for a
 // descriptor that has outlived that right, allocating a byte that is there

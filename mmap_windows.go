@@ -111,5 +111,6 @@ func touch(f *os.File) {
 }
 
 // Views and system calls see the same bytes.
-func (f *file) settle(int64, int) error { return nil }
-func (f *file) absorb([]byte, int64)    {}
+func (f *file) settle(int64, int) error       { return nil }
+func (f *file) absorb([]byte, int64)          {}
+func keepsHoles(*os.File) (kept, sparse bool) { return false, false }

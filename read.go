@@ -30,27 +30,29 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 }
 
 // covers reports whether n bytes at off lie inside the file, as far as f
-// knows, and inside m. off is not negative.
+// knows, and inside what calls may use of m. off is not negative.
 func (f *file) covers(m *mapping, off int64, n int) bool {
-	return off <= f.size.Load()-int64(n) && off <= int64(len(m.data)-n)
+	return off <= f.size.Load()-int64(n) && off <= int64(m.limit-n)
 }
 
 // readAt reads through the inner file.
 func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	f.settle(off, len(b))
+	known := f.size.Load()
 	n, err = f.inner.ReadAt(b, off)
-	f.raise(off+int64(n), n)
+	if end := off + int64(n); n > 0 && end > known {
+		f.raise(end)
+	} else if n > 0 && end < known && err == io.EOF {
+		f.size.CompareAndSwap(known, end) // unless it was moved meanwhile
+	}
 	f.warm(n)
 	return n, err
 }
 
-// raise remembers that the file has reached end, after n bytes were moved there.
-func (f *file) raise(end int64, n int) {
-	for n > 0 {
-		size := f.size.Load()
-		if end <= size || f.size.CompareAndSwap(size, end) {
-			return
-		}
+// raise remembers that the file has reached end.
+func (f *file) raise(end int64) {
+	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
+		size = f.size.Load()
 	}
 }
 
@@ -72,7 +74,7 @@ func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 // loadEndLocked is loadEnd with the cursor locked.
 func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
 	size := f.size.Load()
-	if size > int64(len(m.data)) || off < size-int64(len(b)) || off > size {
+	if size > int64(m.limit) || off < size-int64(len(b)) || off > size {
 		return 0, false // how far behind the end one may read is the kernel's to say
 	}
 	if off < size {

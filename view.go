@@ -23,14 +23,13 @@ func (f *File) Len() int {
 	if f == nil {
 		return 0
 	}
+	size := f.size.Load()
 	if f.uncertain.Load() {
-		f.mu.RLock() // a truncation of ours is not to come between question and answer
-		if !f.closed {
-			f.stat()
+		if now, regular := f.stat(); regular {
+			size = now
 		}
-		f.mu.RUnlock()
 	}
-	return int(min(f.size.Load(), maxInt))
+	return int(min(size, maxInt))
 }
 
 // ask is the file's present length, or -1 where it has none that can be
@@ -39,11 +38,12 @@ func (f *file) ask() int64 {
 	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
 		defer f.cur.mu.Unlock()
 		if f.cur.state.Load() == cursorOurs {
+			known := f.size.Load()
 			size, err := f.inner.Seek(0, io.SeekEnd)
 			if err != nil {
 				return -1
 			}
-			f.size.Store(size)
+			f.size.CompareAndSwap(known, size)
 			return size
 		}
 	}
@@ -167,7 +167,9 @@ func (f *file) window(off, n int64) (*mapping, error) {
 	size := f.ask()
 	switch {
 	case size < 0:
-		if _, err := f.inner.Stat(); errors.Is(err, os.ErrClosed) {
+		f.mu.RLock()
+		defer f.mu.RUnlock()
+		if _, err := f.inner.Stat(); f.closed || errors.Is(err, os.ErrClosed) {
 			return nil, os.ErrClosed
 		}
 		return nil, errors.ErrUnsupported
@@ -192,6 +194,11 @@ func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
 	debug.SetPanicOnFault(old)
 	switch r := recover(); {
 	case r == nil:
+		// A store behind an end that has moved here makes the rest of the last
+		// page look like file (see reaches): ask while it can be told.
+		if m.writable && off+int64(len(p)) > f.size.Load()-int64(pageSize) {
+			f.ask()
+		}
 	case f.faulted(r, p):
 		*err = f.fail("view", f.faultCause(m, p, off))
 	default:
@@ -217,10 +224,14 @@ func (f *file) faulted(r any, p []byte) bool {
 
 // faultCause finds out why p faulted.
 func (f *file) faultCause(m *mapping, p []byte, off int64) error {
-	switch fi, err := f.inner.Stat(); {
-	case err != nil:
+	f.mu.RLock()
+	closed := f.closed
+	f.mu.RUnlock()
+	if closed {
 		return os.ErrClosed
-	case fi.Size() < off+int64(len(p)):
+	}
+	switch size, regular := f.stat(); {
+	case regular && size < off+int64(len(p)):
 		return io.ErrUnexpectedEOF
 	case !m.writable && readable(p):
 		return fs.ErrPermission

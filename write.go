@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"io"
 	"os"
 	"unsafe"
 )
@@ -40,7 +41,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if end <= f.size.Load() {
 		f.warm(n)
 	} else if f.truncs.Load() == cuts {
-		f.raise(end, n)
+		f.raise(end)
 	} else {
 		f.uncertain.Store(true)
 	}
@@ -59,16 +60,17 @@ func (f *file) markDirty() {
 
 // moveTime sets the file's modification time if bytes were stored through the
 // mapping since it was last set: the kernel does so by itself only for the
-// first store to a page that was clean.
+// first store to a page that was clean. A time that somebody has set back since
+// the first of those stores stands, as programs that unpack archives expect.
+// (Whether more stores came after that nobody can tell without a clock in each
+// of them; the next Stat or Sync that follows a store moves the time.)
 func (f *file) moveTime() {
 	if !f.dirty.Load() || !f.dirty.Swap(false) {
 		return
 	}
-	fi, err := f.inner.Stat()
-	if err != nil || fi.ModTime().UnixNano() < f.before.Load() {
-		return // set back since the store, as programs that unpack archives do: that stands
+	if fi, err := f.inner.Stat(); err == nil && fi.ModTime().UnixNano() >= f.before.Load() {
+		touch(f.inner)
 	}
-	touch(f.inner)
 }
 
 // Write writes b at the cursor, or at the end of a file opened with
@@ -82,6 +84,9 @@ func (f *File) Write(b []byte) (n int, err error) {
 	}
 	if len(b) > 0 && f.lockCursor() {
 		n, err = f.writeAt(b, f.cur.pos)
+		if err != nil {
+			n, err = f.writeAgain(b)
+		}
 		f.cur.pos += int64(n)
 		f.cur.mu.Unlock()
 		return n, err
@@ -90,6 +95,19 @@ func (f *File) Write(b []byte) (n int, err error) {
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Write(b)
 	f.cur.leave(counted)
+	if n > 0 {
+		f.movedEnd()
+	}
+	return n, err
+}
+
+// writeAgain repeats a Write that failed, at the kernel's offset: os.File.WriteAt
+// does not say how much it wrote before an error, and Write does.
+func (f *file) writeAgain(b []byte) (int, error) {
+	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
+		return 0, f.fail("write", cause(err))
+	}
+	n, err := f.inner.Write(b)
 	if n > 0 {
 		f.movedEnd()
 	}
