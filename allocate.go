@@ -53,7 +53,7 @@ func makeSize(f *os.File, size int64, writable, truncate bool) error {
 		return err
 	}
 	old := fi.Size()
-	if !fi.Mode().IsRegular() || !writable && old < size {
+	if !fi.Mode().IsRegular() || !writable && (old < size || truncate) {
 		return fs.ErrInvalid
 	}
 	if !writable {
@@ -80,13 +80,21 @@ func writeZeros(f *os.File, size int64) error {
 	if err != nil {
 		return err
 	}
-	// As a writer at an offset: WriteAt refuses a file opened for appending.
-	var zeros [64 << 10]byte
-	if size > fi.Size() {
-		if _, err := f.Seek(0, io.SeekEnd); err != nil {
-			return err
-		}
+	if size <= fi.Size() {
+		return nil
 	}
+	// A length that cannot be shall not fill the disk first.
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	if err := f.Truncate(fi.Size()); err != nil {
+		return err
+	}
+	// At the cursor, since WriteAt refuses a file opened for appending.
+	if _, err := f.Seek(0, io.SeekEnd); err != nil {
+		return err
+	}
+	var zeros [64 << 10]byte
 	for left := size - fi.Size(); left > 0 && err == nil; {
 		var n int
 		n, err = f.Write(zeros[:min(left, int64(len(zeros)))])

@@ -13,6 +13,10 @@ func allocate(f *os.File, size int64) error {
 		return err
 	}
 	cerr := c.Control(func(fd uintptr) {
+		var st unix.Stat_t
+		if err = unix.Fstat(int(fd), &st); err != nil || st.Size >= size && st.Blocks*512 >= size {
+			return // no need to move the file's time
+		}
 		for {
 			if err = unix.Fallocate(int(fd), 0, 0, size); err != unix.EINTR {
 				return

@@ -24,18 +24,18 @@ func (f *File) Close() error {
 		return os.ErrInvalid
 	}
 	f.mu.Lock()
-	var err error
+	var serr error
 	if !f.closed {
 		f.closed = true
-		err = f.settle(0, -1)
+		serr = f.settle(0, -1)
 		f.unpublish()
 		f.moveTime()
 	}
 	f.mu.Unlock()
-	cerr := f.inner.Close()
+	err := f.inner.Close()
 	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
-	if cerr != nil {
-		return cerr
+	if err == nil && serr != nil {
+		err = f.fail("close", cause(serr))
 	}
 	return err
 }
@@ -48,16 +48,19 @@ func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	err := f.flush()
+	ferr := f.flush()
 	f.moveTime()
 	m := f.m.Load()
-	if serr := f.inner.Sync(); serr != nil {
-		return serr
+	if err := f.inner.Sync(); err != nil {
+		return err
 	}
 	if m != nil && m.store != nil {
 		m.store.cool()
 	}
-	return err
+	if ferr != nil {
+		return f.fail("sync", cause(ferr))
+	}
+	return nil
 }
 
 // Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it,
@@ -201,7 +204,7 @@ func (f *File) Fd() uintptr {
 // OS returns the inner file, for what takes nothing else ([os/exec.Cmd], net.FileConn). What
 // [File.Fd] says of the offset holds. It may be called concurrently with
 // everything, Close included. The inner file is f's: it is closed by closing f,
-// and must not be used once f is unreachable. It is nil for a nil f.
+// and truncating it is truncation by somebody else. It is nil for a nil f.
 func (f *File) OS() *os.File {
 	if f == nil {
 		return nil

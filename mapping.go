@@ -37,8 +37,8 @@ const (
 // Ranges that are closed but may still be inside a call stay reserved until
 // their File is unreachable. The system allows some 65,530 ranges in all
 // (vm.max_map_count), so past reservedGC we ask for a collection, and past
-// reservedMax nothing new is mapped until one has run: system calls serve
-// those files. Address space is scarce on 32 bits, hence the bound in bytes.
+// reservedMax nothing new is mapped unasked until one has run: system calls
+// serve those files. Bytes and View still get theirs up to twice that. Address space is scarce on 32 bits, hence the bound in bytes.
 const (
 	reservedGC       = 8 << 10
 	reservedMax      = 16 << 10
@@ -152,6 +152,9 @@ func (f *file) warm(n int) {
 	if !canMap || f.never.Load() {
 		return
 	}
+	if m := f.m.Load(); m != nil && f.size.Load() <= int64(len(m.data)) {
+		return
+	}
 	add := uint64(n)
 	if n < smallCall {
 		add += 1 << heatShift
@@ -212,7 +215,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if m != nil && int64(len(m.data)) >= size {
 		return nil
 	}
-	if reservedRanges.Load() > reservedMax || reservedBytes.Load() > reservedBytesMax {
+	room := int64(1)
+	if whole {
+		room = 2
+	}
+	if reservedRanges.Load() > room*reservedMax || reservedBytes.Load() > room*reservedBytesMax {
 		return errNoMemory
 	}
 	length := size

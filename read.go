@@ -61,11 +61,11 @@ func (f *file) raise(end int64) {
 // question, seeking to the end, moves the kernel's offset, so it is only asked
 // where the cursor is with us and nobody is using it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
-	if f.cur.state.Load() != cursorOurs || !f.cur.mu.TryLock() {
+	if f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false
 	}
 	defer f.cur.mu.Unlock()
-	if f.cur.state.Load() != cursorOurs {
+	if !f.cur.take(f.inner) {
 		return 0, false
 	}
 	return f.loadEndLocked(m, b, off)

@@ -1,0 +1,60 @@
+# Nothing here needs more than Go and make.
+
+FUZZTIME ?= 60s
+# BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
+BENCH ?=
+
+# What bench leaves to bench-full, for its table to stay readable.
+BENCH_SKIP := /size=(4KB|10KB|100KB|2MB|10MB|500MB|1GB)$$|ReadOneCall|Zeros|AppendCursor
+select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
+
+# Tools are built into here, for the machine that make runs on.
+BIN := $(CURDIR)/bin
+
+.PHONY: help test race nommap fuzz cross lint bench bench-full
+
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+test: ## run the tests
+	go test ./...
+
+race: ## run them under the race detector
+	go test -race ./...
+
+nommap: ## run them without any mapping, also under the race detector
+	go test -tags nommap ./...
+	go test -race -tags nommap ./...
+
+fuzz: ## compare random operations with os.File for FUZZTIME (60s)
+	go test -run '^$$' -fuzz '^FuzzParity$$' -fuzztime $(FUZZTIME) .
+
+# Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
+# it compiles no C either.
+cross: ## vet for every platform that Go knows, tests included; ten minutes the first time
+	@n=0; failed=; targets=$$(go tool dist list); total=$$(echo $$targets | wc -w); \
+	for target in $$targets; do \
+		n=$$((n + 1)); echo "$$n of $$total: $$target"; \
+		case $$target in android/*|ios/*) cgo=1 ;; *) cgo=0 ;; esac; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=$$cgo \
+			go vet -tags netgo,osusergo ./... || failed="$$failed $$target"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+lint: ## gofmt, go vet and staticcheck, for this system, for Windows and without any mapping
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	go -C benchdata build -o '$(BIN)/' honnef.co/go/tools/cmd/staticcheck
+	go -C benchdata vet ./...
+	cd benchdata && '$(BIN)/staticcheck' ./...
+	go vet ./...
+	'$(BIN)/staticcheck' ./...
+	go vet -tags nommap ./...
+	'$(BIN)/staticcheck' -tags nommap ./...
+	GOOS=windows go vet ./...
+	GOOS=windows '$(BIN)/staticcheck' ./...
+
+bench: ## compare with os.File: a selection, about three minutes
+	@go -C benchdata run . run -rounds 8 -benchtime 20ms $(call select,-out bench.txt -skip '$(BENCH_SKIP)')
+
+bench-full: ## compare with os.File: everything, about twenty minutes
+	@go -C benchdata run . run -rounds 10 -benchtime 50ms $(call select,-out bench-full.txt)

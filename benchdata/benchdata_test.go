@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sample is what a run prints: three rounds of two rows.
+const sample = `date: 2026-01-02T03:04:05Z
+kernel: Linux 6.18
+fs: ext4
+go: go1.26.8
+cores: 2
+cpu: EPYC
+BenchmarkRead/size=1KB/impl=os-2         	  10	 400 ns/op	 1.5 MB/s
+BenchmarkRead/size=1KB/impl=mmapfile-2   	  10	 100 ns/op
+BenchmarkRead/size=1KB/impl=os-again-2   	  10	 440 ns/op
+BenchmarkStat/impl=os-2                  	  10	 300 ns/op
+BenchmarkStat/impl=mmapfile-2            	  10	 300 ns/op
+BenchmarkRead/size=1KB/impl=os-2         	  10	 900 ns/op
+BenchmarkRead/size=1KB/impl=mmapfile-2   	  10	 110 ns/op
+BenchmarkRead/size=1KB/impl=os-again-2   	  10	 440 ns/op
+BenchmarkStat/impl=os-2                  	  10	 200 ns/op
+BenchmarkStat/impl=mmapfile-2            	  10	 300 ns/op
+BenchmarkRead/size=1KB/impl=os-2         	  10	 300 ns/op
+BenchmarkRead/size=1KB/impl=mmapfile-2   	  10	  90 ns/op
+BenchmarkRead/size=1KB/impl=os-again-2   	  10	 440 ns/op
+`
+
+func parse(t *testing.T, text string) *results {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "raw.txt")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	res, err := readResults(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9*math.Abs(b) }
+
+func TestResults(t *testing.T) {
+	res := parse(t, sample)
+	if want := []string{"Read/size=1KB", "Stat"}; !slices.Equal(res.rows, want) {
+		t.Errorf("rows %q, want %q", res.rows, want)
+	}
+	if got := res.config["fs"]; got != "ext4" {
+		t.Errorf("fs %q", got)
+	}
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"odd number", res.median("Read/size=1KB", "os"), 400e-9},
+		{"even number", res.median("Stat", "os"), 250e-9},
+		{"none", res.median("Stat", "exp"), 0},
+		{"ratio", res.ratio("Read/size=1KB", "mmapfile", "os"), 0.25},
+		{"ratio to none", res.ratio("Stat", "mmapfile", "copy"), 0},
+		{"noise", res.noise("Read/size=1KB"), math.Log(1.1)},
+		{"noise of a row that has none", res.noise("Stat"), math.Log(1.1)},
+	} {
+		if c.got != c.want && !near(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	if n := res.rounds(); n != 2 {
+		t.Errorf("%d rounds, want 2", n)
+	}
+	// The geometric mean of 1/4 and 6/5; rows that were not measured do not count.
+	mean, n := res.geomean(published())
+	if want := math.Sqrt(0.25 * 1.2); n != 2 || !near(mean, want) {
+		t.Errorf("geometric mean of %d rows is %v, want %v", n, mean, want)
+	}
+}
+
+func TestNoResults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "raw.txt")
+	if err := os.WriteFile(file, []byte("cpu: EPYC\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readResults(file); err == nil {
+		t.Error("no error for a file without results")
+	}
+}
+
+func TestPublished(t *testing.T) {
+	rows := published()
+	if len(rows) != 6*8+5 {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, row := range []string{"ReadAtParallel/size=500MB", "Close"} {
+		if !slices.Contains(rows, row) {
+			t.Errorf("%s is missing", row)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	var out bytes.Buffer
+	if err := report(&out, parse(t, sample)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"geometric mean / os, published rows", "FAILS",
+		"Stat / os", // 1.2 times os.File, with 1.1 for noise
+		"Slower than os.File beyond its noise: 1 of 2 rows",
+		"over the published rows (2 of 53 measured): 0.548",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "Read/size=1KB / os") {
+		t.Error("a faster row is reported as slower")
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for sec, want := range map[float64]string{
+		0: "–", 2.514e-9: "2.51 ns", 435.4e-9: "435 ns", 999.7e-9: "1 µs", 18.24e-6: "18.2 µs",
+		0.25: "250 ms", 1.234: "1.23s",
+	} {
+		if got := duration(sec); got != want {
+			t.Errorf("duration(%v) = %q, want %q", sec, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "–", 0.0667: "0.067", 0.2549: "0.25", 1: "1.00"} {
+		if got := number(v); got != want {
+			t.Errorf("number(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// everything is a run in which mmapfile needs half of os.File's time in each row.
+func everything() string {
+	rows := published()
+	for _, r := range readmeRows {
+		if !slices.Contains(rows, r.row) {
+			rows = append(rows, r.row)
+		}
+	}
+	text := "date: 2026-01-02T03:04:05Z\nfs: ext4\n"
+	for _, row := range rows {
+		text += fmt.Sprintf("Benchmark%s/impl=os-2 1 200 ns/op\nBenchmark%[1]s/impl=mmapfile-2 1 100 ns/op\n", row)
+	}
+	return text
+}
+
+func TestRender(t *testing.T) {
+	if _, err := render(parse(t, sample)); err == nil {
+		t.Error("no error for a selection of rows")
+	}
+	block, err := render(parse(t, everything()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
+		"53 rows, those published for the predecessor** | | | **0.50** |\n",
+		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
+		"ext4",
+	} {
+		if !strings.Contains(block, want) {
+			t.Errorf("%q is missing in\n%s", want, block)
+		}
+	}
+}
+
+func TestReadme(t *testing.T) {
+	dir := t.TempDir()
+	raw, md := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "README.md")
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(raw, everything())
+	write(md, "before\n"+blockBegin+"old\n"+blockEnd+"after\n")
+	if err := readme(raw, md, true); err == nil {
+		t.Error("check passes for an old block")
+	}
+	if err := readme(raw, md, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := readme(raw, md, true); err != nil {
+		t.Error("check after readme:", err)
+	}
+	text, err := os.ReadFile(md)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); !strings.HasPrefix(s, "before\n"+blockBegin+"| op") || !strings.HasSuffix(s, blockEnd+"after\n") {
+		t.Errorf("unexpected text:\n%s", s)
+	}
+	write(md, "no marks\n")
+	if err := readme(raw, md, false); err == nil {
+		t.Error("no error without the marks")
+	}
+}
+
+func TestCopyResults(t *testing.T) {
+	out := "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n" +
+		"BenchmarkB\t--- FAIL: BenchmarkB\n    b.go:1: broken\nPASS\n"
+	for round, want := range map[int]string{
+		1: "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
+		2: "BenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
+	} {
+		var raw, shown bytes.Buffer
+		p := &progress{w: &shown, round: round, rounds: 2}
+		other, err := copyResults(&raw, strings.NewReader(out), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw.String() != want {
+			t.Errorf("round %d: raw results %q, want %q", round, raw.String(), want)
+		}
+		if !strings.Contains(other, "b.go:1: broken") {
+			t.Errorf("round %d: %q does not say what failed", round, other)
+		}
+		if !strings.HasPrefix(shown.String(), fmt.Sprintf("round %d of 2", round)) {
+			t.Errorf("round %d: progress %q", round, shown.String())
+		}
+	}
+}

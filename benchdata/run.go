@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// options say what is measured, and how.
+type options struct {
+	out       string
+	rounds    int
+	benchtime string
+	bench     string
+	skip      string
+}
+
+// measure runs the benchmarks of the package above round by round, so that the implementations
+// take turns and a slow minute of the machine hits all of them.
+func measure(ctx context.Context, args []string) error {
+	var opt options
+	flags := flag.NewFlagSet("run", flag.ExitOnError)
+	flags.StringVar(&opt.out, "out", "bench.txt", "`file` for the raw results")
+	flags.IntVar(&opt.rounds, "rounds", 6, "number of rounds")
+	flags.StringVar(&opt.benchtime, "benchtime", "20ms", "time for each benchmark in each round")
+	flags.StringVar(&opt.bench, "bench", ".", "benchmarks to run, as for go test")
+	flags.StringVar(&opt.skip, "skip", "", "benchmarks to skip, as for go test")
+	flags.Parse(args)
+
+	// The benchmarks put their files below this directory too: it goes whatever happens to them.
+	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	// Whatever can fail for want of a network fails before the wait.
+	benchstat, err := buildBenchstat(ctx, dir)
+	if err != nil {
+		return err
+	}
+	binary, err := filepath.Abs(filepath.Join(dir, "bench.exe"))
+	if err != nil {
+		return err
+	}
+	if err := tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", binary, "."); err != nil {
+		return err
+	}
+
+	// A run that is broken off leaves the results of the one before as they were.
+	raw := filepath.Join(dir, "raw.txt")
+	if err := measureTo(ctx, raw, binary, dir, opt); err != nil {
+		return err
+	}
+	res, err := readResults(raw)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(raw)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(opt.out, text, 0o644); err != nil {
+		return err
+	}
+	if err := printTables(ctx, os.Stdout, benchstat, opt.out, res); err != nil {
+		return err
+	}
+	fmt.Printf("Raw results: benchdata/%s\n", opt.out)
+	return nil
+}
+
+func measureTo(ctx context.Context, raw, binary, dir string, opt options) error {
+	out, err := os.Create(raw)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	writeMachine(out, dir)
+
+	p := newProgress(os.Stderr, opt.rounds)
+	defer p.end()
+	for round := 1; round <= opt.rounds; round++ {
+		p.round = round
+		if err := measureOnce(ctx, out, p, binary, dir, opt); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func measureOnce(ctx context.Context, raw io.Writer, p *progress, binary, dir string, opt options) error {
+	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+opt.bench,
+		"-test.skip="+opt.skip, "-test.benchtime="+opt.benchtime)
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "BENCH_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	other, copyErr := copyResults(raw, stdout, p)
+	if err := errors.Join(copyErr, cmd.Wait()); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return fmt.Errorf("%w\n%s", err, other)
+	}
+	return nil
+}
+
+// copyResults copies the results from a benchmark's output to raw, with the configuration lines
+// in the first round. It returns the other lines, which say what went wrong.
+func copyResults(raw io.Writer, stdout io.Reader, p *progress) (other string, err error) {
+	r := bufio.NewReader(stdout)
+	var rest strings.Builder
+	for {
+		// The name comes before the benchmark runs, the figures when it is done.
+		name, err := r.ReadString('\t')
+		for {
+			line, more, ok := strings.Cut(name, "\n")
+			if !ok {
+				break
+			}
+			switch {
+			case isConfig(line):
+				if p.round == 1 {
+					fmt.Fprintln(raw, line)
+				}
+			default:
+				fmt.Fprintln(&rest, line)
+			}
+			name = more
+		}
+		if err == io.EOF {
+			rest.WriteString(name)
+			return rest.String(), nil
+		}
+		if err != nil {
+			return rest.String(), err
+		}
+		p.show(strings.TrimSpace(name))
+		figures, err := r.ReadString('\n')
+		if err != nil {
+			rest.WriteString(name + figures)
+			return rest.String(), ignoreEOF(err)
+		}
+		if !strings.HasPrefix(name, "Benchmark") || !strings.Contains(figures, "/op") {
+			rest.WriteString(name + figures)
+			continue
+		}
+		if _, err := io.WriteString(raw, name+figures); err != nil {
+			return rest.String(), err
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+func isConfig(line string) bool {
+	key, _, ok := strings.Cut(line, ": ")
+	return ok && (key == "goos" || key == "goarch" || key == "pkg" || key == "cpu")
+}
+
+// progress shows on a terminal what is running, and elsewhere a line for each round.
+type progress struct {
+	w             io.Writer
+	terminal      bool
+	round, rounds int
+	shown         int // the last round that has its line
+	began         time.Time
+}
+
+func newProgress(f *os.File, rounds int) *progress {
+	fi, err := f.Stat()
+	terminal := err == nil && fi.Mode()&os.ModeCharDevice != 0
+	return &progress{w: f, terminal: terminal, rounds: rounds, began: time.Now()}
+}
+
+func (p *progress) show(name string) {
+	elapsed := time.Since(p.began).Round(time.Second)
+	switch {
+	case p.terminal:
+		fmt.Fprintf(p.w, "\r\x1b[Kround %d of %d, %v: %s", p.round, p.rounds, elapsed, name)
+	case p.shown < p.round:
+		p.shown = p.round
+		fmt.Fprintf(p.w, "round %d of %d, %v\n", p.round, p.rounds, elapsed)
+	}
+}
+
+func (p *progress) end() {
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintf(p.w, "measured in %v\n", time.Since(p.began).Round(time.Second))
+}

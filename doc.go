@@ -1,0 +1,45 @@
+// Package mmapfile is a replacement for [os.File] that is backed by a memory
+// mapping. A call site of [os.Open], [os.Create] or [os.OpenFile] compiles
+// unchanged with the function of the same name here, and gets the same results,
+// faster.
+//
+// # The file is the truth
+//
+// A [File] holds a real *os.File and, once that pays, a mapping of it. A call
+// is answered from the mapping where it can be, and handed as a whole to the
+// *os.File where it cannot: before the file is mapped (that happens after some
+// sixteen calls, or once twice the file's size was moved; [File.Bytes] and
+// [File.View] map at once), for what cannot be mapped (a directory, pipe,
+// socket, device, a file in /proc, an empty one, one open for writing only),
+// beyond the mapping, for a write with [os.O_APPEND] or [os.O_SYNC], and after
+// a page fault that could not be served. So every odd case has os.File's
+// result, because os.File produced it.
+//
+// # Faults
+//
+// Where another process cuts the file, or the disk is full under a hole, or the
+// device fails, touching a mapping is a fault. Inside the methods of File, and
+// inside the function given to [File.View], a fault never ends the process: it
+// becomes the error, or the end of file, that the same call on an *os.File
+// has. It does end the process outside of them, where the slice that
+// [File.Bytes] returned is touched.
+//
+// # Concurrency
+//
+// Every method may be called from any number of goroutines, Close included. No
+// lock is taken to read or to write at an offset; Read, Write and Seek share
+// the cursor and are each atomic with respect to it. No lock is held while
+// somebody else's [io.Reader] or [io.Writer] runs.
+//
+// # Durability
+//
+// Written bytes are in the file when the call returns, whether they went
+// through the mapping or not: every process sees them, and a killed one loses
+// nothing. They survive a crash of the system once [File.Sync] has returned.
+//
+// # Platforms
+//
+// Linux, the BSDs, macOS, Solaris, AIX and Windows map files. Plan 9, js and
+// wasip1, and every platform under the build tag nommap, do not: there all
+// calls go to the *os.File, and Bytes and View work on copies in memory.
+package mmapfile

@@ -1,0 +1,195 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+// The tests below count what the process has, so nothing may run beside them: they are not parallel.
+
+func ftMaps(t testing.TB) int {
+	t.Helper()
+	return bytes.Count(ftGet(t, "/proc/self/maps"), []byte("\n"))
+}
+
+func ftDescriptors(t testing.TB) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+func ftVirtual(t testing.TB) int64 {
+	t.Helper()
+	n, err := ftStatus("VmSize")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// ftSettles runs the collector, whose cleanups run beside us, until ok holds.
+func ftSettles(ok func() bool) bool {
+	return ftUntil(20*time.Second, func() bool {
+		runtime.GC()
+		return ok()
+	})
+}
+
+// Slack: the runtime's own arenas and threads come and go.
+const (
+	ftSlackMaps    = 60
+	ftSlackVirtual = 512 << 20
+)
+
+func TestOpenMapCloseRoundsLeaveNoTrace(t *testing.T) {
+	const size = 64 << 10 // a leak of every round's mapping would be gigabytes
+	name := ftTemp(t, ftPattern(size))
+	rounds := 100_000
+	if testing.Short() || ftRace || !mmapfile.CanMap {
+		rounds = 5_000
+	}
+	ftSettles(func() bool { return true })
+	maps, virtual, descriptors := ftMaps(t), ftVirtual(t), ftDescriptors(t)
+	b := make([]byte, 16)
+	refused := 0
+	for i := range rounds {
+		f, err := mmapfile.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			if p := f.Bytes(); p == nil {
+				refused++
+			} else if p[i%size] != ftByte(int64(i%size)) {
+				t.Fatalf("byte %d is %d", i%size, p[i%size])
+			}
+		} else {
+			for j := range 20 { // until it maps itself
+				if n, err := f.ReadAt(b, int64(j)); n != len(b) || err != nil || b[0] != ftByte(int64(j)) {
+					t.Fatalf("ReadAt: %d, %v, %d", n, err, b[0])
+				}
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused > 0 {
+		t.Errorf("in %d of %d rounds Bytes gave nothing", refused, rounds)
+	}
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+		t.Errorf("%d maps before, %d after %d rounds", maps, ftMaps(t), rounds)
+	}
+	if !ftSettles(func() bool { return ftVirtual(t) <= virtual+ftSlackVirtual }) {
+		t.Errorf("%d bytes of address space before, %d after %d rounds", virtual, ftVirtual(t), rounds)
+	}
+	if n := ftDescriptors(t); n > descriptors+10 {
+		t.Errorf("%d descriptors before, %d after", descriptors, n)
+	}
+}
+
+func TestMapsStayBoundedWithoutTheCollector(t *testing.T) {
+	const most = 40_000 // the system allows 65,530
+	name := ftTemp(t, ftPattern(8<<10))
+	ftSettles(func() bool { return true })
+	maps := ftMaps(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	rounds := 45_000
+	if testing.Short() || ftRace || !mmapfile.CanMap {
+		rounds = 5_000
+	}
+	// Ranges with one of another protection between them do not merge into one map.
+	var between []*mmapfile.File
+	refused := 0
+	for i := range rounds {
+		f := ftOpenUnmapped(t, name)
+		if f.Bytes() == nil {
+			refused++
+		}
+		if i%50 == 0 && len(between) < 500 {
+			between = append(between, f)
+			continue
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if i%2000 == 0 {
+			if n := ftMaps(t); n > most {
+				t.Fatalf("%d maps after %d rounds", n, i)
+			}
+		}
+	}
+	if n := ftMaps(t); n > most {
+		t.Errorf("%d maps after %d rounds", n, rounds)
+	}
+	if refused > 0 {
+		t.Errorf("in %d of %d rounds Bytes gave nothing", refused, rounds)
+	}
+	for _, f := range between {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	clear(between)
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+		t.Errorf("%d maps before, %d after", maps, ftMaps(t))
+	}
+}
+
+// ftForget opens and maps files, and forgets them.
+//
+//go:noinline
+func ftForget(t testing.TB, name string, n int) {
+	t.Helper()
+	for i := range n {
+		f := ftOpenLoose(t, name)
+		if i%2 == 0 { // grown: two mappings each
+			if _, err := f.WriteAt([]byte("x"), int64(100_000+i*10_000)); err != nil {
+				t.Fatal(err)
+			}
+			f.Bytes()
+		}
+	}
+}
+
+func TestForgottenFilesComeBack(t *testing.T) {
+	name := ftTemp(t, ftPattern(100_000))
+	ftSettles(func() bool { return true })
+	maps, descriptors := ftMaps(t), ftDescriptors(t)
+	ftForget(t, name, 200)
+	if !ftSettles(func() bool { return ftDescriptors(t) <= descriptors+10 }) {
+		t.Errorf("%d descriptors before, %d after", descriptors, ftDescriptors(t))
+	}
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+		t.Errorf("%d maps before, %d after", maps, ftMaps(t))
+	}
+}
+
+// Ranges of a File that grew and shrank for long do not pile up while it is open.
+func TestGrowthKeepsFewMaps(t *testing.T) {
+	if !mmapfile.CanMap {
+		t.Skip("nothing is mapped")
+	}
+	f := ftOpenMapped(t, ftTemp(t, ftPattern(10)))
+	maps := ftMaps(t)
+	for i := range 2000 {
+		if _, err := f.WriteAt(ftPattern(5000), int64(i*5000)); err != nil {
+			t.Fatal(err)
+		}
+		if b := f.Bytes(); len(b) != (i+1)*5000 {
+			t.Fatalf("Bytes gave %d of %d", len(b), (i+1)*5000)
+		}
+	}
+	if n := ftMaps(t); n > maps+ftSlackMaps {
+		t.Errorf("%d maps before 2000 pieces of growth, %d after", maps, n)
+	}
+}

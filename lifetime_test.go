@@ -1,0 +1,119 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+// ftOpenLoose opens name, maps it, and leaves it to the caller, and to the collector, what becomes of it.
+func ftOpenLoose(t testing.TB, name string) *mmapfile.File {
+	t.Helper()
+	f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ftMap(t, f)
+	return f
+}
+
+// The collector runs all the time, and no variable keeps the Files alive: only the calls inside them do.
+func TestNoCleanupRunsUnderACallInFlight(t *testing.T) {
+	const size = 1 << 20
+	whole := ftPattern(size)
+	name := ftTemp(t, whole)
+	var stop atomic.Bool
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for !stop.Load() {
+			runtime.GC()
+		}
+	}()
+	defer func() { <-gone }()
+	defer stop.Store(true)
+	b := make([]byte, size)
+	for call, do := range map[string]func(f *mmapfile.File) error{
+		"ReadAt": func(f *mmapfile.File) error {
+			n, err := f.ReadAt(b, 0)
+			if err == nil && (n != size || !bytes.Equal(b, whole)) {
+				err = fmt.Errorf("%d bytes, or others", n)
+			}
+			return err
+		},
+		"Read": func(f *mmapfile.File) error {
+			n, err := f.Read(b)
+			if err == nil && (n != size || !bytes.Equal(b, whole)) {
+				err = fmt.Errorf("%d bytes, or others", n)
+			}
+			return err
+		},
+		"WriteAt": func(f *mmapfile.File) error { _, err := f.WriteAt(whole, 0); return err },
+		"Write":   func(f *mmapfile.File) error { _, err := f.Write(whole); return err },
+		"WriteTo": func(f *mmapfile.File) error {
+			var to bytes.Buffer
+			_, err := f.WriteTo(&to)
+			if err == nil && !bytes.Equal(to.Bytes(), whole) {
+				err = fmt.Errorf("%d bytes, or others", to.Len())
+			}
+			return err
+		},
+		"ReadFrom": func(f *mmapfile.File) error { _, err := f.ReadFrom(bytes.NewReader(whole)); return err },
+		"Truncate": func(f *mmapfile.File) error { return f.Truncate(size) },
+		"Sync":     func(f *mmapfile.File) error { return f.Sync() },
+		"View": func(f *mmapfile.File) error {
+			return f.View(0, size, func(p []byte) error {
+				runtime.GC() // f is not named any more
+				if !bytes.Equal(p, whole) {
+					return fmt.Errorf("other bytes")
+				}
+				return nil
+			})
+		},
+	} {
+		for range ftLess(24) {
+			if err := do(ftOpenLoose(t, name)); err != nil {
+				t.Errorf("%s: %v", call, err)
+			}
+		}
+	}
+}
+
+func TestBytesStayValidAcrossGrowth(t *testing.T) {
+	const size = 100_000
+	whole := ftPattern(10 * size)
+	name := ftTemp(t, whole[:size])
+	f := ftOpenLoose(t, name)
+	var slices [][]byte
+	for end := size; end <= 10*size; end += size {
+		if _, err := f.WriteAt(whole[end-size:end], int64(end-size)); err != nil {
+			t.Fatal(err)
+		}
+		b := f.Bytes()
+		if len(b) != end || cap(b) != end {
+			t.Fatalf("Bytes has %d bytes, capacity %d, of a file of %d", len(b), cap(b), end)
+		}
+		slices = append(slices, b)
+	}
+	runtime.GC()
+	for _, b := range slices {
+		ftSame(t, "a slice from before", b, whole[:len(b)])
+	}
+	if mmapfile.CanMap {
+		for _, b := range slices { // all of them are the file
+			b[5]++
+			var one [1]byte
+			if _, err := f.ReadAt(one[:], 5); err != nil || one[0] != b[5] {
+				t.Errorf("ReadAt gives %d, %v, for %d stored", one[0], err, b[5])
+			}
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,191 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+// The recorded calls that the sequences are made of.
+
+// openFile opens path with the kind of file that the run is about; nil if it fails.
+func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
+	return r.opened(fmt.Sprintf("OpenFile(%s, %#x)", filepath.Base(path), flag), path, func() (anyFile, error) {
+		if r.st.os {
+			return os.OpenFile(path, flag, perm)
+		}
+		return mmapfile.OpenFile(path, flag, perm)
+	})
+}
+
+func (r *run) open(flag int) anyFile { return r.openFile(r.path, flag, 0o644) }
+
+// opened records the outcome of an opener, and what a failed one returned.
+func (r *run) opened(what, path string, fn func() (anyFile, error)) anyFile {
+	f, err := fn()
+	r.note(what, r.err(err))
+	if err != nil {
+		r.note(what+" gave nil", fmt.Sprintf("%v", f) == "<nil>")
+		return nil
+	}
+	return r.track(f, path)
+}
+
+// adopt turns an *os.File that is open already into the kind that the run is about.
+func (r *run) adopt(f *os.File, path string) anyFile {
+	return r.opened("New", path, func() (anyFile, error) {
+		if r.st.os {
+			return f, nil
+		}
+		return mmapfile.New(f)
+	})
+}
+
+func (r *run) read(f anyFile, n int64) {
+	b := make([]byte, n)
+	r.step(f, fmt.Sprintf("Read(%d)", n), func() string {
+		k, err := f.Read(b)
+		return r.did(int64(k), err, b)
+	})
+}
+
+func (r *run) readAt(f anyFile, n, off int64) {
+	b := make([]byte, n)
+	r.step(f, fmt.Sprintf("ReadAt(%d, %d)", n, off), func() string {
+		k, err := f.ReadAt(b, off)
+		return r.did(int64(k), err, b)
+	})
+}
+
+func (r *run) write(f anyFile, b []byte) {
+	r.step(f, fmt.Sprintf("Write(%s)", show(b)), func() string {
+		k, err := f.Write(b)
+		return r.did(int64(k), err, nil)
+	})
+}
+
+func (r *run) writeString(f anyFile, s string) {
+	r.step(f, fmt.Sprintf("WriteString(%d)", len(s)), func() string {
+		k, err := f.WriteString(s)
+		return r.did(int64(k), err, nil)
+	})
+}
+
+func (r *run) writeAt(f anyFile, b []byte, off int64) {
+	r.step(f, fmt.Sprintf("WriteAt(%s, %d)", show(b), off), func() string {
+		k, err := f.WriteAt(b, off)
+		return r.did(int64(k), err, nil)
+	})
+}
+
+func (r *run) seek(f anyFile, off int64, whence int) {
+	r.step(f, fmt.Sprintf("Seek(%d, %d)", off, whence), func() string {
+		pos, err := f.Seek(off, whence)
+		return r.did(pos, err, nil)
+	})
+}
+
+func (r *run) truncate(f anyFile, n int64) {
+	r.step(f, fmt.Sprintf("Truncate(%d)", n), func() string { return r.err(f.Truncate(n)) })
+}
+
+func (r *run) readFrom(f anyFile, what string, src io.Reader) {
+	r.step(f, "ReadFrom "+what, func() string {
+		n, err := f.ReadFrom(src)
+		return r.did(n, err, nil)
+	})
+}
+
+func (r *run) writeTo(f anyFile) {
+	r.step(f, "WriteTo a buffer", func() string {
+		var b bytes.Buffer
+		n, err := f.WriteTo(&b)
+		return fmt.Sprint(r.did(n, err, nil), " ", show(b.Bytes()))
+	})
+}
+
+// stat records the parts of Stat that twins share.
+func (r *run) stat(f anyFile) {
+	r.step(f, "Stat", func() string {
+		fi, err := f.Stat()
+		if err != nil {
+			return r.err(err)
+		}
+		return fmt.Sprintf("%s %d %v %v %T", fi.Name(), fi.Size(), fi.Mode(), fi.IsDir(), fi)
+	})
+}
+
+func (r *run) sync(f anyFile) {
+	r.step(f, "Sync", func() string { return r.err(f.Sync()) })
+}
+
+func (r *run) close(f anyFile) {
+	r.note("Close", r.err(f.Close()))
+}
+
+// disk records a file as anybody else sees it.
+func (r *run) disk(path string) {
+	b, err := os.ReadFile(path)
+	r.note("content of "+filepath.Base(path), show(b), r.err(err))
+}
+
+// finish ends a sequence: what others see before Close and after it.
+func (r *run) finish(f anyFile) {
+	r.seek(f, 0, io.SeekCurrent)
+	r.disk(r.path)
+	r.close(f)
+	r.disk(r.path)
+}
+
+// other does something to the file behind the back of the run.
+func (r *run) other(what string, fn func(f *os.File) error) {
+	f, err := os.OpenFile(r.path, os.O_RDWR, 0)
+	if err == nil {
+		err = fn(f)
+		f.Close()
+	}
+	r.note("another handle: "+what, r.err(err))
+}
+
+func (r *run) otherTruncates(n int64) {
+	r.other(fmt.Sprintf("Truncate(%d)", n), func(f *os.File) error { return f.Truncate(n) })
+}
+
+func (r *run) otherWrites(b []byte, off int64) {
+	r.other(fmt.Sprintf("WriteAt(%s, %d)", show(b), off), func(f *os.File) error {
+		_, err := f.WriteAt(b, off)
+		return err
+	})
+}
+
+// past and farPast are long enough ago for any clock to tell a new time from them.
+var past, farPast = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0)
+
+func (r *run) setTime(path string, to time.Time) {
+	r.note(fmt.Sprint("Chtimes ", to.Unix()), r.err(os.Chtimes(path, to, to)))
+}
+
+// mtime records whether the modification time is one that was set or a new one, as f's
+// Stat tells it or, with nil, as others see it.
+func (r *run) mtime(f anyFile) {
+	name := func(fi fs.FileInfo, err error) string {
+		switch {
+		case err != nil:
+			return r.err(err)
+		case fi.ModTime().Equal(past), fi.ModTime().Equal(farPast):
+			return fmt.Sprint("as set to ", fi.ModTime().Unix())
+		}
+		return "moved"
+	}
+	if f == nil {
+		r.note("mtime for others", name(os.Stat(r.path)))
+		return
+	}
+	r.step(f, "mtime by Stat", func() string { return name(f.Stat()) })
+}

@@ -1,0 +1,431 @@
+package mmapfile_test
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+
+	"go.dw1.io/mmapfile"
+)
+
+// Every program here runs with each kind of file, and has to come to the same answer.
+
+// ftKinds opens name for reading in every way there is.
+func ftKinds(t *testing.T, name string, each func(t *testing.T, kind string, f ftFile)) {
+	t.Helper()
+	for _, kind := range []string{"os", "lazy", "mapped", "never"} {
+		var f ftFile
+		if kind == "os" {
+			inner, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f = inner
+		} else {
+			m := ftOpenUnmapped(t, name)
+			switch kind {
+			case "mapped":
+				if m.Len() > 0 {
+					ftMap(t, m)
+				}
+			case "never":
+				mmapfile.NeverMap(m)
+			}
+			f = m
+		}
+		each(t, kind, f)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// ftSameAnswer runs a program with every kind of file and compares with os.File's answer.
+func ftSameAnswer(t *testing.T, name string, program func(f ftFile) (string, error)) {
+	t.Helper()
+	want := ""
+	ftKinds(t, name, func(t *testing.T, kind string, f ftFile) {
+		got, err := program(f)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", kind, err)
+		case kind == "os":
+			want = got
+		case got != want:
+			t.Errorf("%s: got %.200q, want %.200q", kind, got, want)
+		}
+	})
+}
+
+var ftGoroot = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv("GOROOT"); dir != "" { // go test sets it
+		return dir, nil
+	}
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err == nil && len(bytes.TrimSpace(out)) == 0 {
+		err = errors.New("go env GOROOT says nothing")
+	}
+	return string(bytes.TrimSpace(out)), err
+})
+
+// ftInGoroot is the name of a file or directory of the Go distribution.
+func ftInGoroot(t *testing.T, path ...string) string {
+	t.Helper()
+	root, err := ftGoroot()
+	if err != nil {
+		t.Skip("no Go distribution here: ", err)
+	}
+	name := filepath.Join(append([]string{root}, path...)...)
+	if _, err := os.Stat(name); err != nil {
+		t.Skip("the Go distribution is not complete: ", err)
+	}
+	return name
+}
+
+func ftSum(b []byte) string { return fmt.Sprintf("%d:%x", len(b), sha256.Sum256(b)) }
+
+func TestZipReadsTheTimeZonesTheSame(t *testing.T) {
+	t.Parallel()
+	ftSameAnswer(t, ftInGoroot(t, "lib", "time", "zoneinfo.zip"), func(f ftFile) (string, error) {
+		fi, err := f.Stat()
+		if err != nil {
+			return "", err
+		}
+		z, err := zip.NewReader(f, fi.Size())
+		if err != nil {
+			return "", err
+		}
+		var all strings.Builder
+		for _, entry := range z.File {
+			r, err := entry.Open()
+			if err != nil {
+				return "", err
+			}
+			b, err := io.ReadAll(r) // checks the CRC
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", entry.Name, err)
+			}
+			fmt.Fprintln(&all, entry.Name, entry.CRC32, ftSum(b))
+		}
+		return all.String(), nil
+	})
+}
+
+func TestELFReadsTheGoCommandTheSame(t *testing.T) {
+	t.Parallel()
+	name := ftInGoroot(t, "bin", "go"+map[bool]string{true: ".exe"}[runtime.GOOS == "windows"])
+	if inner, err := elf.Open(name); err != nil {
+		t.Skip("the go command is no ELF file: ", err)
+	} else {
+		_ = inner.Close()
+	}
+	ftSameAnswer(t, name, func(f ftFile) (string, error) {
+		e, err := elf.NewFile(f)
+		if err != nil {
+			return "", err
+		}
+		var all strings.Builder
+		fmt.Fprintln(&all, e.FileHeader)
+		for _, s := range e.Sections {
+			fmt.Fprintln(&all, s.SectionHeader)
+			if s.Type == elf.SHT_NOBITS {
+				continue
+			}
+			b, err := s.Data()
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintln(&all, ftSum(b))
+		}
+		return all.String(), nil
+	})
+}
+
+func TestScannerAndCopyReadTheGoSourcesTheSame(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"net", "runtime"} {
+		names, err := filepath.Glob(filepath.Join(ftInGoroot(t, "src", dir), "*.go"))
+		if err != nil || len(names) == 0 {
+			t.Skip("no sources: ", err)
+		}
+		for i, name := range names {
+			if (testing.Short() || ftRace) && i%10 != 0 {
+				continue
+			}
+			ftSameAnswer(t, name, func(f ftFile) (string, error) {
+				lines, words := 0, 0
+				s := bufio.NewScanner(f)
+				for ; s.Scan(); lines++ {
+					words += len(bytes.Fields(s.Bytes()))
+				}
+				if s.Err() != nil {
+					return "", s.Err()
+				}
+				if _, err := f.Seek(0, io.SeekStart); err != nil {
+					return "", err
+				}
+				h := sha256.New()
+				n, err := io.Copy(h, f)
+				if err != nil {
+					return "", err
+				}
+				pos, err := f.Seek(0, io.SeekCurrent)
+				return fmt.Sprintf("%d %d %d %d %x", lines, words, n, pos, h.Sum(nil)), err
+			})
+		}
+	}
+}
+
+func TestReaderPassesIotest(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 100, 4096, 10_001} {
+		content := ftPattern(size)
+		name := ftTemp(t, content)
+		ftKinds(t, name, func(t *testing.T, kind string, f ftFile) {
+			if err := iotest.TestReader(f, content); err != nil {
+				t.Errorf("%s, %d bytes: %v", kind, size, err)
+			}
+		})
+	}
+}
+
+// An ftFS serves a directory through one of the openers.
+type ftFS struct {
+	dir  string
+	root bool
+	warm bool
+}
+
+func (s ftFS) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	var f *mmapfile.File
+	var err error
+	if s.root {
+		f, err = mmapfile.OpenInRoot(s.dir, filepath.FromSlash(name))
+	} else {
+		f, err = mmapfile.Open(filepath.Join(s.dir, filepath.FromSlash(name)))
+	}
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			pe.Path = name
+		}
+		return nil, err
+	}
+	if s.warm {
+		f.Bytes()
+	}
+	return f, nil
+}
+
+func TestFilesOfATreePassFstest(t *testing.T) {
+	t.Parallel()
+	dir := ftDir(t)
+	want := []string{"a.txt", "empty", "sub/b.bin", "sub/deep/c"}
+	for i, name := range want {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if name == "empty" {
+			ftPut(t, file, nil)
+			continue
+		}
+		ftPut(t, file, ftPattern(5000*i+7))
+	}
+	for _, s := range []ftFS{{dir, false, false}, {dir, false, true}, {dir, true, false}, {dir, true, true}} {
+		if err := fstest.TestFS(s, want...); err != nil {
+			t.Errorf("through OpenInRoot: %v, mapped: %v: %v", s.root, s.warm, err)
+		}
+	}
+	if f, err := mmapfile.OpenInRoot(dir, "../"+filepath.Base(dir)+"/a.txt"); err == nil || f != nil {
+		t.Errorf("a name that leads outside was opened: %v, %v", f, err)
+	}
+}
+
+// ftWriters opens a new file for writing in every way and compares what is in it afterwards.
+func ftWriters(t *testing.T, flag int, program func(f ftFile) (string, error)) {
+	t.Helper()
+	dir := ftDir(t)
+	answer := map[string]string{}
+	for _, kind := range []string{"os", "lazy", "mapped"} {
+		name := filepath.Join(dir, kind)
+		ftPut(t, name, bytes.Repeat([]byte("old content\n"), 1000))
+		var f ftFile
+		if kind == "os" {
+			inner, err := os.OpenFile(name, flag, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f = inner
+		} else {
+			m, err := mmapfile.OpenFile(name, flag, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == "mapped" && flag&os.O_RDWR != 0 {
+				ftMap(t, m)
+				if flag&os.O_APPEND == 0 {
+					ftHeat(t, m, bytes.Repeat([]byte("old content\n"), 1000))
+				}
+			}
+			f = m
+		}
+		got, err := program(f)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		answer[kind] = got + ftSum(ftGet(t, name))
+		if answer[kind] != answer["os"] {
+			t.Errorf("%s: got %.200q, want %.200q", kind, answer[kind], answer["os"])
+		}
+	}
+}
+
+func TestEncodersWriteAndReadTheSameStreams(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		N    int
+		Name string
+		Data []byte
+	}
+	ftWriters(t, os.O_RDWR, func(f ftFile) (string, error) {
+		g, j := gob.NewEncoder(f), json.NewEncoder(f)
+		for i := range 500 {
+			if err := g.Encode(item{i, "gob", ftPattern(i)}); err != nil {
+				return "", err
+			}
+		}
+		middle, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return "", err
+		}
+		for i := range 500 {
+			if err := j.Encode(item{i, "json", ftPattern(i)}); err != nil {
+				return "", err
+			}
+		}
+		end, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return "", err
+		}
+		if err := f.Truncate(end); err != nil {
+			return "", err
+		}
+		if _, err := f.Seek(middle, io.SeekStart); err != nil {
+			return "", err
+		}
+		seen := fmt.Sprintln(middle, end)
+		for d := json.NewDecoder(f); d.More(); {
+			var it item
+			if err := d.Decode(&it); err != nil {
+				return "", err
+			}
+			seen += fmt.Sprintln(it.N, it.Name, len(it.Data))
+		}
+		d := gob.NewDecoder(io.NewSectionReader(f, 0, middle))
+		for range 500 {
+			var it item
+			if err := d.Decode(&it); err != nil {
+				return "", err
+			}
+			seen += fmt.Sprintln(it.N, it.Name, len(it.Data))
+		}
+		return seen, nil
+	})
+}
+
+func TestLoggersAppendTheSameLines(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []int{os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_APPEND, os.O_RDWR} {
+		ftWriters(t, flag, func(f ftFile) (string, error) {
+			one, two := log.New(f, "one ", 0), log.New(f, "two ", log.Lmsgprefix)
+			for i := range 1000 {
+				one.Print("line ", i)
+				two.Printf("line %d of %s", i, "many")
+			}
+			pos, err := f.Seek(0, io.SeekCurrent)
+			if flag&os.O_WRONLY != 0 {
+				return fmt.Sprint(pos), err
+			}
+			last := make([]byte, 100)
+			n, rerr := f.ReadAt(last, pos-50)
+			return fmt.Sprint(pos, n, rerr, string(last[:n])), err
+		})
+	}
+}
+
+func TestCommandsShareTheCursorThroughOS(t *testing.T) {
+	t.Parallel()
+	content := ftPattern(100_000)
+	name := ftTemp(t, content)
+	for _, mapped := range []bool{false, true} {
+		f := ftOpen(t, name)
+		if mapped {
+			ftMap(t, f)
+		}
+		b := make([]byte, 1000)
+		if _, err := io.ReadFull(f, b); err != nil {
+			t.Fatal(err)
+		}
+		cmd := ftChild(t, nil, "cat", "500")
+		cmd.Stdin = f.OS()
+		ftSame(t, "what the command read", []byte(ftRun(t, cmd)), content[1000:1500])
+		if pos, err := f.Seek(0, io.SeekCurrent); pos != 1500 || err != nil {
+			t.Errorf("the cursor is at %d, %v", pos, err)
+		}
+		if _, err := io.ReadFull(f, b); err != nil || !bytes.Equal(b, content[1500:2500]) {
+			t.Errorf("the bytes behind the command's: %v", err)
+		}
+		cmd = ftChild(t, nil, "cat", "-1")
+		cmd.Stdin = f.OS()
+		ftSame(t, "the rest", []byte(ftRun(t, cmd)), content[2500:])
+		if n, err := f.Read(b); n != 0 || err != io.EOF {
+			t.Errorf("Read behind the end: %d, %v", n, err)
+		}
+		// And the other way round: the command writes in the middle, and beyond the end.
+		if _, err := f.Seek(99_000, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte("before")); err != nil {
+			t.Fatal(err)
+		}
+		cmd = ftChild(t, nil, "cat", "-1")
+		cmd.Stdin, cmd.Stdout = strings.NewReader(strings.Repeat("by the command ", 200)), f.OS()
+		ftRun(t, cmd)
+		if _, err := f.Write([]byte("after")); err != nil {
+			t.Fatal(err)
+		}
+		want := string(content[:99_000]) + "before" + strings.Repeat("by the command ", 200) + "after"
+		got := make([]byte, len(want)+1)
+		if n, err := f.ReadAt(got, 0); n != len(want) || err != io.EOF {
+			t.Errorf("ReadAt: %d, %v, want %d", n, err, len(want))
+		}
+		ftSame(t, "what is read", got[:len(want)], []byte(want))
+		ftSame(t, "what is on disk", ftGet(t, name), []byte(want))
+		ftPut(t, name, content)
+	}
+}
