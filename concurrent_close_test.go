@@ -153,12 +153,6 @@ func ftCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 			}
 			return err
 		},
-		"Fd": func(f *mmapfile.File) error {
-			if f.Fd() == ^uintptr(0) {
-				return os.ErrClosed
-			}
-			return nil
-		},
 		"SyscallConn": func(f *mmapfile.File) error {
 			c, err := f.SyscallConn()
 			if err == nil && c.Control(func(uintptr) {}) != nil {
@@ -237,6 +231,20 @@ func ftRaceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error
 	})
 	if err := f.Close(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the second Close: %v", err)
+	}
+}
+
+// Not parallel: a race inside os would be charged to every test that runs beside it.
+func TestCloseRacesFd(t *testing.T) {
+	name := ftTemp(t, ftPattern(ftRaceSize))
+	for round := range 60 {
+		f := ftOpenMapped(t, name)
+		ftRaceClose(t, f, func(f *mmapfile.File) error {
+			if f.Fd() == ^uintptr(0) {
+				return os.ErrClosed
+			}
+			return nil
+		}, round)
 	}
 }
 

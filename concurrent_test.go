@@ -280,6 +280,51 @@ func ftCutAndExtend(f *mmapfile.File, r *rand.Rand, whole []byte, rounds int) er
 	return nil
 }
 
+// Whichever of the two comes last, the length that is remembered afterwards is the file's.
+func TestLenIsTheFilesAfterWritesRacedTruncations(t *testing.T) {
+	t.Parallel()
+	for _, mapped := range []bool{false, true} {
+		name := ftTemp(t, ftPattern(10_000))
+		f := ftOpen(t, name)
+		if mapped {
+			ftMap(t, f)
+		}
+		for round := range ftLess(4000) {
+			size := int64(1000 + round%1000)
+			ftTogether(t, 3, func(i int) error {
+				switch i {
+				case 0:
+					_, err := f.WriteAt([]byte("beyond the end"), 5000+size)
+					return err
+				case 1:
+					return f.Truncate(size)
+				}
+				_, err := f.ReadAt(make([]byte, 10_000), 0)
+				if err == io.EOF {
+					err = nil
+				}
+				return err
+			})
+			fi, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := f.Len(); int64(n) != fi.Size() {
+				t.Fatalf("round %d: Len is %d, the file's size %d", round, n, fi.Size())
+			}
+			want := ftGet(t, name)
+			got := make([]byte, 10_000)
+			n, err := f.ReadAt(got, 0)
+			if n != len(want) || err != io.EOF {
+				t.Fatalf("round %d: ReadAt gives %d, %v, of %d", round, n, err, len(want))
+			}
+			if ftSame(t, "ReadAt", got[:n], want); t.Failed() {
+				return
+			}
+		}
+	}
+}
+
 // Sync, Stat and moves of the mapping while bytes are stored must lose no byte and keep no lock.
 func TestStoresGoOnDuringSyncStatAndGrowth(t *testing.T) {
 	t.Parallel()

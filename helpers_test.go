@@ -78,6 +78,3 @@ func writeScratch(t testing.TB, name string, content []byte) string {
 	}
 	return path
 }
-
-// canMapFiles is false where File keeps to system calls, and to memory of its own.
-const canMapFiles = mmapfile.CanMap

@@ -241,15 +241,23 @@ func (f *file) mapTo(size int64, whole bool) error {
 		f.never.Store(true)
 		return errors.ErrUnsupported
 	}
-	limit := int64(mapLimit)
-	if kept, sparse := keepsHoles(f.inner); sparse && !whole {
-		return errors.ErrUnsupported
-	} else if sparse {
+	limit := mapLimit
+	switch storageOf(f.inner) {
+	case storageRemote:
+		f.never.Store(true)
 		limit = 0
-	} else if kept {
-		length, limit = size, size
+	case storageHoles:
+		limit = 0
+	case storageMemory:
+		length, limit = size, size // what comes behind may have holes
+	}
+	if limit == 0 && !whole {
+		return errors.ErrUnsupported
 	}
 	data, writable, err := mapFile(f.inner, int(length), mode.write)
+	if err != nil && length > size {
+		data, writable, err = mapFile(f.inner, int(size), mode.write)
+	}
 	if err != nil {
 		return err
 	}
@@ -263,6 +271,17 @@ func (f *file) mapTo(size int64, whole bool) error {
 	f.m.Store(next)
 	return nil
 }
+
+// storage is what a file lies on, as far as it decides what a mapping may do for
+// calls. Bytes and View get one in any case.
+type storage int
+
+const (
+	storageLocal  storage = iota
+	storageRemote         // or unknown: other machines' changes may show in system calls alone
+	storageMemory         // a tmpfs, where reading a hole of a mapping fills it with memory for good
+	storageHoles          // the same, and the file has holes
+)
 
 // mode is what a descriptor allows.
 type mode struct {

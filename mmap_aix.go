@@ -16,4 +16,5 @@ const (
 // touch leaves the time to the system, which moves it at msync and at the last unmap.
 func touch(*os.File) {}
 
-func keepsHoles(*os.File) (kept, sparse bool) { return false, false }
+// storageOf takes every file for remote: which are is not told in a way that we could test.
+func storageOf(*os.File) storage { return storageRemote }

@@ -25,5 +25,3 @@ func touch(f *os.File) {
 	now := unix.NsecToTimeval(time.Now().UnixNano())
 	withFd(f, func(fd int) { unix.Futimes(fd, []unix.Timeval{now, now}) })
 }
-
-func keepsHoles(*os.File) (kept, sparse bool) { return false, false }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -25,6 +26,7 @@ var errNoMemory = errors.ErrUnsupported
 // that was stored by the caller, and goes into the file before any call that
 // could see it, and at Sync and Close.
 type memory struct {
+	used   atomic.Bool // there are copies
 	mu     sync.Mutex
 	copies []fileCopy // a longer file needs a new one; the last is current
 }
@@ -45,6 +47,7 @@ func (f *file) bytesCopy() []byte {
 		if i >= 0 {
 			n *= 2 // it grew: spare the next times
 		}
+		f.mem.used.Store(true)
 		f.mem.copies = append(f.mem.copies, fileCopy{make([]byte, n), make([]byte, n)})
 	}
 	if f.refresh() != nil {
@@ -70,6 +73,9 @@ func (f *file) refresh() error {
 // settle writes what was stored into memory, within n bytes at off or anywhere
 // if n is negative: from the first to the last changed byte of each page.
 func (f *file) settle(off int64, n int) (err error) {
+	if !f.mem.used.Load() {
+		return nil
+	}
 	f.mem.mu.Lock()
 	defer f.mem.mu.Unlock()
 	for i, c := range f.mem.copies {
@@ -115,12 +121,13 @@ func (f *file) writeBack(i, a, b int) error {
 // absorb brings what a call has written at off into memory, or reads all of
 // the file again if b is nil.
 func (f *file) absorb(b []byte, off int64) {
+	if !f.mem.used.Load() {
+		return
+	}
 	f.mem.mu.Lock()
 	defer f.mem.mu.Unlock()
 	if b == nil {
-		if len(f.mem.copies) > 0 {
-			f.refresh()
-		}
+		f.refresh()
 		return
 	}
 	for _, c := range f.mem.copies {
@@ -140,4 +147,5 @@ func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.
 func reserve([]byte)                                    {}
 func unmap([]byte)                                      {}
 func touch(*os.File)                                    {}
+func storageOf(*os.File) storage                        { return storageRemote }
 func keepsHoles(*os.File) (kept, sparse bool)           { return false, false }

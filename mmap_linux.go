@@ -14,20 +14,42 @@ const (
 	syncFlag   = unix.O_DSYNC
 )
 
-// keepsHoles reports whether f is on a file system where reading a hole through
-// a mapping fills it with memory that is not given back, and whether f has holes: a tmpfs
-// allocates the page (shmem_get_folio in mm/shmem.c), which system calls do
-// not. On others it is the page cache's.
-func keepsHoles(f *os.File) (kept, sparse bool) {
+// storageOf knows the file systems of disks and flash, whose mappings and
+// system calls share one page cache. It has to know them: the networks' ask
+// the server again at a system call, and not for a page that is mapped, and FUSE,
+// sysfs and the like may mean two different things by the two.
+func storageOf(f *os.File) (kind storage) {
+	kind = storageRemote
 	withFd(f, func(fd int) {
 		var fs unix.Statfs_t
 		var st unix.Stat_t
-		if unix.Fstatfs(fd, &fs) == nil && fs.Type == unix.TMPFS_MAGIC && unix.Fstat(fd, &st) == nil {
-			kept, sparse = true, st.Blocks*512 < st.Size
+		if unix.Fstatfs(fd, &fs) != nil {
+			return
+		}
+		switch uint32(fs.Type) {
+		case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
+			unix.OVERLAYFS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC, zfsMagic, unix.EROFS_SUPER_MAGIC_V1,
+			unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
+			unix.EXFAT_SUPER_MAGIC, ntfs3Magic, jfsMagic, unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC,
+			ubifsMagic, unix.RAMFS_MAGIC:
+			kind = storageLocal
+		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
+			kind = storageMemory
+			if unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size {
+				kind = storageHoles
+			}
 		}
 	})
-	return kept, sparse
+	return kind
 }
+
+// File systems that x/sys does not name, from their sources.
+const (
+	zfsMagic   = 0x2fc12fc1
+	ntfs3Magic = 0x7366746e
+	jfsMagic   = 0x3153464a
+	ubifsMagic = 0x24051905
+)
 
 // touch sets f's modification time to now. Setting it alone takes the file's
 // owner; setting both times takes the right to write (utimensat(2)); and for a

@@ -25,7 +25,7 @@ const (
 
 // mapLimit is how much of a file is mapped unasked: 512 MiB of the 32-bit
 // address space, 64 TiB elsewhere. System calls serve what lies behind it.
-const mapLimit = int64(1) << (29 + 17*(^uint(0)>>63))
+const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = unix.ENOMEM
 

@@ -19,7 +19,7 @@ const (
 	split         = false
 )
 
-const mapLimit = int64(1) << (29 + 17*(^uint(0)>>63))
+const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
 
@@ -111,6 +111,18 @@ func touch(f *os.File) {
 }
 
 // Views and system calls see the same bytes.
-func (f *file) settle(int64, int) error       { return nil }
-func (f *file) absorb([]byte, int64)          {}
-func keepsHoles(*os.File) (kept, sparse bool) { return false, false }
+func (f *file) settle(int64, int) error { return nil }
+func (f *file) absorb([]byte, int64)    {}
+
+// storageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
+// what is local (GetFileInformationByHandleEx).
+func storageOf(f *os.File) storage {
+	kind := storageRemote
+	withHandle(f, func(h windows.Handle) {
+		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO has 116, and room for more
+		if windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info))) != nil {
+			kind = storageLocal
+		}
+	})
+	return kind
+}

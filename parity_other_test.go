@@ -47,9 +47,6 @@ func init() {
 			}
 		}},
 		sequence{"another handle writes inside", some, readers, quiet, false, func(r *run, f anyFile, size int64) {
-			if !kept(r) {
-				return
-			}
 			for i, off := range []int64{0, 1, size / 2, size - 1, page - 2, size - page} {
 				if off < 0 {
 					continue
@@ -65,9 +62,6 @@ func init() {
 			}
 		}},
 		sequence{"another handle replaces data by zeros", few, rdwr, quiet, false, func(r *run, f anyFile, size int64) {
-			if !kept(r) {
-				return
-			}
 			r.otherWrites(make([]byte, size), 0)
 			r.readAt(f, size, 0)
 			r.writeAt(f, []byte{0}, size-1)
@@ -186,10 +180,6 @@ func init() {
 		}},
 	)
 }
-
-// kept is whether r sees what another handle stores inside the file. Memory that the
-// fallback read for Bytes is a copy, which by design does not.
-func kept(r *run) bool { return canMapFiles || r.st.name != "eager" }
 
 // cuts is where a file of that size may be cut off.
 func cuts(size int64) []int64 {

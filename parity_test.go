@@ -265,6 +265,9 @@ func (r *run) settle(f anyFile, path string) {
 	if !r.st.hot {
 		return
 	}
+	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
+		return // the likes of /dev/zero never end
+	}
 	was, err := os.ReadFile(path)
 	if err != nil || len(was) == 0 {
 		return

@@ -3,9 +3,17 @@
 package mmapfile_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
 )
 
 func init() {
@@ -13,4 +21,264 @@ func init() {
 		pos, err := syscall.Seek(int(fd), 0, io.SeekCurrent)
 		return fmt.Sprint(pos, " ", err)
 	}
+	nothing := []content{filled("", []byte("some content"))}
+	sequences = append(sequences,
+		sequence{"FIFO", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			fifo := filepath.Join(r.dir, "fifo")
+			if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+				r.note("Mkfifo", r.err(err))
+				return
+			}
+			both := r.openFile(fifo, os.O_RDWR, 0) // does not wait for the other end
+			if both == nil {
+				return
+			}
+			for _, flag := range []int{os.O_RDWR, os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_APPEND} {
+				f := r.openFile(fifo, flag, 0)
+				if f == nil {
+					continue
+				}
+				r.write(both, patternBytes(100))
+				r.everyMethod(f, 20)
+				r.close(f)
+				r.write(both, []byte("so that the next read does not wait"))
+				r.read(both, 4000)
+			}
+			r.close(both)
+		}},
+		sequence{"pipe", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			pr, pw, err := os.Pipe()
+			if err != nil {
+				r.note("Pipe", r.err(err))
+				return
+			}
+			f, g := r.adopt(pr, "|0"), r.adopt(pw, "|1")
+			r.write(g, patternBytes(3000))
+			r.read(f, 1000)
+			r.read(f, 5)
+			r.readFrom(g, "bytes", bytes.NewReader(patternBytes(2000)))
+			r.readAt(f, 3, 0)
+			r.seek(f, 0, io.SeekStart)
+			r.truncate(g, 3)
+			r.stat(f)
+			r.step(f, "SetReadDeadline", func() string { return r.err(f.SetReadDeadline(past)) })
+			r.read(f, 1)
+			r.step(f, "SetReadDeadline", func() string { return r.err(f.SetReadDeadline(time.Time{})) })
+			r.read(f, 100)
+			r.close(g)
+			r.writeTo(f)
+			r.read(f, 1)
+			r.everyMethod(g, 20)
+			r.everyMethod(f, 20)
+			r.close(f)
+		}},
+		sequence{"socket", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+			if err != nil {
+				r.note("Socketpair", r.err(err))
+				return
+			}
+			for _, fd := range fds {
+				syscall.SetNonblock(fd, true)
+			}
+			f, g := r.newFile(uintptr(fds[0]), "s0"), r.newFile(uintptr(fds[1]), "s1")
+			r.write(g, patternBytes(3000))
+			r.read(f, 1000)
+			r.readAt(f, 3, 0)
+			r.everyMethod(f, 20)
+			r.close(g)
+			r.everyMethod(f, 20)
+			r.close(f)
+		}},
+		sequence{"NewFile", nothing, nil, allModes, false, func(r *run, _ anyFile, size int64) {
+			for _, flag := range []int{syscall.O_RDONLY, syscall.O_RDWR, syscall.O_WRONLY | syscall.O_APPEND} {
+				fd, err := syscall.Open(r.path, flag, 0)
+				if err != nil {
+					r.note("open", r.err(err))
+					return
+				}
+				syscall.Seek(fd, 3, io.SeekStart)
+				f := r.newFile(uintptr(fd), "a name of its own")
+				r.read(f, 4)
+				r.write(f, []byte("w"))
+				r.writeAt(f, []byte("at"), 1)
+				r.read(f, 4)
+				r.everyMethod(f, 20)
+				r.finish(f)
+			}
+			f := r.newFile(1<<20, "nobody's descriptor")
+			r.everyMethod(f, 20)
+			r.close(f)
+		}},
+		sequence{"devices", nothing, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+			for _, name := range []string{"/dev/null", "/dev/zero"} {
+				for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_TRUNC} {
+					if f := r.openFile(name, flag, 0); f != nil {
+						r.everyMethod(f, 100)
+						r.read(f, 1<<20)
+						r.readAt(f, 70, 1<<30)
+						r.close(f)
+					}
+				}
+			}
+		}},
+		sequence{"removed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+			r.read(f, 5)
+			os.Remove(r.path)
+			r.removedOrRenamed(f, size)
+		}},
+		sequence{"renamed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+			r.read(f, 5)
+			to := filepath.Join(r.dir, "renamed")
+			os.Rename(r.path, to)
+			os.WriteFile(r.path, []byte("another file of the same name"), 0o644)
+			r.removedOrRenamed(f, size)
+			r.disk(to)
+		}},
+		sequence{"through a symlink", some, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			link := filepath.Join(r.dir, "link")
+			os.Symlink(r.path, link)
+			for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_RDONLY | syscall.O_NOFOLLOW, os.O_CREATE | os.O_EXCL | os.O_RDWR} {
+				if f := r.openFile(link, flag, 0); f != nil {
+					r.stat(f)
+					r.read(f, 9)
+					r.write(f, []byte("through the link"))
+					r.readAt(f, size+30, 0)
+					r.close(f)
+					r.disk(r.path)
+				}
+			}
+		}},
+		sequence{"the descriptor moved by others", some, []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND}, []mode{silent, probed}, false, descriptorMoves},
+		sequence{"descriptor looked at in between", some, rdwr, []mode{silent, probed}, false, func(r *run, f anyFile, size int64) {
+			for _, look := range []string{"Fd", "Control", "OS"} {
+				r.settle(f, r.path)
+				r.seek(f, 2, io.SeekStart)
+				r.read(f, 4)
+				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
+				r.read(f, 4)
+				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
+				r.write(f, []byte("w"))
+				r.seek(f, -2, io.SeekCurrent)
+				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
+				r.readFrom(f, "bytes", bytes.NewReader([]byte("from")))
+				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
+				r.seek(f, 1, io.SeekStart)
+				r.writeTo(f)
+				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
+			}
+		}},
+		sequence{"no permission", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			if os.Geteuid() == 0 {
+				return // everything is permitted; TestPermissionDeniedIsTheSameError goes on in a child
+			}
+			r.denied()
+		}},
+	)
+}
+
+// denied opens what the mode bits forbid.
+func (r *run) denied() {
+	for _, mode := range []fs.FileMode{0, 0o400, 0o200} {
+		os.Chmod(r.path, mode)
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_TRUNC} {
+			if f := r.open(flag); f != nil {
+				r.read(f, 4)
+				r.write(f, []byte("x"))
+				r.close(f)
+			}
+		}
+	}
+	os.Chmod(r.path, 0o644)
+	r.disk(r.path)
+}
+
+func (r *run) newFile(fd uintptr, name string) anyFile {
+	return r.opened("NewFile", name, func() (anyFile, error) {
+		if r.st.os {
+			return os.NewFile(fd, name), nil
+		}
+		return mmapfile.NewFile(fd, name), nil
+	})
+}
+
+func (r *run) removedOrRenamed(f anyFile, size int64) {
+	r.stat(f)
+	r.step(f, "Name", func() string { return r.plain(f.Name()) })
+	r.read(f, 5)
+	r.readAt(f, size, 0)
+	r.settle(f, r.path)
+	r.write(f, []byte("still here"))
+	r.writeAt(f, patternBytes(page), size)
+	r.readAt(f, size+page, 0)
+	r.truncate(f, size+7)
+	r.seek(f, 0, io.SeekStart)
+	r.writeTo(f)
+}
+
+// descriptor is one of the ways to get at it. OS is not there on *os.File, which is its own.
+func descriptor(f anyFile, how string) (fd uintptr) {
+	switch how {
+	case "Control":
+		c, err := f.SyscallConn()
+		if err != nil {
+			return ^uintptr(0)
+		}
+		c.Control(func(d uintptr) { fd = d })
+		return fd
+	case "OS":
+		if m, ok := f.(*mmapfile.File); ok {
+			return m.OS().Fd()
+		}
+	}
+	return f.Fd()
+}
+
+// descriptorMoves moves the kernel's offset behind f's back, which f must see from the
+// first hand-over on.
+func descriptorMoves(r *run, f anyFile, size int64) {
+	r.read(f, 3)
+	r.write(f, []byte("before"))
+	for i, how := range []string{"Fd", "Control", "OS"} {
+		fd := descriptor(f, how)
+		r.note(how, kernelOffset(fd))
+		at := int64(i+1) * size / 5
+		syscall.Seek(int(fd), at, io.SeekStart)
+		r.read(f, 4)
+		r.note("kernel", kernelOffset(fd))
+		r.settle(f, r.path)
+		syscall.Seek(int(fd), at+1, io.SeekStart)
+		r.write(f, []byte("moved"))
+		r.note("kernel", kernelOffset(fd))
+		syscall.Seek(int(fd), 1, io.SeekStart)
+		r.seek(f, 2, io.SeekCurrent)
+		r.note("kernel", kernelOffset(fd))
+		syscall.Seek(int(fd), at, io.SeekStart)
+		r.step(f, "CopyN", func() string {
+			var b bytes.Buffer
+			n, err := io.CopyN(&b, f, 10)
+			return fmt.Sprint(r.did(n, err, nil), show(b.Bytes()))
+		})
+		r.note("kernel", kernelOffset(fd))
+		var b [5]byte
+		n, err := syscall.Read(int(fd), b[:])
+		r.note("read(2)", n, err, show(b[:max(n, 0)]))
+		r.read(f, 5)
+		n, err = syscall.Write(int(fd), []byte("write(2)"))
+		r.note("write(2)", n, err)
+		r.read(f, 5)
+		r.readAt(f, size+20, 0)
+		r.seek(f, 0, io.SeekEnd)
+		r.note("kernel", kernelOffset(fd))
+	}
+}
+
+func TestPermissionDeniedIsTheSameError(t *testing.T) {
+	const child = "MMAPFILE_TEST_DENIED"
+	if os.Getenv(child) != "" || os.Geteuid() != 0 {
+		c := filled("", []byte("content"))
+		compare(t, silent, &c, func(r *run) { r.denied() })
+		return
+	}
+	runAsNobody(t, child)
 }

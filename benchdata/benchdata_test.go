@@ -110,8 +110,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"geometric mean / os, published rows", "FAILS",
 		"Stat / os", // 1.2 times os.File, with 1.1 for noise
+		"FAILS",
 		"Slower than os.File beyond its noise: 1 of 2 rows",
 		"over the published rows (2 of 53 measured): 0.548",
 	} {
@@ -121,6 +121,16 @@ func TestReport(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "Read/size=1KB / os") {
 		t.Error("a faster row is reported as slower")
+	}
+
+	out.Reset()
+	if err := report(&out, parse(t, everything())); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"geometric mean / os, published rows", "ReadRecord/size=1KB / os"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
 	}
 }
 

@@ -103,6 +103,15 @@ func (res *results) geomean(rows []string) (mean float64, n int) {
 	return geomean(ratios), len(ratios)
 }
 
+// fullGeomean is the mean of a complete run, 0 for a selection: the limits are not meant for those.
+func (res *results) fullGeomean(rows []string) float64 {
+	if _, n := res.geomean(published()); n < len(published()) {
+		return 0
+	}
+	mean, _ := res.geomean(rows)
+	return mean
+}
+
 // noise is how much os.File differs from itself in a row: in this row, if it was measured twice
 // there, but no less than in the middle one of all rows.
 func (res *results) noise(row string) float64 {

@@ -111,11 +111,14 @@ func measureOnce(ctx context.Context, raw io.Writer, p *progress, binary, dir st
 		return err
 	}
 	other, copyErr := copyResults(raw, stdout, p)
-	if err := errors.Join(copyErr, cmd.Wait()); err != nil {
-		if ctx.Err() != nil {
-			return errors.New("interrupted")
-		}
+	err = errors.Join(copyErr, cmd.Wait())
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case err != nil:
 		return fmt.Errorf("%w\n%s", err, other)
+	case !p.seen:
+		return fmt.Errorf("no benchmark matches %s", opt.bench)
 	}
 	return nil
 }
@@ -184,6 +187,7 @@ type progress struct {
 	terminal      bool
 	round, rounds int
 	shown         int // the last round that has its line
+	seen          bool // a benchmark ran
 	began         time.Time
 }
 
@@ -194,6 +198,7 @@ func newProgress(f *os.File, rounds int) *progress {
 }
 
 func (p *progress) show(name string) {
+	p.seen = true
 	elapsed := time.Since(p.began).Round(time.Second)
 	switch {
 	case p.terminal:

@@ -1,0 +1,145 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+// OpenFile with a size: the one argument that os.OpenFile does not have.
+
+func TestOpenFileWithASizeMakesTheFileThatLong(t *testing.T) {
+	old := patternBytes(100)
+	for _, x := range []struct {
+		name string
+		old  []byte // nil: there is no file
+		flag int
+		size int64
+		want []byte
+	}{
+		{"new", nil, os.O_RDWR | os.O_CREATE, 3*page + 5, make([]byte, 3*page+5)},
+		{"new, exclusive", nil, os.O_RDWR | os.O_CREATE | os.O_EXCL, 10, make([]byte, 10)},
+		{"longer", old, os.O_RDWR, page + 1, append(bytes.Clone(old), make([]byte, page+1-100)...)},
+		{"write-only", old, os.O_WRONLY, 200, append(bytes.Clone(old), make([]byte, 100)...)},
+		{"long enough", old, os.O_RDWR, 50, old},
+		{"as long", old, os.O_RDWR, 100, old},
+		{"zero", old, os.O_RDWR, 0, old},
+		{"read-only and long enough", old, os.O_RDONLY, 100, old},
+		{"emptied", old, os.O_RDWR | os.O_TRUNC, 300, make([]byte, 300)},
+		{"emptied, shorter", old, os.O_RDWR | os.O_TRUNC, 30, make([]byte, 30)},
+		{"emptied, size 0", old, os.O_RDWR | os.O_TRUNC, 0, nil},
+		{"create what is there", old, os.O_RDWR | os.O_CREATE, 120, append(bytes.Clone(old), make([]byte, 20)...)},
+	} {
+		path := filepath.Join(scratchDir(t), "data")
+		if x.old != nil {
+			if err := os.WriteFile(path, x.old, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := mmapfile.OpenFile(path, x.flag, 0o644, x.size)
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		if f.Len() != len(x.want) {
+			t.Errorf("%s: Len is %d, want %d", x.name, f.Len(), len(x.want))
+		}
+		if pos, err := f.Seek(0, 1); pos != 0 || err != nil {
+			t.Errorf("%s: the cursor is at %d, %v", x.name, pos, err)
+		}
+		f.Close()
+		wantContent(t, path, x.want)
+	}
+}
+
+func TestOpenFileWithAnImpossibleSizeChangesNothing(t *testing.T) {
+	old := patternBytes(100)
+	for _, x := range []struct {
+		name    string
+		there   bool
+		flag    int
+		size    int64
+		invalid bool
+	}{
+		{"negative", true, os.O_RDWR, -1, true},
+		{"negative, emptied", true, os.O_RDWR | os.O_TRUNC, -1, true},
+		{"negative, new", false, os.O_RDWR | os.O_CREATE, -1 << 63, true},
+		{"read-only and too short", true, os.O_RDONLY, 101, true},
+		{"read-only, new", false, os.O_RDONLY | os.O_CREATE, 1, true},
+		{"absurd", true, os.O_RDWR, 1 << 62, false},
+		{"absurd, emptied", true, os.O_RDWR | os.O_TRUNC, 1 << 62, false},
+		{"absurd, create", true, os.O_RDWR | os.O_CREATE | os.O_TRUNC, 1<<63 - 1, false},
+		{"absurd, write-only", true, os.O_WRONLY, 1 << 62, false},
+		{"absurd, new", false, os.O_RDWR | os.O_CREATE, 1 << 62, false},
+		{"absurd, new, exclusive", false, os.O_RDWR | os.O_CREATE | os.O_EXCL, 1 << 62, false},
+	} {
+		path := filepath.Join(scratchDir(t), "data")
+		if x.there {
+			if err := os.WriteFile(path, old, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := mmapfile.OpenFile(path, x.flag, 0o644, x.size)
+		if err == nil {
+			t.Errorf("%s: no error", x.name)
+			f.Close()
+			continue
+		}
+		pe, ok := err.(*fs.PathError)
+		if f != nil || !ok || pe.Path != path || x.invalid && (pe.Op != "open" || !errors.Is(err, fs.ErrInvalid)) {
+			t.Errorf("%s: %v, %#v", x.name, f, err)
+		}
+		if x.there {
+			wantContent(t, path, old)
+		} else if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: it left a file behind (%v)", x.name, err)
+		}
+	}
+}
+
+func TestOpenFileWithASizeKeepsTheOpenersErrors(t *testing.T) {
+	dir := scratchDir(t)
+	there := filepath.Join(dir, "there")
+	os.WriteFile(there, nil, 0o644)
+	for _, x := range []struct {
+		path string
+		flag int
+		want error
+	}{
+		{filepath.Join(dir, "missing"), os.O_RDWR, fs.ErrNotExist},
+		{there, os.O_RDWR | os.O_CREATE | os.O_EXCL, fs.ErrExist},
+	} {
+		f, err := mmapfile.OpenFile(x.path, x.flag, 0o644, 10)
+		if f != nil || !errors.Is(err, x.want) {
+			t.Errorf("%s: %v, %v; want %v", filepath.Base(x.path), f, err, x.want)
+		}
+	}
+}
+
+func TestOpenFileWithASizeAllocatesItsBlocks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counted on Linux only")
+	}
+	const size = 1 << 20
+	path := filepath.Join(scratchDir(t), "data")
+	f, err := mmapfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := reflect.ValueOf(fi.Sys()).Elem().FieldByName("Blocks").Int()
+	if blocks*512 < size {
+		t.Errorf("%d blocks are allocated for %d bytes", blocks, size)
+	}
+}
