@@ -12,8 +12,6 @@ import (
 
 // What the published rows leave out.
 
-var oneCallSizes = []int{kb, 4 * kb, 10 * kb, 100 * kb, mb, 2 * mb, 10 * mb, 100 * mb, 500 * mb, gb}
-
 // BenchmarkReadOneCall reads the whole file in one call.
 func BenchmarkReadOneCall(b *testing.B) {
 	eachSize(b, oneCallSizes, func(b *testing.B, path string, size int) {

@@ -28,7 +28,10 @@ const (
 	readBlock = 4 * kb
 )
 
-var publishedSizes = []int{kb, 10 * kb, 100 * kb, mb, 10 * mb, 100 * mb, 500 * mb, gb}
+var (
+	publishedSizes = []int{kb, 10 * kb, 100 * kb, mb, 10 * mb, 100 * mb, 500 * mb, gb}
+	oneCallSizes   = []int{kb, 4 * kb, 10 * kb, 100 * kb, mb, 2 * mb, 10 * mb, 100 * mb, 500 * mb, gb}
+)
 
 // benchFile is what the rows ask of *os.File and *mmapfile.File alike.
 type benchFile interface {
@@ -371,8 +374,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkWriteAt(b *testing.B) {
-	sizes := append([]int{4 * kb, 2 * mb}, publishedSizes...)
-	eachSize(b, sizes, func(b *testing.B, path string, size int) {
+	eachSize(b, oneCallSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, benchImpls(size, bareCopy), path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
 			data := benchContent(size)
 			benchOp(b, 1, size, func() error {

@@ -121,7 +121,7 @@ func TestSparseFileOverFourGiBIsAsWithOSFile(t *testing.T) {
 			if strconv.IntSize == 32 || !mmapfile.CanMap {
 				continue
 			}
-			if ftMap(t, f); f.Len() != size {
+			if ftMap(t, f); int64(f.Len()) != size {
 				t.Errorf("Len is %d", f.Len())
 			}
 		}

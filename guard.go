@@ -101,11 +101,12 @@ func readable(p []byte) (ok bool) {
 	return true
 }
 
-// unguard ends what SetPanicOnFault began. Nothing but a fault can panic here.
+// unguard ends what SetPanicOnFault began. Nothing but a fault can panic here,
+// and it comes before ok is set.
 func unguard(old bool, ok *bool) {
 	debug.SetPanicOnFault(old)
-	if recover() != nil {
-		*ok = false
+	if !*ok {
+		recover()
 	}
 }
 

@@ -186,7 +186,7 @@ type progress struct {
 	w             io.Writer
 	terminal      bool
 	round, rounds int
-	shown         int // the last round that has its line
+	shown         int  // the last round that has its line
 	seen          bool // a benchmark ran
 	began         time.Time
 }
