@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sort"
 	"strings"
+	"testing"
 	"time"
 
 	"go.dw1.io/mmapfile"
@@ -52,7 +53,7 @@ func init() {
 		}},
 		sequence{"a directory in pieces", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) { r.listing() }},
 		sequence{"the modification time", []content{threePage, zeros3, empty}, nil, []mode{silent, kernel}, false, func(r *run, _ anyFile, size int64) {
-			r.times(size, []string{"Stat", "Close"}, []string{"read", "one write", "many writes", "write then set", "write, stat, set", "set, write twice"})
+			r.times(size, []string{"Stat", "Close"}, []string{"read", "one write", "many writes", "write then set", "write then set ahead", "write, stat, set", "set, write twice"})
 		}},
 		sequence{"the modification time and Sync", []content{threePage}, nil, quiet, false, func(r *run, _ anyFile, size int64) {
 			r.times(size, []string{"Sync"}, []string{"read", "many writes", "write then set"})
@@ -241,6 +242,9 @@ func (r *run) times(size int64, ends, hows []string) {
 			case "write then set":
 				write(f)
 				r.setTime(r.path, farPast)
+			case "write then set ahead":
+				write(f)
+				r.setTime(r.path, future)
 			case "write, stat, set":
 				write(f)
 				r.stat(f)
@@ -363,4 +367,39 @@ func (r *run) openers() {
 		}
 		return fmt.Sprint(mmapfile.NewFile(^uintptr(0), "x") == nil)
 	})
+}
+
+// Where a process stands is one for all of it, so this is not part of the matrix.
+func TestChdirGoesWhereOSFileGoes(t *testing.T) {
+	back, err := os.Getwd()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := os.Chdir(back); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	dir := scratchDir(t)
+	there := func(chdir func() error) string {
+		t.Helper()
+		if err := chdir(); err != nil {
+			return err.Error()
+		}
+		wd, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Chdir(back)
+		return wd
+	}
+	o, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	f := mustOpen(t, dir, os.O_RDONLY)
+	if want, got := there(o.Chdir), there(f.Chdir); got != want {
+		t.Errorf("Chdir leads to %s, os.File's to %s", got, want)
+	}
 }

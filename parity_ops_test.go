@@ -164,8 +164,8 @@ func (r *run) otherWrites(b []byte, off int64) {
 	})
 }
 
-// past and farPast are long enough ago for any clock to tell a new time from them.
-var past, farPast = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0)
+// These are far enough away for any clock to tell a new time from them.
+var past, farPast, future = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0), time.Unix(4_000_000_000, 0)
 
 func (r *run) setTime(path string, to time.Time) {
 	r.note(fmt.Sprint("Chtimes ", to.Unix()), r.err(os.Chtimes(path, to, to)))
@@ -178,7 +178,7 @@ func (r *run) mtime(f anyFile) {
 		switch {
 		case err != nil:
 			return r.err(err)
-		case fi.ModTime().Equal(past), fi.ModTime().Equal(farPast):
+		case fi.ModTime().Equal(past), fi.ModTime().Equal(farPast), fi.ModTime().Equal(future):
 			return fmt.Sprint("as set to ", fi.ModTime().Unix())
 		}
 		return "moved"

@@ -1,0 +1,69 @@
+package mmapfile
+
+import "sync/atomic"
+
+// heat counts what the kernel served, to find the moment from which a mapping
+// pays: after warmCalls calls, or once twice the file's size was moved. A file
+// that is opened, read once and closed never gets there. Calls that move much
+// count by their bytes alone: for them the first touch of a mapped page costs
+// more than the kernel's copy.
+type heat struct {
+	word  atomic.Uint64 // calls in the upper 16 bits, bytes in the lower 48
+	bytes atomic.Int64  // ask the file's size from here on; 0 means warmBytes
+	tries atomic.Uint32 // each attempt in vain doubles the calls for the next
+}
+
+const (
+	warmCalls = 16
+	warmBytes = 256 << 10
+	smallCall = 64 << 10
+	heatShift = 48
+	maxTries  = 10
+	heatFull  = 1 << 47 // bytes: start anew before they run into the calls
+)
+
+// warm notes a call that the kernel served with n bytes, and maps the file if
+// it is time. It takes no lock that somebody holds.
+func (f *file) warm(n int) {
+	if !canMap || f.never.Load() {
+		return
+	}
+	if m := f.m.Load(); m != nil && f.size.Load() <= int64(len(m.data)) {
+		return
+	}
+	add := uint64(n)
+	if n < smallCall {
+		add += 1 << heatShift
+	}
+	w := f.heat.word.Add(add)
+	calls, bytes := w>>heatShift, int64(w&(1<<heatShift-1))
+	if calls < warmCalls<<f.heat.tries.Load() && bytes < max(warmBytes, f.heat.bytes.Load()) {
+		return
+	}
+	f.warmed(bytes, calls >= warmCalls)
+}
+
+// warmed maps the file if it can be mapped and either enough small calls were
+// made or enough bytes were moved.
+func (f *file) warmed(bytes int64, calls bool) {
+	if !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	size, regular := f.stat()
+	if !regular {
+		f.never.Store(true)
+		return
+	}
+	if !calls && bytes < 2*size && bytes < heatFull {
+		f.heat.bytes.Store(2 * size)
+		return
+	}
+	f.heat.word.Store(0)
+	if size == 0 || f.mapTo(size, false) != nil {
+		f.heat.tries.Store(min(f.heat.tries.Load()+1, maxTries))
+	}
+}
