@@ -20,6 +20,9 @@ var errMidway = errors.New("failed midway")
 type onlyReader struct{ io.Reader }
 type onlyWriter struct{ io.Writer }
 
+// embedsFile has every method of its file, and is of another type.
+type embedsFile struct{ anyFile }
+
 // limitedWriter takes left bytes and then fails, or says nothing if short.
 type limitedWriter struct {
 	bytes.Buffer
@@ -44,7 +47,7 @@ type liar struct{}
 
 func (liar) Write(p []byte) (int, error) { return len(p) + 1, nil }
 
-// A copySource makes a reader; files comes back for those whose cursor is looked at.
+// A copySource makes a reader.
 type copySource struct {
 	name string
 	ours bool // reads the file under test
@@ -54,6 +57,7 @@ type copySource struct {
 var copySources = []copySource{
 	{"File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return f }},
 	{"File without WriterTo", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return onlyReader{f} }},
+	{"embedded File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return embedsFile{f} }},
 	{"limited File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return io.LimitReader(f, 1000) }},
 	{"section of File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return io.NewSectionReader(f, 3, 900) }},
 	{"buffered File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return bufio.NewReader(f) }},
@@ -95,6 +99,7 @@ type copySink struct {
 var copySinks = []copySink{
 	{"File", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return f }},
 	{"File without ReaderFrom", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{f} }},
+	{"embedded File", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return embedsFile{f} }},
 	{"os.File", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return o }},
 	{"bytes.Buffer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return &b.Buffer }},
 	{"plain writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{&b.Buffer} }},

@@ -81,11 +81,19 @@ func (r *region) revoke() {
 func (r *region) free() {
 	switch r.state.Swap(regionGone) {
 	case regionReserved:
-		reservedRanges.Add(-1)
-		reservedBytes.Add(-int64(len(r.data)))
+		lower(&keptRanges, reservedRanges.Add(-1))
+		lower(&keptBytes, reservedBytes.Add(-int64(len(r.data))))
 		unmap(r.data)
 	case regionMapped:
 		unmap(r.data)
+	}
+}
+
+// lower makes kept no more than what there is. Cleanups, which call it, run after the
+// collection that found them has been counted.
+func lower(kept *atomic.Int64, now int64) {
+	if kept.Load() > now {
+		kept.Store(now)
 	}
 }
 
