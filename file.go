@@ -71,7 +71,12 @@ func (f *File) Stat() (fs.FileInfo, error) {
 		return nil, os.ErrInvalid
 	}
 	f.moveTime()
-	return f.inner.Stat()
+	known := f.size.Load()
+	fi, err := f.inner.Stat()
+	if err == nil && fi.Size() != known && fi.Mode().IsRegular() {
+		f.size.CompareAndSwap(known, fi.Size())
+	}
+	return fi, err
 }
 
 // Truncate changes the file's length to size bytes and leaves the cursor where
@@ -85,21 +90,27 @@ func (f *File) Truncate(size int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.truncs.Add(1)
+	defer f.truncs.Add(1)
 	f.settle(0, -1)
 	old := f.size.Load()
+	known := old
 	if 0 <= size && size < old {
 		// First, so that no call believes in bytes that are gone.
+		known = size
 		f.size.Store(size)
 		f.beforeCut()
 	}
 	err := f.inner.Truncate(size)
 	if err != nil {
-		f.size.Store(old)
-		return err
+		size = old
 	}
-	f.size.Store(size)
-	f.absorb(nil, 0)
-	return nil
+	if !f.size.CompareAndSwap(known, size) {
+		f.uncertain.Store(true) // a write behind the end came before or after
+	}
+	if err == nil {
+		f.absorb(nil, 0)
+	}
+	return err
 }
 
 // Chdir makes the directory that f is the current one, as [os.File.Chdir] does, with its errors. It may
@@ -198,6 +209,11 @@ func (f *File) Fd() uintptr {
 		return ^uintptr(0)
 	}
 	f.handOver()
+	f.mu.RLock() // os.File.Fd does not look whether it races Close
+	defer f.mu.RUnlock()
+	if f.closed {
+		return ^uintptr(0)
+	}
 	return f.inner.Fd()
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestOpenMapCloseRoundsLeaveNoTrace(t *testing.T) {
 	const size = 64 << 10 // a leak of every round's mapping would be gigabytes
 	name := ftTemp(t, ftPattern(size))
 	rounds := 100_000
-	if testing.Short() || ftRace || !mmapfile.CanMap {
+	if testing.Short() || ftRace || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
 	}
 	ftSettles(func() bool { return true })
@@ -104,7 +105,7 @@ func TestMapsStayBoundedWithoutTheCollector(t *testing.T) {
 	maps := ftMaps(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	rounds := 45_000
-	if testing.Short() || ftRace || !mmapfile.CanMap {
+	if testing.Short() || ftRace || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
 	}
 	// Ranges with one of another protection between them do not merge into one map.
@@ -191,5 +192,36 @@ func TestGrowthKeepsFewMaps(t *testing.T) {
 	}
 	if n := ftMaps(t); n > maps+ftSlackMaps {
 		t.Errorf("%d maps before 2000 pieces of growth, %d after", maps, n)
+	}
+}
+
+// What is closed stays reserved until it is collected, but that is no reason to refuse the next file:
+// on 32 bits a single large one was enough.
+func TestAClosedFileDoesNotKeepTheNextFromBeingMapped(t *testing.T) {
+	if !mmapfile.CanMap {
+		t.Skip("nothing is mapped")
+	}
+	large, small := ftTemp(t, nil), ftTemp(t, ftPattern(100))
+	if err := os.Truncate(large, 1<<30); err != nil {
+		t.Skip(err)
+	}
+	for round := range 3 {
+		f := ftOpenUnmapped(t, large)
+		for i := range 40 { // until it maps itself, as much as it may
+			if _, err := f.ReadAt(make([]byte, 10), int64(i)<<20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		g := ftOpenUnmapped(t, small)
+		if g.Bytes() == nil {
+			t.Errorf("round %d: Bytes gives nothing after a large file was closed", round)
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		runtime.KeepAlive(f) // a program may well hold on to what it closed
 	}
 }

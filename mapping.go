@@ -37,11 +37,7 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if m != nil && int64(len(m.data)) >= size {
 		return nil
 	}
-	room := int64(1)
-	if whole {
-		room = 2
-	}
-	if reservedRanges.Load() > room*reservedMax || reservedBytes.Load() > room*reservedBytesMax {
+	if !roomFor(min(size, mapLimit), whole) {
 		return errNoMemory
 	}
 	length := size

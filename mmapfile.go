@@ -34,11 +34,11 @@ type file struct {
 	cur cursor
 	mem memory
 
-	mu     sync.RWMutex // mapping, truncating, closing; on some platforms held by readers, see locked
-	closed bool         // under mu
-	flag   int          // of our open call, or -1
-	truncs atomic.Uint32
-	before atomic.Int64 // the file's time at the store that made it dirty, in Unix nanoseconds
+	mu     sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
+	closed bool          // under mu
+	flag   int           // of our open call, or -1
+	truncs atomic.Uint32 // goes up before and after each truncation of ours: odd during one
+	before atomic.Int64  // the file's time at the store that made it dirty, in Unix nanoseconds
 }
 
 // newFile wraps inner, which was opened with flag, or elsewhere if that is

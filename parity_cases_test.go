@@ -112,6 +112,8 @@ var (
 	few  = []content{empty, threePage, zeros3, zeroTail}
 	some = []content{empty, filled("1 byte", []byte("x")), filled("page", patternBytes(page)), threePage, zeros3, sparse}
 
+	three = []content{empty, filled("page", patternBytes(page)), sparse}
+
 	readers  = []int{os.O_RDONLY, os.O_RDWR}
 	writers  = []int{os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND}
 	allFlags = []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_TRUNC}
@@ -151,7 +153,7 @@ func init() {
 				}
 			}
 		}},
-		sequence{"nothing read, nothing written", some, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"nothing read, nothing written", three, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
 			for range 2 {
 				r.read(f, 0)
 				r.readAt(f, 0, 0)
@@ -166,7 +168,7 @@ func init() {
 				r.seek(f, 0, io.SeekEnd)
 			}
 		}},
-		sequence{"seek from everywhere to everywhere", some, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"seek from everywhere to everywhere", three, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
 			for _, whence := range []int{0, 1, 2, 5, -1, 1 << 20} {
 				for _, off := range append(around(size), -size, -size-1, 1<<62, -1<<62, 1<<44) {
 					r.seek(f, off, whence)
@@ -210,7 +212,7 @@ func init() {
 			}
 			r.disk(r.path)
 		}},
-		sequence{"write at the cursor", some, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"write at the cursor", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
 			r.write(f, []byte("first"))
 			r.read(f, 4)
 			r.writeString(f, "second")
@@ -250,7 +252,7 @@ func init() {
 			r.writeAt(f, []byte("across the end after many stores"), max(0, size-5))
 			r.readAt(f, 60, max(0, size-10))
 		}},
-		sequence{"hole behind the end", some, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"hole behind the end", three, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f anyFile, size int64) {
 			r.seek(f, size+50, io.SeekStart)
 			r.read(f, 1)
 			r.write(f, []byte("hole"))
@@ -264,7 +266,7 @@ func init() {
 		}},
 		sequence{"truncate", borders, []int{os.O_RDWR}, quiet, false, truncations},
 		sequence{"truncate, all flags", few, allFlags, allModes, false, truncations},
-		sequence{"write after truncate", some, writers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"write after truncate", few, writers, allModes, false, func(r *run, f anyFile, size int64) {
 			r.read(f, size)
 			r.truncate(f, size/2)
 			r.write(f, []byte("at the old cursor"))

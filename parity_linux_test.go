@@ -12,7 +12,7 @@ import (
 
 func init() {
 	sequences = append(sequences,
-		sequence{"SEEK_DATA and SEEK_HOLE", borders, append(readers, os.O_WRONLY), []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+		sequence{"SEEK_DATA and SEEK_HOLE", append(some, zeroTail), append(readers, os.O_WRONLY), []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
 			const seekData, seekHole = 3, 4
 			for _, whence := range []int{seekData, seekHole} {
 				for _, off := range around(size) {

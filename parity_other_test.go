@@ -10,7 +10,7 @@ import (
 
 func init() {
 	sequences = append(sequences,
-		sequence{"another handle appends", borders, readers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"another handle appends", few, readers, allModes, false, func(r *run, f anyFile, size int64) {
 			r.read(f, size+1)
 			r.read(f, 1)
 			for _, n := range []int64{1, 16, page - 1, page, 2*page + 3, 70 << 10} {
@@ -109,7 +109,7 @@ func init() {
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"another handle truncates, then writes", borders, rdwr, quiet, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates, then writes", append(few, bigZeros, sparse), rdwr, quiet, true, func(r *run, f anyFile, size int64) {
 			for _, n := range cuts(size) {
 				for _, off := range []int64{n - 1, n, n + 1, n - 2, n + 70, n - n%page, n - n%page + page - 1, size - 1, size} {
 					if off < 0 {

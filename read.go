@@ -38,10 +38,10 @@ func (f *file) covers(m *mapping, off int64, n int) bool {
 // readAt reads through the inner file.
 func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	f.settle(off, len(b))
-	known := f.size.Load()
+	known, cuts := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > known {
-		f.raise(end)
+		f.raise(end, cuts)
 	} else if n > 0 && end < known && err == io.EOF {
 		f.size.CompareAndSwap(known, end) // unless it was moved meanwhile
 	}
@@ -49,10 +49,14 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// raise remembers that the file has reached end.
-func (f *file) raise(end int64) {
+// raise remembers that the file has reached end, which a call has found out
+// that began when truncs was cuts.
+func (f *file) raise(end int64, cuts uint32) {
 	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
 		size = f.size.Load()
+	}
+	if cuts%2 != 0 || f.truncs.Load() != cuts {
+		f.uncertain.Store(true) // which came first, the end or the cut?
 	}
 }
 

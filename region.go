@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -25,22 +26,55 @@ const (
 // their File is unreachable. The system allows some 65,530 ranges in all
 // (vm.max_map_count), so for each reservedGC that have come we ask for a
 // collection, and past reservedMax nothing new is mapped unasked until one has
-// run: system calls serve those files. Bytes and View still get theirs up to
-// twice that. Address space is scarce on 32 bits, hence the bound in bytes.
+// run: system calls serve those files. Bytes and View wait for the collection,
+// and get theirs up to twice that. Address space is scarce on 32 bits, hence the
+// same bounds in bytes.
 const (
 	reservedGC       = 8 << 10
 	reservedMax      = 16 << 10
-	reservedBytesMax = 1<<(28+16*(^uint(0)>>63)) - 1 // 256 MiB, or 16 TiB
+	reservedBytesMax = mapLimit
 )
 
 var (
 	reservedRanges atomic.Int64
 	reservedBytes  atomic.Int64
 
-	collecting atomic.Bool
+	collecting sync.Mutex
 	keptRanges atomic.Int64 // what the last collection left: its Files are still in use
 	keptBytes  atomic.Int64
 )
+
+// roomFor reports whether another range of size bytes may be mapped; asked for
+// by Bytes or View, it makes room if it can.
+func roomFor(size int64, asked bool) bool {
+	if reservedRanges.Load() <= reservedMax && reservedBytes.Load()+size <= reservedBytesMax {
+		return true
+	}
+	if !asked {
+		if reservedRanges.Load() > keptRanges.Load() {
+			go collect()
+		}
+		return false
+	}
+	collect()
+	for range 1000 { // the cleanups run on a goroutine of their own
+		if reservedRanges.Load() <= reservedMax && reservedBytes.Load() <= reservedBytesMax {
+			break
+		}
+		runtime.Gosched()
+	}
+	return reservedRanges.Load() <= 2*reservedMax
+}
+
+// collect has closed Files that nobody uses give their ranges back, unless that is being done.
+func collect() {
+	if collecting.TryLock() {
+		runtime.GC()
+		keptRanges.Store(reservedRanges.Load())
+		keptBytes.Store(reservedBytes.Load())
+		collecting.Unlock()
+	}
+}
 
 func newRegion(f *file, data []byte) *region {
 	r := &region{data: data}
@@ -67,14 +101,7 @@ func (r *region) revoke() {
 	if n-keptRanges.Load() <= reservedGC && bytes-keptBytes.Load() <= reservedBytesMax/2 {
 		return
 	}
-	if collecting.CompareAndSwap(false, true) {
-		go func() {
-			runtime.GC()
-			keptRanges.Store(reservedRanges.Load())
-			keptBytes.Store(reservedBytes.Load())
-			collecting.Store(false)
-		}()
-	}
+	go collect()
 }
 
 // free gives the range back. No call can be inside: its File is unreachable.

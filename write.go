@@ -40,10 +40,8 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	end := off + int64(n)
 	if end <= f.size.Load() {
 		f.warm(n)
-	} else if f.truncs.Load() == cuts {
-		f.raise(end)
 	} else {
-		f.uncertain.Store(true)
+		f.raise(end, cuts)
 	}
 	return n, err
 }
