@@ -157,6 +157,33 @@ func TestLenFollowsOurOwnCalls(t *testing.T) {
 		f.Truncate(0)
 		want(0, "Truncate to nothing")
 		f.Close()
+
+		f = mustOpen(t, path, os.O_RDWR|os.O_APPEND)
+		f.WriteString("some")
+		if early {
+			f.Bytes()
+		}
+		want(4, "the first append")
+		f.WriteString("more")
+		want(8, "an append")
+		src, err := os.Open(writeScratch(t, "src", patternBytes(50)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		f.ReadFrom(src)
+		want(58, "an append of a file")
+		g := mustOpen(t, path, os.O_RDWR)
+		if early {
+			g.Bytes()
+		}
+		g.Len()
+		g.Seek(0, io.SeekEnd)
+		src.Seek(0, io.SeekStart)
+		io.Copy(g, src)
+		if g.Len() != 108 {
+			t.Errorf("early %v: Len is %d after a copy by the kernel, want 108", early, g.Len())
+		}
 	}
 	var none *mmapfile.File
 	if none.Len() != 0 || none.Bytes() != nil {

@@ -127,6 +127,35 @@ func init() {
 			}
 		}},
 		sequence{"the descriptor moved by others", some, []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND}, []mode{silent, probed}, false, descriptorMoves},
+		sequence{"an offset shared with a duplicate", few, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+			// As between a parent process and a child, where nobody asks for the descriptor.
+			o, err := os.OpenFile(r.path, os.O_RDWR, 0)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			fd, err := syscall.Dup(int(o.Fd()))
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			dup := os.NewFile(uintptr(fd), "duplicate")
+			r.all = append(r.all, dup)
+			f := r.adopt(o, r.path)
+			for i := range int64(5) {
+				r.read(f, 7)
+				r.read(dup, 5)
+				r.write(f, []byte("by f"))
+				r.write(dup, []byte("by the duplicate"))
+				r.seek(f, i*page, io.SeekStart)
+				r.read(dup, 3)
+				r.seek(dup, 1, io.SeekCurrent)
+				r.seek(f, 0, io.SeekCurrent)
+				r.writeTo(f)
+				r.read(dup, 1)
+				r.settle(f, r.path)
+				r.seek(dup, i, io.SeekStart)
+			}
+			r.finish(f)
+		}},
 		sequence{"descriptor looked at in between", some, rdwr, []mode{silent, probed}, false, func(r *run, f anyFile, size int64) {
 			for _, look := range []string{"Fd", "Control", "OS"} {
 				r.settle(f, r.path)
