@@ -37,16 +37,13 @@ func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, create
 	if err == nil || flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
 		return f, err == nil, err
 	}
-	// It was there, or was a link to nothing, which the last call creates.
-	f, err = os.OpenFile(name, flag&^os.O_CREATE, perm)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(name, flag, perm)
-	}
+	// With O_CREATE again, for what the system refuses to such a call.
+	f, err = os.OpenFile(name, flag, perm)
 	return f, false, err
 }
 
-// makeSize gives f its size and blocks. After an error f has its old length and
-// content.
+// makeSize gives f its size and blocks. An error leaves its length and content,
+// and what others append meanwhile.
 func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	fi, err := f.Stat()
 	if err != nil {
@@ -59,23 +56,19 @@ func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	if !writable {
 		return nil
 	}
-	err = allocate(f, size)
-	if err == nil && truncate {
-		// There is room now. What another process takes in between is its error.
-		if err = f.Truncate(0); err == nil {
-			err = allocate(f, size)
-		}
+	if err := allocate(f, size); err != nil || !truncate {
 		return err
 	}
-	if err != nil {
-		f.Truncate(old)
+	// There is room now. What another process takes in between is its error.
+	if err := f.Truncate(0); err != nil {
+		return err
 	}
-	return err
+	return allocate(f, size)
 }
 
 // writeZeros makes f size bytes long by writing zeros behind its end, where the
 // system has no better way. What is a hole before the end stays one.
-func writeZeros(f *os.File, size int64) error {
+func writeZeros(f *os.File, size int64) (err error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return err
@@ -90,6 +83,11 @@ func writeZeros(f *os.File, size int64) error {
 	if err := f.Truncate(fi.Size()); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			f.Truncate(fi.Size())
+		}
+	}()
 	// At the cursor, since WriteAt refuses a file opened for appending.
 	if _, err := f.Seek(0, io.SeekEnd); err != nil {
 		return err

@@ -55,9 +55,10 @@ func (f *file) growFor(buf *bytes.Buffer) {
 	if f.m.Load() == nil || !f.lockCursor() {
 		return
 	}
-	rest := f.size.Load() - f.cur.pos
+	size, err := f.inner.Seek(0, io.SeekEnd) // what we remember may be too much for memory
+	rest := size - f.cur.pos
 	f.cur.mu.Unlock()
-	if 0 < rest && rest <= maxInt/4 {
+	if err == nil && 0 < rest && rest <= maxInt/4 {
 		buf.Grow(int(rest) + bytes.MinRead)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	cursorCall   = 1 << 2
 )
 
-// lock makes the cursor ours to use until mu is unlocked, and says whether it
+// lockCursor makes the cursor ours to use until mu is unlocked, and says whether it
 // did. It takes the cursor from the kernel when the file is mapped.
 func (f *file) lockCursor() bool {
 	switch s := f.cur.state.Load(); {

@@ -23,6 +23,9 @@ func (f *File) Close() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
+	if f.file == nil {
+		return syscall.EINVAL // of a File that nobody opened, as with os.File
+	}
 	f.mu.Lock()
 	var serr error
 	if !f.closed {

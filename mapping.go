@@ -10,6 +10,7 @@ type mapping struct {
 	limit    int          // how much of data calls may use; all but for holes that cost
 	writable bool         // stores reach the file
 	store    *storePolicy // nil where WriteAt must not store
+	turns    *turns       // with store
 	region   *region
 	prev     *mapping // the shorter one before, for callers that still hold its slices
 }
@@ -31,12 +32,45 @@ func (f *file) stat() (size int64, regular bool) {
 }
 
 // mapTo publishes a mapping of at least size bytes, or of as much as there is
-// address space for; whole insists on all of it. Called with mu held.
+// address space for; whole insists on all of it, for Bytes and View. Called
+// with mu held.
 func (f *file) mapTo(size int64, whole bool) error {
 	m := f.m.Load()
-	if m != nil && int64(len(m.data)) >= size {
+	mapped := m != nil && int64(len(m.data)) >= size
+	if mapped && (whole || int64(m.limit) >= size) {
 		return nil
 	}
+	mode, err := descriptorMode(f.inner, f.flag)
+	if err != nil {
+		return err
+	}
+	kind := storageOf(f.inner)
+	limit := mapLimit
+	switch {
+	case !mode.read, mode.direct, kind == storageRemote, kind == storageOverlay && !mode.write:
+		f.never.Store(true)
+		limit = 0
+	case kind == storageHoles:
+		limit = 0
+	case kind == storageMemory:
+		limit = size // what comes behind may have holes
+		// A memfd refuses to be sealed while it is mapped for writing.
+		mode.write = mode.write && (whole || f.flag >= 0)
+	}
+	if !mode.read || limit == 0 && !whole {
+		return errors.ErrUnsupported
+	}
+	if mapped {
+		next := *m
+		next.limit = int(min(limit, int64(len(m.data))))
+		f.m.Store(&next)
+		return nil
+	}
+	return f.mapNew(m, size, limit, whole, mode)
+}
+
+// mapNew is mapTo where the present mapping m, if any, is too short.
+func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) error {
 	if !roomFor(min(size, mapLimit), whole) {
 		return errNoMemory
 	}
@@ -50,28 +84,6 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if length > maxInt-int64(pageSize) || m != nil && length <= int64(len(m.data)) {
 		return errNoMemory
 	}
-	mode, err := descriptorMode(f.inner, f.flag)
-	if err != nil {
-		return err
-	}
-	// With O_DIRECT reads have to stay aligned, as the kernel demands.
-	if !mode.read || mode.direct && !whole {
-		f.never.Store(true)
-		return errors.ErrUnsupported
-	}
-	limit := mapLimit
-	switch storageOf(f.inner) {
-	case storageRemote:
-		f.never.Store(true)
-		limit = 0
-	case storageHoles:
-		limit = 0
-	case storageMemory:
-		length, limit = size, size // what comes behind may have holes
-	}
-	if limit == 0 && !whole {
-		return errors.ErrUnsupported
-	}
 	data, writable, err := mapFile(f.inner, int(length), mode.write)
 	if err != nil && length > size {
 		data, writable, err = mapFile(f.inner, int(size), mode.write)
@@ -81,10 +93,16 @@ func (f *file) mapTo(size int64, whole bool) error {
 	}
 	next := &mapping{
 		data: data, limit: int(min(limit, int64(len(data)))), writable: writable,
-		prev: m, region: newRegion(f, data),
+		region: newRegion(f, data),
 	}
 	if writable && mode.plain {
 		next.store = newStorePolicy(len(data))
+		if next.turns = new(turns); m != nil && m.turns != nil {
+			next.turns = m.turns
+		}
+	}
+	if m != nil && !m.region.abandon() {
+		next.prev = m
 	}
 	f.m.Store(next)
 	return nil
@@ -95,10 +113,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 type storage int
 
 const (
-	storageLocal  storage = iota
-	storageRemote         // or unknown: other machines' changes may show in system calls alone
-	storageMemory         // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	storageHoles          // the same, and the file has holes
+	storageLocal   storage = iota
+	storageRemote          // or unknown: other machines' changes may show in system calls alone
+	storageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
+	storageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
+	storageHoles           // the same, and the file has holes
 )
 
 // mode is what a descriptor allows.

@@ -97,25 +97,31 @@ func (f *file) settle(off int64, n int) (err error) {
 }
 
 // writeBack writes the bytes from a to b of copy i, as far as the file reaches:
-// what was cut off stays so, as with a mapping.
+// what was cut off stays so, as with a mapping. Called with mem.mu held.
 func (f *file) writeBack(i, a, b int) error {
 	fi, err := f.inner.Stat()
 	if err != nil {
 		return err
 	}
-	src := f.mem.copies[i]
-	if b = min(b, int(fi.Size())); a < b {
-		if _, err := f.inner.WriteAt(src.data[a:b], int64(a)); err != nil {
+	p := f.mem.copies[i].data[a:b]
+	if left := fi.Size() - int64(a); left > 0 {
+		if _, err := f.inner.WriteAt(p[:min(int64(len(p)), left)], int64(a)); err != nil {
 			return err
 		}
 	}
+	f.put(p, int64(a))
+	return nil
+}
+
+// put brings b, which is in the file at off, into the copies. Called with
+// mem.mu held.
+func (f *file) put(b []byte, off int64) {
 	for _, c := range f.mem.copies {
-		if a < len(c.data) {
-			copy(c.was[a:], src.data[a:b])
-			copy(c.data[a:], src.data[a:b])
+		if off < int64(len(c.data)) {
+			copy(c.was[off:], b)
+			copy(c.data[off:], b)
 		}
 	}
-	return nil
 }
 
 // absorb brings what a call has written at off into memory, or reads all of
@@ -130,12 +136,7 @@ func (f *file) absorb(b []byte, off int64) {
 		f.refresh()
 		return
 	}
-	for _, c := range f.mem.copies {
-		if off < int64(len(c.data)) {
-			copy(c.was[off:], b)
-			copy(c.data[off:], b)
-		}
-	}
+	f.put(b, off)
 }
 
 func (f *file) flush() error { return f.settle(0, -1) }

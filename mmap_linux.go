@@ -28,11 +28,13 @@ func storageOf(f *os.File) (kind storage) {
 		}
 		switch uint32(fs.Type) {
 		case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
-			unix.OVERLAYFS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC, zfsMagic, unix.EROFS_SUPER_MAGIC_V1,
+			unix.BCACHEFS_SUPER_MAGIC, zfsMagic, unix.EROFS_SUPER_MAGIC_V1,
 			unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
 			unix.EXFAT_SUPER_MAGIC, ntfs3Magic, jfsMagic, unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC,
 			ubifsMagic, unix.RAMFS_MAGIC:
 			kind = storageLocal
+		case unix.OVERLAYFS_SUPER_MAGIC: // «Non-standard behavior» in filesystems/overlayfs.rst
+			kind = storageOverlay
 		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
 			kind = storageMemory
 			if unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size {

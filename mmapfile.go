@@ -25,9 +25,9 @@ type file struct {
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
 
-	dirty     atomic.Bool // bytes were stored through the mapping since the file's time was moved
-	uncertain atomic.Bool // size may be too small: an append or a kernel copy moved the end
-	never     atomic.Bool // not a file that can be mapped: stop trying
+	dirty     atomic.Uint32 // what has become of its time, see moveTime
+	uncertain atomic.Bool   // size may be wrong: an append or a kernel copy moved the end
+	never     atomic.Bool   // not a file that can be mapped: stop trying
 
 	heat heat
 

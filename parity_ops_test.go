@@ -165,7 +165,7 @@ func (r *run) otherWrites(b []byte, off int64) {
 }
 
 // These are far enough away for any clock to tell a new time from them.
-var past, farPast, future = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0), time.Unix(4_000_000_000, 0)
+var past, farPast, future = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0), time.Unix(2_100_000_000, 0)
 
 func (r *run) setTime(path string, to time.Time) {
 	r.note(fmt.Sprint("Chtimes ", to.Unix()), r.err(os.Chtimes(path, to, to)))

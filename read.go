@@ -23,7 +23,10 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 				return len(b), nil
 			}
 		} else if n, ok := f.loadEnd(m, b, off); ok {
-			return n, io.EOF
+			if n < len(b) {
+				err = io.EOF
+			}
+			return n, err
 		}
 	}
 	return f.readAt(b, off)
@@ -42,8 +45,10 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > known {
 		f.raise(end, cuts)
-	} else if n > 0 && end < known && err == io.EOF {
-		f.size.CompareAndSwap(known, end) // unless it was moved meanwhile
+	} else if err == io.EOF && end < known {
+		if n == 0 || !f.size.CompareAndSwap(known, end) {
+			f.uncertain.Store(true)
+		}
 	}
 	f.warm(n)
 	return n, err
@@ -93,7 +98,10 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
 	}
 	if now != size {
 		f.size.CompareAndSwap(size, now)
-		return 0, false
+		n = int(min(int64(len(b)), now-off))
+		if now < size || now > int64(m.limit) || !f.load(m, b[:n], int(off)) {
+			return 0, false
+		}
 	}
 	return n, true
 }
@@ -117,6 +125,9 @@ func (f *File) Read(b []byte) (n int, err error) {
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Read(b)
 	f.cur.leave(counted)
+	if err == io.EOF && !f.uncertain.Load() {
+		f.uncertain.Store(true) // this was the end, wherever it is
+	}
 	f.warm(n)
 	return n, err
 }
@@ -141,7 +152,7 @@ func (f *file) readCursor(b []byte) (n int, last bool, err error) {
 			if n == 0 {
 				err = io.EOF
 			}
-			return n, true, err
+			return n, n < len(b), err
 		}
 	}
 	n, err = f.readAt(b, off)

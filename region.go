@@ -18,59 +18,59 @@ type region struct {
 // The states of a region.
 const (
 	regionMapped   = iota
-	regionReserved // inaccessible, and counted in reservedRanges
+	regionReserved // inaccessible, and counted in reserved
 	regionGone
 )
 
-// Ranges that are closed but may still be inside a call stay reserved until
-// their File is unreachable. The system allows some 65,530 ranges in all
-// (vm.max_map_count), so for each reservedGC that have come we ask for a
-// collection, and past reservedMax nothing new is mapped unasked until one has
-// run: system calls serve those files. Bytes and View wait for the collection,
-// and get theirs up to twice that. Address space is scarce on 32 bits, hence the
-// same bounds in bytes.
+// The system allows some 65,530 ranges of memory in all (vm.max_map_count), and
+// Go's own heap dies where there is none left. So past rangesMax nothing is
+// mapped unasked, and system calls serve those files; Bytes and View still get
+// theirs up to twice that. Address space is scarce on 32 bits, hence the same
+// bound in bytes.
+//
+// Ranges of closed Files that a call may still be inside count too: they
+// stay reserved until their File is unreachable. For each reservedGC of them that
+// have come we ask for a collection, and Bytes and View wait for one.
 const (
-	reservedGC       = 8 << 10
-	reservedMax      = 16 << 10
-	reservedBytesMax = mapLimit
+	rangesMax  = 16 << 10
+	bytesMax   = mapLimit
+	reservedGC = 8 << 10
 )
 
 var (
-	reservedRanges atomic.Int64
-	reservedBytes  atomic.Int64
+	ranges, rangeBytes      atomic.Int64 // all that are mapped or reserved
+	reserved, reservedBytes atomic.Int64 // those of closed Files
+	kept, keptBytes         atomic.Int64 // of those, what the last collection left: still in use
 
 	collecting sync.Mutex
-	keptRanges atomic.Int64 // what the last collection left: its Files are still in use
-	keptBytes  atomic.Int64
 )
 
 // roomFor reports whether another range of size bytes may be mapped; asked for
 // by Bytes or View, it makes room if it can.
 func roomFor(size int64, asked bool) bool {
-	if reservedRanges.Load() <= reservedMax && reservedBytes.Load()+size <= reservedBytesMax {
+	full := func() bool { return ranges.Load() >= rangesMax || rangeBytes.Load()+size > bytesMax }
+	if !full() {
 		return true
 	}
-	if !asked {
-		if reservedRanges.Load() > keptRanges.Load() {
+	if reserved.Load() > kept.Load() {
+		if !asked {
 			go collect()
+			return false
 		}
-		return false
-	}
-	collect()
-	for range 1000 { // the cleanups run on a goroutine of their own
-		if reservedRanges.Load() <= reservedMax && reservedBytes.Load() <= reservedBytesMax {
-			break
+		collect()
+		for i := 0; i < 1000 && full(); i++ { // the cleanups run on a goroutine of their own
+			runtime.Gosched()
 		}
-		runtime.Gosched()
 	}
-	return reservedRanges.Load() <= 2*reservedMax
+	return asked && ranges.Load() < 2*rangesMax
 }
 
-// collect has closed Files that nobody uses give their ranges back, unless that is being done.
+// collect has closed Files that nobody uses give their ranges back, unless
+// that is being done.
 func collect() {
 	if collecting.TryLock() {
 		runtime.GC()
-		keptRanges.Store(reservedRanges.Load())
+		kept.Store(reserved.Load())
 		keptBytes.Store(reservedBytes.Load())
 		collecting.Unlock()
 	}
@@ -79,6 +79,8 @@ func collect() {
 func newRegion(f *file, data []byte) *region {
 	r := &region{data: data}
 	r.pins.Store(1)
+	ranges.Add(1)
+	rangeBytes.Add(int64(len(data)))
 	runtime.AddCleanup(f, (*region).free, r)
 	return r
 }
@@ -95,24 +97,27 @@ func (r *region) revoke() {
 	if !r.state.CompareAndSwap(regionMapped, regionReserved) {
 		return
 	}
-	n := reservedRanges.Add(1)
-	bytes := reservedBytes.Add(int64(len(r.data)))
 	reserve(r.data)
-	if n-keptRanges.Load() <= reservedGC && bytes-keptBytes.Load() <= reservedBytesMax/2 {
-		return
+	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.data)))
+	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > bytesMax/2 {
+		go collect()
 	}
-	go collect()
 }
 
-// free gives the range back. No call can be inside: its File is unreachable.
+// free gives the range back. No call can be inside: its File is unreachable, or
+// its lock is held.
 func (r *region) free() {
-	switch r.state.Swap(regionGone) {
-	case regionReserved:
-		lower(&keptRanges, reservedRanges.Add(-1))
-		lower(&keptBytes, reservedBytes.Add(-int64(len(r.data))))
-		unmap(r.data)
-	case regionMapped:
-		unmap(r.data)
+	was := r.state.Swap(regionGone)
+	if was == regionGone {
+		return
+	}
+	unmap(r.data)
+	size := int64(len(r.data))
+	ranges.Add(-1)
+	rangeBytes.Add(-size)
+	if was == regionReserved {
+		lower(&kept, reserved.Add(-1))
+		lower(&keptBytes, reservedBytes.Add(-size))
 	}
 }
 
@@ -122,6 +127,17 @@ func lower(kept *atomic.Int64, now int64) {
 	if kept.Load() > now {
 		kept.Store(now)
 	}
+}
+
+// abandon gives back the range of a mapping that another has taken the place
+// of, where that is possible: nobody holds a slice of it, and the File's lock, held,
+// keeps calls out.
+func (r *region) abandon() bool {
+	if !locked || r.lent.Load() || r.pins.Load() > 1 {
+		return false
+	}
+	r.unpin()
+	return true
 }
 
 // pin keeps m's range until unpin, where locked.
@@ -157,7 +173,7 @@ func (f *file) beforeCut() {
 	f.unpublish()
 }
 
-// unpublish ends the mappings of a File that is being closed. Called with mu held.
+// unpublish ends the mappings of a File. Called with mu held.
 func (f *file) unpublish() {
 	for m := f.m.Swap(nil); m != nil; m = m.prev {
 		m.region.revoke()

@@ -196,7 +196,7 @@ func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
 	case r == nil:
 		// A store behind an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
-		if m.writable && off+int64(len(p)) > f.size.Load()-int64(pageSize) {
+		if m.writable && !f.inside(m, int(off)+len(p)-1) {
 			f.ask()
 		}
 	case f.faulted(r, p):
@@ -242,6 +242,9 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 // viewCopy is View where there are no mappings: fn gets a copy, and what it
 // changed goes into the file as one write from the first changed byte to the last.
 func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) error {
+	if int64(n) > maxInt/4 {
+		return f.fail("view", errors.ErrUnsupported)
+	}
 	p := make([]byte, n)
 	if _, err := f.readAt(p, off); err != nil {
 		return err
@@ -249,7 +252,7 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) error {
 	was := bytes.Clone(p)
 	err := fn(p)
 	if i, j := changed(was, p); i < j {
-		if _, werr := f.writeAt(p[i:j], off+int64(i)); err == nil {
+		if _, werr := f.writeAt(p[i:j], off+int64(i), false); err == nil {
 			err = werr
 		}
 	}

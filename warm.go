@@ -14,12 +14,13 @@ type heat struct {
 }
 
 const (
-	warmCalls = 16
-	warmBytes = 256 << 10
-	smallCall = 64 << 10
-	heatShift = 48
-	maxTries  = 10
-	heatFull  = 1 << 47 // bytes: start anew before they run into the calls
+	warmCalls  = 16
+	warmBytes  = 256 << 10
+	smallCall  = 64 << 10
+	heatShift  = 48
+	maxTries   = 10
+	emptyTries = 3
+	heatFull   = 1 << 47 // bytes: start anew before they run into the calls
 )
 
 // warm notes a call that the kernel served with n bytes, and maps the file if
@@ -28,7 +29,7 @@ func (f *file) warm(n int) {
 	if !canMap || f.never.Load() {
 		return
 	}
-	if m := f.m.Load(); m != nil && f.size.Load() <= int64(len(m.data)) {
+	if m := f.m.Load(); m != nil && f.size.Load() <= int64(m.limit) {
 		return
 	}
 	add := uint64(n)
@@ -63,7 +64,11 @@ func (f *file) warmed(bytes int64, calls bool) {
 		return
 	}
 	f.heat.word.Store(0)
-	if size == 0 || f.mapTo(size, false) != nil {
-		f.heat.tries.Store(min(f.heat.tries.Load()+1, maxTries))
+	tries := f.heat.tries.Load() + 1
+	switch {
+	case size == 0:
+		f.heat.tries.Store(min(tries, emptyTries)) // it may be a log that begins
+	case f.mapTo(size, false) != nil:
+		f.heat.tries.Store(min(tries, maxTries))
 	}
 }

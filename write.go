@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"io"
 	"os"
+	"time"
 	"unsafe"
 )
 
@@ -19,56 +20,95 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
-	return f.writeAt(b, off)
+	return f.writeAt(b, off, false)
 }
 
-// writeAt stores b where that is possible and pays, or writes it through the inner file.
-func (f *file) writeAt(b []byte, off int64) (n int, err error) {
-	m := f.m.Load()
-	if m != nil && m.store != nil && off >= 0 && len(b) > 0 && f.covers(m, off, len(b)) &&
-		(split || m.store.hot(int(off), len(b))) && f.store(m, b, int(off)) {
-		f.markDirty()
-		return len(b), nil
+// writeAt stores b where that is possible and pays, or writes it through the
+// inner file. cursor says that the caller holds the cursor.
+func (f *file) writeAt(b []byte, off int64, cursor bool) (n int, err error) {
+	first := false
+	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
+		turn := m.turns.take(off, len(b))
+		defer m.turns.give(turn)
+		if f.covers(m, off, len(b)) && (split || m.store.hot(int(off), len(b))) {
+			// The first goes to the kernel, for what that does at a write and we
+			// cannot: tell who watches the file, and take its capabilities away.
+			first = f.dirty.Load() == clean
+			if !first && f.stored(m, b, off, cursor) {
+				return len(b), nil
+			}
+		}
 	}
-	cuts := f.truncs.Load()
+	known, cuts := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
 	n, err = f.inner.WriteAt(b, off)
 	if n == 0 {
 		return n, err
 	}
 	f.absorb(b[:n], off)
-	end := off + int64(n)
-	if end <= f.size.Load() {
-		f.warm(n)
-	} else {
+	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
+	} else {
+		f.warm(n)
 	}
-	return n, err
-}
-
-// markDirty notes that the file's time has to be moved. It comes after the
-// store: a Stat in between would have moved it too early.
-func (f *file) markDirty() {
-	if !f.dirty.Load() && f.dirty.CompareAndSwap(false, true) {
+	if first && f.dirty.CompareAndSwap(clean, written) {
 		if fi, err := f.inner.Stat(); err == nil {
 			f.before.Store(fi.ModTime().UnixNano())
 		}
 	}
+	return n, err
 }
+
+// stored stores b and reports whether it is in the file: behind an end that
+// somebody has moved here it would be lost, and show up again as if it were
+// the file's. In the last page only the file knows its end.
+func (f *file) stored(m *mapping, b []byte, off int64, cursor bool) bool {
+	last := off + int64(len(b)) - 1
+	inLast := f.isLast(m, m.pageBehind(int(last)))
+	if inLast && !cursor {
+		if f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
+			return false
+		}
+		defer f.cur.mu.Unlock()
+		if !f.cur.take(f.inner) {
+			return false
+		}
+	}
+	if !f.store(m, b, int(off)) {
+		return false
+	}
+	if f.dirty.Load() != stored { // after the store: a Stat before it would move the time too early
+		f.dirty.Store(stored)
+	}
+	if !inLast {
+		return true
+	}
+	end, err := f.inner.Seek(0, io.SeekEnd)
+	return err == nil && end > last
+}
+
+// The states of a file's modification time.
+const (
+	clean   = iota
+	written // by a system call, so that it has moved; stores may follow
+	stored  // through the mapping, which has not moved it
+)
 
 // moveTime sets the file's modification time if bytes were stored through the
 // mapping since it was last set: the kernel does so by itself only for the
-// first store to a page that was clean. A time that somebody has set back since
-// the first of those stores stands, as programs that unpack archives expect.
-// (Whether more stores came after that nobody can tell without a clock in each
-// of them; the next Stat or Sync that follows a store moves the time.)
+// first store to a page that was clean. A time that somebody has set since the
+// first of those stores, back or ahead, stands, as programs that unpack
+// archives expect. (Whether more stores came after that nobody can tell without
+// a clock in each; the next Stat or Sync that follows a store moves the time.)
 func (f *file) moveTime() {
-	if !f.dirty.Load() || !f.dirty.Swap(false) {
+	if f.dirty.Load() == clean || f.dirty.Swap(clean) != stored {
 		return
 	}
-	if fi, err := f.inner.Stat(); err == nil && fi.ModTime().UnixNano() >= f.before.Load() {
-		touch(f.inner)
+	fi, err := f.inner.Stat()
+	if err != nil || fi.ModTime().UnixNano() < f.before.Load() || fi.ModTime().After(time.Now()) {
+		return
 	}
+	touch(f.inner)
 }
 
 // Write writes b at the cursor, or at the end of a file opened with
@@ -81,7 +121,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 		return 0, os.ErrInvalid
 	}
 	if len(b) > 0 && f.lockCursor() {
-		n, err = f.writeAt(b, f.cur.pos)
+		n, err = f.writeAt(b, f.cur.pos, true)
 		if err != nil {
 			n, err = f.writeAgain(b)
 		}
