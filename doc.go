@@ -10,10 +10,11 @@
 // *os.File where it cannot: before the file is mapped (that happens after some
 // sixteen calls, or once twice the file's size was moved; [File.Bytes] and
 // [File.View] map at once), for what cannot be mapped (a directory, pipe,
-// socket, device, a file in /proc, an empty one, one open for writing only),
-// beyond the mapping, for a write with [os.O_APPEND] or [os.O_SYNC], and after
-// a page fault that could not be served. So every odd case has os.File's
-// result, because os.File produced it.
+// socket, device, a file in /proc, an empty one, one open for writing only) or
+// may change where a mapping does not show it (on network file systems, FUSE,
+// and overlayfs if open for reading only), beyond the mapping, for a write with
+// [os.O_APPEND] or [os.O_SYNC], and after a page fault that could not be
+// served. So every odd case has os.File's result, because os.File produced it.
 //
 // # Faults
 //
@@ -26,10 +27,10 @@
 //
 // # Concurrency
 //
-// Every method may be called from any number of goroutines, Close included. No
-// lock is taken to read or to write at an offset; Read, Write and Seek share
-// the cursor and are each atomic with respect to it. No lock is held while
-// somebody else's [io.Reader] or [io.Writer] runs.
+// Every method may be called from any number of goroutines, Close included. A
+// read at an offset takes no lock; writes of one File that overlap take turns;
+// Read, Write and Seek share the cursor and are each atomic with respect to it.
+// No lock is held while somebody else's [io.Reader] or [io.Writer] runs.
 //
 // # Durability
 //
@@ -37,9 +38,13 @@
 // through the mapping or not: every process sees them, and a killed one loses
 // nothing. They survive a crash of the system once [File.Sync] has returned.
 //
+// A write through the mapping is no system call, though. The file's
+// modification time has moved when Stat, Sync or Close of the File return, not
+// always before, and inotify reports the first of several writes alone.
+//
 // # Platforms
 //
-// Linux, the BSDs, macOS, Solaris, AIX and Windows map files. Plan 9, js and
-// wasip1, and every platform under the build tag nommap, do not: there all
+// Linux, the BSDs, macOS and Windows map files; Solaris and AIX for Bytes and
+// View alone. Plan 9, js and wasip1, and every platform under the build tag nommap, do not: there all
 // calls go to the *os.File, and Bytes and View work on copies in memory.
 package mmapfile

@@ -13,7 +13,7 @@ import (
 // Close closes the file and makes its mappings inaccessible. It may be called
 // concurrently with everything: calls in flight end in full or with
 // [os.ErrClosed], and a call blocked in a pipe is released. Close does not wait
-// for them. A second Close is a *[fs.PathError] with Op "close" and
+// for reads and writes. A second Close is a *[fs.PathError] with Op "close" and
 // os.ErrClosed, as with [os.File.Close].
 //
 // Slices that [File.Bytes] returned end here: touching one afterwards is a
@@ -116,8 +116,8 @@ func (f *File) Truncate(size int64) error {
 	return err
 }
 
-// Chdir makes the directory that f is the current one, as [os.File.Chdir] does, with its errors. It may
-// be called concurrently with everything, Close included.
+// Chdir makes the directory that f is the current one, as [os.File.Chdir] does,
+// with its errors. It may be called concurrently with everything, Close included.
 func (f *File) Chdir() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -125,8 +125,8 @@ func (f *File) Chdir() error {
 	return f.inner.Chdir()
 }
 
-// Chmod changes the file's mode, as [os.File.Chmod] does, with its errors. It may be called
-// concurrently with everything, Close included.
+// Chmod changes the file's mode, as [os.File.Chmod] does, with its errors. It
+// may be called concurrently with everything, Close included.
 func (f *File) Chmod(mode fs.FileMode) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -134,8 +134,8 @@ func (f *File) Chmod(mode fs.FileMode) error {
 	return f.inner.Chmod(mode)
 }
 
-// Chown changes the file's owner and group, as [os.File.Chown] does, with its errors. It may be called
-// concurrently with everything, Close included.
+// Chown changes the file's owner and group, as [os.File.Chown] does, with its
+// errors. It may be called concurrently with everything, Close included.
 func (f *File) Chown(uid, gid int) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -143,14 +143,15 @@ func (f *File) Chown(uid, gid int) error {
 	return f.inner.Chown(uid, gid)
 }
 
-// Name returns the name that was given at open, as [os.File.Name] does. It may
-// be called concurrently with everything, and after Close.
+// Name returns the name that was given at open, as [os.File.Name] does, and
+// panics on a nil f as that does. It may be called concurrently with everything,
+// and after Close.
 func (f *File) Name() string {
 	return f.inner.Name()
 }
 
-// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with its errors. It may be
-// called concurrently with everything, Close included.
+// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with
+// its errors. It may be called concurrently with everything, Close included.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -159,7 +160,8 @@ func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 }
 
 // Readdir reads the entries of the directory f with their FileInfo, as
-// [os.File.Readdir] does, with its errors. It may be called concurrently with everything, Close included.
+// [os.File.Readdir] does, with its errors. It may be called concurrently with
+// everything, Close included.
 func (f *File) Readdir(n int) ([]fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -168,7 +170,8 @@ func (f *File) Readdir(n int) ([]fs.FileInfo, error) {
 }
 
 // Readdirnames reads the names in the directory f, as [os.File.Readdirnames]
-// does, with its errors. It may be called concurrently with everything, Close included.
+// does, with its errors. It may be called concurrently with everything, Close
+// included.
 func (f *File) Readdirnames(n int) (names []string, err error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -176,9 +179,10 @@ func (f *File) Readdirnames(n int) (names []string, err error) {
 	return f.inner.Readdirnames(n)
 }
 
-// SetDeadline sets the deadlines of a pipe, socket or device, as [os.File.SetDeadline] does; a
-// regular file has none, which is [os.ErrNoDeadline]. It may be called
-// concurrently with everything, Close included.
+// SetDeadline sets the deadlines of a pipe, socket or device, as
+// [os.File.SetDeadline] does; a regular file has none, which is
+// [os.ErrNoDeadline]. It may be called concurrently with everything, Close
+// included.
 func (f *File) SetDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -203,8 +207,9 @@ func (f *File) SetWriteDeadline(t time.Time) error {
 }
 
 // Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there
-// is none. Its offset is the cursor, from now on for good: since anyone may move it, the
-// kernel keeps it, and Read, Write and Seek cost what they cost with os.File.
+// is none. Its offset is the cursor, from now on for good: since anyone may move
+// it, the kernel keeps it, and Read, Write and Seek cost what they cost with
+// os.File.
 // It may be called concurrently with everything, Close included; the
 // descriptor ends with Close, or with f.
 func (f *File) Fd() uintptr {
@@ -220,9 +225,9 @@ func (f *File) Fd() uintptr {
 	return f.inner.Fd()
 }
 
-// OS returns the inner file, for what takes nothing else ([os/exec.Cmd], net.FileConn). What
-// [File.Fd] says of the offset holds. It may be called concurrently with
-// everything, Close included. The inner file is f's: it is closed by closing f,
+// OS returns the inner file, for what takes nothing else ([os/exec.Cmd],
+// net.FileConn). What [File.Fd] says of the offset holds. It may be called
+// concurrently with everything, Close included. The inner file is f's: it is closed by closing f,
 // and truncating it is truncation by somebody else. It is nil for a nil f.
 func (f *File) OS() *os.File {
 	if f == nil {
@@ -240,8 +245,8 @@ func (f *file) handOver() {
 	f.movedEnd()
 }
 
-// SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its errors. What
-// [File.Fd] says of the offset holds from its first use on. It may be called
+// SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its
+// errors. What [File.Fd] says of the offset holds from its first use on. It may be called
 // concurrently with everything, Close included.
 func (f *File) SyscallConn() (syscall.RawConn, error) {
 	if f == nil {

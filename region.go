@@ -121,8 +121,8 @@ func (r *region) free() {
 	}
 }
 
-// lower makes kept no more than what there is. Cleanups, which call it, run after the
-// collection that found them has been counted.
+// lower makes kept no more than what there is: cleanups, which call it, run
+// after the collection that found them was counted.
 func lower(kept *atomic.Int64, now int64) {
 	if kept.Load() > now {
 		kept.Store(now)
@@ -130,8 +130,8 @@ func lower(kept *atomic.Int64, now int64) {
 }
 
 // abandon gives back the range of a mapping that another has taken the place
-// of, where that is possible: nobody holds a slice of it, and the File's lock, held,
-// keeps calls out.
+// of, where that can be: nobody holds a slice of it, and the File's lock, which
+// is held, keeps calls out.
 func (r *region) abandon() bool {
 	if !locked || r.lent.Load() || r.pins.Load() > 1 {
 		return false

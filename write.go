@@ -160,7 +160,7 @@ func (f *file) movedEnd() {
 	f.absorb(nil, 0)
 }
 
-// WriteString is [File.Write] with the bytes of s.
+// WriteString is [File.Write] with the bytes of s, in all that is said there.
 func (f *File) WriteString(s string) (n int, err error) {
 	return f.Write(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
