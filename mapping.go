@@ -54,8 +54,6 @@ func (f *file) mapTo(size int64, whole bool) error {
 		limit = 0
 	case kind == storageMemory:
 		limit = size // what comes behind may have holes
-		// A memfd refuses to be sealed while it is mapped for writing.
-		mode.write = mode.write && (whole || f.flag >= 0)
 	}
 	if !mode.read || limit == 0 && !whole {
 		return errors.ErrUnsupported
@@ -117,7 +115,7 @@ const (
 	storageRemote          // or unknown: other machines' changes may show in system calls alone
 	storageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
 	storageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	storageHoles           // the same, and the file has holes
+	storageHoles           // the same, and the file has holes, or is one to be sealed
 )
 
 // mode is what a descriptor allows.

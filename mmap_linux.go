@@ -37,7 +37,8 @@ func storageOf(f *os.File) (kind storage) {
 			kind = storageOverlay
 		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
 			kind = storageMemory
-			if unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size {
+			// A memfd, which has no name, cannot be sealed while it is mapped (F_SEAL_WRITE in fcntl(2)).
+			if unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size || st.Nlink == 0 {
 				kind = storageHoles
 			}
 		}
