@@ -17,6 +17,7 @@ import (
 var pageSize = os.Getpagesize()
 
 const (
+	wordSize = 4
 	lineSize = 64 // where a look at the next bytes costs no further cache miss
 
 	// Go's copy stores past the cache from 1 MiB up, which loses for what fits
@@ -62,8 +63,8 @@ func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	return true
 }
 
-// store copies b into m at off. It reports false as load does; a part may be
-// stored then, which storing the whole again covers.
+// store copies b into m at off, not into the file's last page. It reports
+// false as load does; a part may be stored then, which writing the whole again covers.
 func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	if locked {
 		f.mu.RLock()
@@ -80,6 +81,40 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	}
 	runtime.KeepAlive(f)
 	return true
+}
+
+// storeLast is store where b ends in the file's last page, and no page behind
+// tells of a cut. But a cut zeroes the rest of the page. So the last word is
+// exchanged for what it was: where its byte was not zero at that moment, the
+// file reached so far. Otherwise what is not zero behind b says so afterwards.
+func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
+	if locked {
+		f.mu.RLock()
+		defer f.mu.RUnlock()
+		if f.m.Load() != m {
+			return false
+		}
+	}
+	defer unguard(debug.SetPanicOnFault(true), &ok)
+	last := off + len(b) - 1
+	at := last &^ (wordSize - 1)
+	p := (*uint32)(unsafe.Pointer(&m.data[at]))
+	first := max(off-at, 0) // of b in the word
+	head := len(b) - (last - at + 1 - first)
+	copyIn(m.data[off:off+head], b[:head])
+	for {
+		old := atomic.LoadUint32(p)
+		var word [wordSize]byte
+		binary.NativeEndian.PutUint32(word[:], old)
+		proof := word[last-at] != 0
+		copy(word[first:], b[head:])
+		if atomic.CompareAndSwapUint32(p, old, binary.NativeEndian.Uint32(word[:])) {
+			ok = proof || m.lineBehind(last+1)
+			break
+		}
+	}
+	runtime.KeepAlive(f)
+	return ok
 }
 
 // pageBehind is the offset of the page behind that of the byte at i.
@@ -154,24 +189,31 @@ func unguard(old bool, ok *bool) {
 // the rest of the last page, through a mapping of their own. Our stores look
 // behind themselves (see store, stored and endCall), others' cannot be told.
 func (f *file) reaches(m *mapping, i int) bool {
-	end := min((i|(lineSize-1))+1, len(m.data))
-	for i < end && i%8 != 0 {
-		if m.data[i] != 0 {
-			return true
-		}
-		i++
+	if m.lineBehind(i + 1) {
+		return true
 	}
-	for ; i+8 <= end; i += 8 {
-		if binary.NativeEndian.Uint64(m.data[i:]) != 0 {
-			return true
-		}
-	}
-	page := m.pageBehind(end - 1)
+	page := m.pageBehind(i)
 	if f.isLast(m, page) {
 		return false
 	}
 	m.touch(page)
 	return true
+}
+
+// lineBehind reports whether anything from i to the end of its cache line is
+// not zero; nothing is where i begins a line.
+func (m *mapping) lineBehind(i int) bool {
+	for ; i%8 != 0 && i < len(m.data); i++ {
+		if m.data[i] != 0 {
+			return true
+		}
+	}
+	for ; i%lineSize != 0 && i+8 <= len(m.data); i += 8 {
+		if binary.NativeEndian.Uint64(m.data[i:]) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // copyIn is copy for slices of the same length.

@@ -31,7 +31,11 @@ func TestEveryCallDoesWhatOSFileDoes(t *testing.T) {
 				t.Skip("Windows does not truncate a file that is mapped")
 			}
 			t.Parallel()
-			for _, c := range s.contents {
+			contents := s.contents
+			if runtime.GOARCH == "wasm" {
+				contents = contents[:min(2, len(contents))] // it takes its time
+			}
+			for _, c := range contents {
 				for _, m := range s.modes {
 					if s.flags == nil {
 						t.Run(fmt.Sprintf("%s/%s", c.name, m), func(t *testing.T) {

@@ -252,7 +252,7 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) error {
 	was := bytes.Clone(p)
 	err := fn(p)
 	if i, j := changed(was, p); i < j {
-		if _, werr := f.writeAt(p[i:j], off+int64(i), false); err == nil {
+		if _, werr := f.writeAt(p[i:j], off+int64(i)); err == nil {
 			err = werr
 		}
 	}

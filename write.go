@@ -20,12 +20,12 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
-	return f.writeAt(b, off, false)
+	return f.writeAt(b, off)
 }
 
 // writeAt stores b where that is possible and pays, or writes it through the
-// inner file. cursor says that the caller holds the cursor.
-func (f *file) writeAt(b []byte, off int64, cursor bool) (n int, err error) {
+// inner file.
+func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	first := false
 	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
 		turn := m.turns.take(off, len(b))
@@ -34,7 +34,7 @@ func (f *file) writeAt(b []byte, off int64, cursor bool) (n int, err error) {
 			// The first goes to the kernel, for what that does at a write and we
 			// cannot: tell who watches the file, and take its capabilities away.
 			first = f.dirty.Load() == clean
-			if !first && f.stored(m, b, off, cursor) {
+			if !first && f.stored(m, b, int(off)) {
 				return len(b), nil
 			}
 		}
@@ -61,30 +61,21 @@ func (f *file) writeAt(b []byte, off int64, cursor bool) (n int, err error) {
 
 // stored stores b and reports whether it is in the file: behind an end that
 // somebody has moved here it would be lost, and show up again as if it were
-// the file's. In the last page only the file knows its end.
-func (f *file) stored(m *mapping, b []byte, off int64, cursor bool) bool {
-	last := off + int64(len(b)) - 1
-	inLast := f.isLast(m, m.pageBehind(int(last)))
-	if inLast && !cursor {
-		if f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
-			return false
-		}
-		defer f.cur.mu.Unlock()
-		if !f.cur.take(f.inner) {
-			return false
-		}
+// the file's.
+func (f *file) stored(m *mapping, b []byte, off int) bool {
+	ok := false
+	if f.isLast(m, m.pageBehind(off+len(b)-1)) {
+		ok = f.storeLast(m, b, off)
+	} else {
+		ok = f.store(m, b, off)
 	}
-	if !f.store(m, b, int(off)) {
+	if !ok {
 		return false
 	}
 	if f.dirty.Load() != stored { // after the store: a Stat before it would move the time too early
 		f.dirty.Store(stored)
 	}
-	if !inLast {
-		return true
-	}
-	end, err := f.inner.Seek(0, io.SeekEnd)
-	return err == nil && end > last
+	return true
 }
 
 // The states of a file's modification time.
@@ -121,7 +112,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 		return 0, os.ErrInvalid
 	}
 	if len(b) > 0 && f.lockCursor() {
-		n, err = f.writeAt(b, f.cur.pos, true)
+		n, err = f.writeAt(b, f.cur.pos)
 		if err != nil {
 			n, err = f.writeAgain(b)
 		}
