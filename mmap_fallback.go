@@ -149,4 +149,3 @@ func reserve([]byte)                                    {}
 func unmap([]byte)                                      {}
 func touch(*os.File)                                    {}
 func storageOf(*os.File) storage                        { return storageRemote }
-func keepsHoles(*os.File) (kept, sparse bool)           { return false, false }
