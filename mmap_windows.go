@@ -24,6 +24,8 @@ const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
 
 // memory is the state of a platform without mappings.
+//
+//lint:ignore U1000 the fallback has a use for it
 type memory struct{}
 
 func (f *file) bytesCopy() []byte { return nil }

@@ -7,8 +7,10 @@ import "sync/atomic"
 // first store to a page that was just read or synced is up to ten times slower
 // (4.8 µs against 0.45, with large folios). So a write goes through pwrite
 // until its region has been written often since the last Sync: each write
-// counts one, and one for each of its pages, and from four a page on the
-// region's writes are stores.
+// counts one, and one for each of its pages, or two if it covers a region as a
+// whole; and from four a page on the region's writes are stores. So a file that
+// is written once, in whatever pieces, is never stored to, and one that is
+// rewritten again and again is from the third time on.
 type storePolicy struct {
 	shift uint
 	limit uint32
@@ -52,7 +54,11 @@ func (p *storePolicy) hot(off, n int) bool {
 		}
 		hot = false
 		part := min(n, 1<<p.shift)
-		add := uint32(1 + (part+policyPageSize-1)/policyPageSize)
+		pages := uint32(part+policyPageSize-1) / policyPageSize
+		add := 1 + pages
+		if n >= 1<<p.shift {
+			add += pages
+		}
 		p.count[r].Store(epoch | min(p.limit, c&countMask+add))
 	}
 	return hot

@@ -142,11 +142,10 @@ func (r *region) abandon() bool {
 
 // pin keeps m's range until unpin, where locked.
 func (f *file) pin(m *mapping) bool {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if f.m.Load() != m {
+	if !f.lockMapping(m) {
 		return false
 	}
+	defer f.mu.RUnlock()
 	m.region.pins.Add(1)
 	return true
 }

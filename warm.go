@@ -26,18 +26,24 @@ const (
 // warm notes a call that the kernel served with n bytes, and maps the file if
 // it is time. It takes no lock that somebody holds.
 func (f *file) warm(n int) {
+	if n < smallCall {
+		f.heatUp(n, 1)
+	} else {
+		f.heatUp(n, 0)
+	}
+}
+
+// heatUp is warm for calls that moved n bytes.
+func (f *file) heatUp(n int, calls uint64) {
 	if !canMap || f.never.Load() {
 		return
 	}
 	if m := f.m.Load(); m != nil && f.size.Load() <= int64(m.limit) {
 		return
 	}
-	add := uint64(n)
-	if n < smallCall {
-		add += 1 << heatShift
-	}
-	w := f.heat.word.Add(add)
-	calls, bytes := w>>heatShift, int64(w&(1<<heatShift-1))
+	w := f.heat.word.Add(calls<<heatShift + uint64(n))
+	calls = w >> heatShift
+	bytes := int64(w & (1<<heatShift - 1))
 	if calls < warmCalls<<f.heat.tries.Load() && bytes < max(warmBytes, f.heat.bytes.Load()) {
 		return
 	}

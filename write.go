@@ -33,7 +33,14 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		if f.covers(m, off, len(b)) && (split || m.store.hot(int(off), len(b))) {
 			// The first goes to the kernel, for what that does at a write and we
 			// cannot: tell who watches the file, and take its capabilities away.
+			// Of a long one the first page will do.
 			first = f.dirty.Load() == clean
+			if first && len(b) > smallCall {
+				if _, err := f.inner.WriteAt(b[:policyPageSize], off); err == nil {
+					f.firstWritten()
+					first = false
+				}
+			}
 			if !first && f.stored(m, b, int(off)) {
 				return len(b), nil
 			}
@@ -51,12 +58,20 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	} else {
 		f.warm(n)
 	}
-	if first && f.dirty.CompareAndSwap(clean, written) {
+	if first {
+		f.firstWritten()
+	}
+	return n, err
+}
+
+// firstWritten notes that a system call has moved the file's time, to what it
+// is now.
+func (f *file) firstWritten() {
+	if f.dirty.CompareAndSwap(clean, written) {
 		if fi, err := f.inner.Stat(); err == nil {
 			f.before.Store(fi.ModTime().UnixNano())
 		}
 	}
-	return n, err
 }
 
 // stored stores b and reports whether it is in the file: behind an end that
@@ -126,6 +141,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 	f.cur.leave(counted)
 	if n > 0 {
 		f.movedEnd()
+		f.heatUp(n, 0) // by its bytes alone: a file that is being made need not be mapped
 	}
 	return n, err
 }
