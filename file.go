@@ -131,6 +131,7 @@ func (f *File) Chmod(mode fs.FileMode) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
+	f.moveTime() // so that the next write is the kernel's, which takes set-user-ID away
 	return f.inner.Chmod(mode)
 }
 
@@ -241,6 +242,7 @@ func (f *File) OS() *os.File {
 // goes past us.
 func (f *file) handOver() {
 	f.settle(0, -1)
+	f.moveTime()
 	f.cur.giveUp(f.inner)
 	f.movedEnd()
 }

@@ -33,9 +33,9 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		if f.covers(m, off, len(b)) && (split || m.store.hot(int(off), len(b))) {
 			// The first goes to the kernel, for what that does at a write and we
 			// cannot: tell who watches the file, and take its capabilities away.
-			// Of a long one the first page will do.
+			// Of a long one the first page will do, if nobody has the descriptor.
 			first = f.dirty.Load() == clean
-			if first && len(b) > smallCall {
+			if first && len(b) > smallCall && f.cur.state.Load()&cursorKernel == 0 {
 				if _, err := f.inner.WriteAt(b[:policyPageSize], off); err == nil {
 					f.firstWritten()
 					first = false
@@ -67,10 +67,28 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 // firstWritten notes that a system call has moved the file's time, to what it
 // is now.
 func (f *file) firstWritten() {
-	if f.dirty.CompareAndSwap(clean, written) {
-		if fi, err := f.inner.Stat(); err == nil {
-			f.before.Store(fi.ModTime().UnixNano())
-		}
+	if !f.dirty.CompareAndSwap(clean, written) {
+		return
+	}
+	if fi, err := f.inner.Stat(); err == nil {
+		f.before.Store(fi.ModTime().UnixNano())
+	}
+	if f.cur.state.Load()&cursorKernel != 0 {
+		f.checkMode()
+	}
+}
+
+// checkMode ends stores where somebody to whom the descriptor was handed has
+// made it one that they cannot stand for (F_SETFL with O_APPEND).
+func (f *file) checkMode() {
+	if mode, err := descriptorMode(f.inner, f.flag); err != nil || mode.plain || !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if m := f.m.Load(); m != nil {
+		next := *m
+		next.store, next.turns = nil, nil
+		f.m.Store(&next)
 	}
 }
 
