@@ -8,6 +8,8 @@ import (
 	"syscall"
 )
 
+//lint:file-ignore U1000 the use of noWriteTo and noReadFrom is to hide a method
+
 // Copies between files and to and from sockets are the kernel's (on Linux
 // copy_file_range, sendfile, splice): the inner files do them, at the kernel's
 // offset. All others go through Read and Write, since a foreign Writer must not

@@ -115,9 +115,9 @@ func ftFileCopy(fromFile, toFile bool, limit int64) func(dir string, mapped bool
 		} else {
 			want = limit
 			lr := &io.LimitedReader{R: src, N: limit + 5}
-			if n, err = io.CopyN(dst, lr, limit); lr.N != 5 {
-				// CopyN limits the limited; the kernel is asked all the same where it can be.
-				return 0, 0, fmt.Errorf("N is %d afterwards", lr.N)
+			// CopyN limits the limited; the kernel is asked all the same where it can be.
+			if _, err := io.CopyN(dst, lr, limit); err != nil || lr.N != 5 {
+				return 0, 0, fmt.Errorf("N is %d afterwards: %v", lr.N, err)
 			}
 			// And directly.
 			for _, f := range []ftFile{src, dst} {
