@@ -62,5 +62,5 @@ lint: ## gofmt, go vet and staticcheck, for this system, for Windows and without
 bench: ## compare with os.File: a selection, about three minutes
 	@go -C benchdata run . run -rounds 8 -benchtime 20ms $(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-bench-full: ## compare with os.File: everything, about twenty minutes
+bench-full: ## compare with os.File: everything, about twelve minutes
 	@go -C benchdata run . run -rounds 10 -benchtime 50ms $(call select,-out bench-full.txt)
