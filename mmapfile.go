@@ -55,6 +55,9 @@ func newFile(inner *os.File, flag int) *File {
 	f := &o.state
 	f.inner, f.flag = inner, flag
 	f.uncertain.Store(true)
+	if flag > 0 && flag&os.O_WRONLY != 0 {
+		f.never.Store(true) // a mapping is read, too
+	}
 	if flag < 0 || flag&os.O_APPEND != 0 {
 		f.cur.state.Store(cursorKernel)
 	}
