@@ -9,7 +9,7 @@ import "sync/atomic"
 // until its region has been written often since the last Sync: each write
 // counts one, and one for each of its pages, or two if it covers a region as a
 // whole; and from four a page on the region's writes are stores. So a file that
-// is written once, in whatever pieces, is never stored to, and one that is
+// is written once, in pages or more, is never stored to, and one that is
 // rewritten again and again is from the third time on.
 type storePolicy struct {
 	shift uint

@@ -5,8 +5,8 @@ import "sync/atomic"
 // heat counts what the kernel served, to find the moment from which a mapping
 // pays: after warmCalls calls, or once twice the file's size was moved. A file
 // that is opened, read once and closed never gets there. Calls that move much
-// count by their bytes alone: for them the first touch of a mapped page costs
-// more than the kernel's copy.
+// count by their bytes alone: they save few system calls for the pages that a
+// mapping has to fault in.
 type heat struct {
 	word  atomic.Uint64 // calls in the upper 16 bits, bytes in the lower 48
 	bytes atomic.Int64  // ask the file's size from here on; 0 means warmBytes
