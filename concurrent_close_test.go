@@ -210,7 +210,7 @@ func ftRaceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error
 			for {
 				err := do(f)
 				calls.Add(1)
-				if errors.Is(err, os.ErrClosed) {
+				if errors.Is(err, os.ErrClosed) || ftStatOfClosed(err) {
 					return
 				}
 				if err != nil {

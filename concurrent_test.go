@@ -195,7 +195,11 @@ func TestTruncateInALoopIsExactWhileOthersRead(t *testing.T) {
 		b := make([]byte, size+100)
 		if i == 0 {
 			defer stop.Store(true)
-			return ftCutAndExtend(f, r, whole, ftLess(2000))
+			rounds := ftLess(2000)
+			if runtime.GOOS == "windows" {
+				rounds = 100 // each leaves one more range for the slices of Bytes to stay good, see cut
+			}
+			return ftCutAndExtend(f, r, whole, rounds)
 		}
 		for !stop.Load() {
 			off := r.Int64N(size)

@@ -203,6 +203,13 @@ func ftSame(t testing.TB, what string, got, want []byte) {
 	t.Errorf("%s: %d bytes, want %d; they differ from byte %d", what, len(got), len(want), i)
 }
 
+// ftStatOfClosed says whether err is what os.File.Stat makes of a closed handle on Windows, which it asks
+// without looking: any of the system's errors, and not os.ErrClosed.
+func ftStatOfClosed(err error) bool {
+	var pe *fs.PathError
+	return runtime.GOOS == "windows" && errors.As(err, &pe) && strings.HasPrefix(pe.Op, "GetFile")
+}
+
 // ftWithin runs fn and fails with every stack if it hangs.
 func ftWithin(t testing.TB, d time.Duration, fn func()) {
 	t.Helper()

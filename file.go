@@ -35,7 +35,7 @@ func (f *File) Close() error {
 		f.moveTime()
 	}
 	f.mu.Unlock()
-	err := f.inner.Close()
+	err := closeInner(f.inner)
 	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
 	if err == nil && serr != nil {
 		err = f.fail("close", cause(serr))
@@ -101,14 +101,13 @@ func (f *File) Truncate(size int64) error {
 		// First, so that no call believes in bytes that are gone.
 		known = size
 		f.size.Store(size)
-		f.beforeCut()
 	}
-	err := f.inner.Truncate(size)
+	err := f.cut(size)
 	if err != nil {
 		size = old
 	}
 	if !f.size.CompareAndSwap(known, size) {
-		f.uncertain.Store(true) // a write behind the end came before or after
+		f.unsure() // a write behind the end came before or after
 	}
 	if err == nil {
 		f.absorb(nil, 0)

@@ -15,22 +15,6 @@ type mapping struct {
 	prev     *mapping // the shorter one before, for callers that still hold its slices
 }
 
-// stat asks the file for its length, and remembers it unless another call
-// learns of one meanwhile: then which is newer is uncertain.
-func (f *file) stat() (size int64, regular bool) {
-	known := f.size.Load()
-	f.uncertain.Store(false) // before the question: what moves the end now marks it again
-	fi, err := f.inner.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		f.uncertain.Store(true)
-		return 0, false
-	}
-	if !f.size.CompareAndSwap(known, fi.Size()) {
-		f.uncertain.Store(true)
-	}
-	return fi.Size(), true
-}
-
 // mapTo publishes a mapping of at least size bytes, or of as much as there is
 // address space for; whole insists on all of it, for Bytes and View. Called
 // with mu held.
@@ -47,7 +31,8 @@ func (f *file) mapTo(size int64, whole bool) error {
 	kind := storageOf(f.inner)
 	limit := mapLimit
 	switch {
-	case !mode.read, mode.direct, kind == storageRemote, kind == storageOverlay && !mode.write:
+	case kind == storageAsked && whole:
+	case !mode.read, mode.direct, kind == storageRemote, kind == storageAsked, kind == storageOverlay && !mode.write:
 		f.never.Store(true)
 		limit = 0
 	case kind == storageHoles:
@@ -99,8 +84,10 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 			next.turns = m.turns
 		}
 	}
-	if m != nil && !m.region.abandon() {
-		next.prev = m
+	if m != nil {
+		if next.prev = m; m.region.abandon() {
+			next.prev = m.prev
+		}
 	}
 	f.m.Store(next)
 	return nil
@@ -116,6 +103,7 @@ const (
 	storageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
 	storageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
 	storageHoles           // the same, and the file has holes, or is one to be sealed
+	storageAsked           // local, but a mapping is in others' way: none without Bytes or View
 )
 
 // mode is what a descriptor allows.

@@ -139,6 +139,8 @@ func (f *file) absorb(b []byte, off int64) {
 	f.put(b, off)
 }
 
+func (f *file) cut(size int64) error { return f.inner.Truncate(size) }
+
 func (f *file) flush() error { return f.settle(0, -1) }
 
 // What follows is never reached, since canMap is false.
@@ -146,6 +148,6 @@ func (f *file) flush() error { return f.settle(0, -1) }
 func mapFile(*os.File, int, bool) ([]byte, bool, error) { return nil, false, errors.ErrUnsupported }
 func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
 func reserve([]byte)                                    {}
-func unmap([]byte)                                      {}
+func unmap([]byte, int)                                 {}
 func touch(*os.File)                                    {}
 func storageOf(*os.File) storage                        { return storageRemote }

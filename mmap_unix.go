@@ -69,9 +69,11 @@ func reserve(data []byte) {
 	}
 }
 
-func unmap(data []byte) {
+func unmap(data []byte, _ int) {
 	unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)))
 }
+
+func (f *file) cut(size int64) error { return f.inner.Truncate(size) }
 
 // descriptorMode asks the descriptor: New is given one of which we know nothing.
 func descriptorMode(f *os.File, _ int) (m mode, err error) {

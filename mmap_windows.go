@@ -3,7 +3,10 @@
 package mmapfile
 
 import (
+	"errors"
 	"os"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -48,16 +51,41 @@ func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, er
 	return data, writable, err
 }
 
-// mapView maps through a section of the file's own size, so that it cannot
-// grow the file. The view keeps the section alive.
+// placing is held while a range is given to a view or taken from one, so that
+// no other view of ours gets into a range that is free for a moment.
+var placing sync.Mutex
+
+// mapView maps the file where it finds room. From the top, where nobody else
+// looks first, since a view may have to leave its range for a moment (see lift).
 func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, error) {
+	placing.Lock()
+	defer placing.Unlock()
+	base, err := windows.VirtualAlloc(0, uintptr(length), windows.MEM_RESERVE|memTopDown, windows.PAGE_NOACCESS)
+	if err != nil {
+		return nil, err
+	}
+	windows.VirtualFree(base, 0, windows.MEM_RELEASE)
+	data, err := mapViewAt(base, h, length, protect, access)
+	if err == windows.ERROR_INVALID_ADDRESS { // somebody did
+		data, err = mapViewAt(0, h, length, protect, access)
+	}
+	return data, err
+}
+
+const memTopDown = 0x100000 // MEM_TOP_DOWN of VirtualAlloc
+
+var mapViewOfFileEx = windows.NewLazySystemDLL("kernel32.dll").NewProc("MapViewOfFileEx")
+
+// mapViewAt maps at base through a section of the file's own size, so that it
+// cannot grow the file. The view keeps the section alive.
+func mapViewAt(base uintptr, h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	section, err := windows.CreateFileMapping(h, nil, protect, 0, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer windows.CloseHandle(section)
-	addr, err := windows.MapViewOfFile(section, access, 0, 0, uintptr(length))
-	if err != nil {
+	addr, _, err := mapViewOfFileEx.Call(uintptr(section), uintptr(access), 0, 0, uintptr(length), base)
+	if addr == 0 {
 		return nil, err
 	}
 	return unsafe.Slice((*byte)(addrPointer(addr)), length), nil
@@ -69,10 +97,106 @@ func addrPointer(addr uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
 
+func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
 func reserve([]byte) {}
 
-func unmap(data []byte) {
-	windows.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
+// unmap gives a range back: a view of the first shown bytes, and the reservation
+// behind that a cut has left.
+func unmap(data []byte, shown int) {
+	placing.Lock()
+	defer placing.Unlock()
+	if shown > 0 {
+		windows.UnmapViewOfFile(addrOf(data))
+	}
+	if shown = granules(shown); shown < len(data) {
+		windows.VirtualFree(addrOf(data[shown:]), 0, windows.MEM_RELEASE)
+	}
+}
+
+// granules rounds n up to where the next view or reservation can begin (dwAllocationGranularity in
+// SYSTEM_INFO, which is 64 KiB on every Windows).
+func granules(n int) int {
+	const granule = 64 << 10
+	return (n + granule - 1) &^ (granule - 1)
+}
+
+// cut truncates the file. The system refuses that below a view, so if need be
+// all views leave; and those whose memory somebody else may hold, through Bytes
+// or inside View, come back afterwards to where they were, as long as the file is
+// now. Called with mu held.
+func (f *file) cut(size int64) error {
+	err := f.inner.Truncate(size)
+	m := f.m.Load()
+	if m == nil || !errors.Is(err, windows.ERROR_USER_MAPPED_FILE) {
+		return err
+	}
+	var held []*mapping
+	for f.m.Store(nil); m != nil; m = m.prev {
+		if m.region.lent.Load() || m.region.pins.Load() > 1 {
+			held = append(held, m)
+		} else {
+			m.region.revoke()
+		}
+	}
+	placing.Lock()
+	defer placing.Unlock()
+	for _, m := range held {
+		lift(m.region)
+	}
+	err = f.inner.Truncate(size)
+	if fi, serr := f.inner.Stat(); serr == nil {
+		size = fi.Size()
+	}
+	for _, m := range slices.Backward(held) {
+		next := *m
+		next.data = f.lower(m, int(min(size, int64(len(m.data)))))
+		next.limit = min(next.limit, len(next.data))
+		next.prev = f.m.Load()
+		f.m.Store(&next)
+	}
+	return err
+}
+
+// lift takes the view out of a range and keeps the range: who touches it
+// faults. Between the two calls a thread of somebody else could be given the
+// range, hence mapView's choice of it. (A placeholder, which VirtualAlloc2 has from Windows
+// 10 1803 on, would close that gap; wine 8 has none to test it with.)
+func lift(r *region) {
+	if r.shown == 0 {
+		return // it has left before
+	}
+	windows.UnmapViewOfFile(addrOf(r.data))
+	if rest := granules(r.shown); rest < len(r.data) {
+		windows.VirtualFree(addrOf(r.data[rest:]), 0, windows.MEM_RELEASE)
+	}
+	windows.VirtualAlloc(addrOf(r.data), uintptr(len(r.data)), windows.MEM_RESERVE, windows.PAGE_NOACCESS)
+	r.shown = 0
+}
+
+// lower maps the first length bytes of the file to where lift took them from, and
+// keeps the rest of the range reserved.
+func (f *file) lower(m *mapping, length int) []byte {
+	r := m.region
+	if length == 0 {
+		return nil
+	}
+	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
+	if m.writable {
+		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
+	}
+	windows.VirtualFree(addrOf(r.data), 0, windows.MEM_RELEASE)
+	var err error
+	cerr := withHandle(f.inner, func(h windows.Handle) {
+		_, err = mapViewAt(addrOf(r.data), h, length, protect, access)
+	})
+	if err == nil && cerr == nil {
+		r.shown = length
+	}
+	if rest := granules(r.shown); rest < len(r.data) {
+		windows.VirtualAlloc(addrOf(r.data[rest:]), uintptr(len(r.data)-rest), windows.MEM_RESERVE, windows.PAGE_NOACCESS)
+	}
+	return r.data[:r.shown:r.shown]
 }
 
 // descriptorMode tells from the flags of our own open call: a handle does not
@@ -99,10 +223,10 @@ func (f *file) flush() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	m := f.m.Load()
-	if m == nil || !m.writable {
+	if m == nil || !m.writable || len(m.data) == 0 {
 		return nil
 	}
-	return windows.FlushViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(m.data))), uintptr(len(m.data)))
+	return windows.FlushViewOfFile(addrOf(m.data), uintptr(len(m.data)))
 }
 
 // touch sets f's last write time to now.
@@ -117,13 +241,18 @@ func (f *file) settle(int64, int) error { return nil }
 func (f *file) absorb([]byte, int64)    {}
 
 // storageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
-// what is local (GetFileInformationByHandleEx).
+// what is local (GetFileInformationByHandleEx). What is local is not mapped unasked
+// either: while a view is there nobody can truncate the file (ERROR_USER_MAPPED_FILE),
+// no other process and no other handle, which with os.File they can.
 func storageOf(f *os.File) storage {
 	kind := storageRemote
 	withHandle(f, func(h windows.Handle) {
 		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO has 116, and room for more
-		if windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info))) != nil {
-			kind = storageLocal
+		err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info)))
+		switch err {
+		case windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED,
+			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
+			kind = storageAsked
 		}
 	})
 	return kind

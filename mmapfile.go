@@ -25,9 +25,10 @@ type file struct {
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
 
-	dirty     atomic.Uint32 // what has become of its time, see moveTime
-	uncertain atomic.Bool   // size may be wrong: an append or a kernel copy moved the end
-	never     atomic.Bool   // not a file that can be mapped: stop trying
+	dirty atomic.Uint32 // what has become of its time, see moveTime
+	never atomic.Bool   // not a file that can be mapped: stop trying
+	moves atomic.Uint32 // of the end, and asked: see length.go
+	asked atomic.Uint32
 
 	heat heat
 
@@ -54,7 +55,7 @@ func newFile(inner *os.File, flag int) *File {
 	o.handle.file = &o.state
 	f := &o.state
 	f.inner, f.flag = inner, flag
-	f.uncertain.Store(true)
+	f.unsure()
 	if flag > 0 && flag&os.O_WRONLY != 0 {
 		f.never.Store(true) // a mapping is read, too
 	}

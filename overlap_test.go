@@ -86,6 +86,7 @@ func TestStoreThatRacedATruncationIsNotReadBehindTheEnd(t *testing.T) {
 // What View's function stores behind an end that somebody moved is not taken for the file's.
 func TestStoreInViewBehindAMovedEndIsNotRead(t *testing.T) {
 	t.Parallel()
+	ftCanCut(t)
 	name := ftTemp(t, ftPattern(8192))
 	f := ftOpen(t, name)
 	err := f.View(0, 4096, func(p []byte) error {
@@ -187,6 +188,7 @@ func TestWriteToBufferAfterTruncationTakesWhatThereIs(t *testing.T) {
 
 func TestSyncAfterBytesWasChangedBehindAMovedEndGivesNothingBack(t *testing.T) {
 	t.Parallel()
+	ftCanCut(t)
 	name := ftTemp(t, ftPattern(8192))
 	f := ftOpen(t, name)
 	b := f.Bytes()

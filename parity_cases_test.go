@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,7 +18,7 @@ type sequence struct {
 	contents []content
 	flags    []int
 	modes    []mode
-	shrinks  bool // another handle truncates the file, which Windows refuses below a mapping
+	shrinks  bool // another handle truncates the file
 	do       func(r *run, f anyFile, size int64)
 }
 
@@ -27,24 +29,29 @@ func TestEveryCallDoesWhatOSFileDoes(t *testing.T) {
 	t.Parallel()
 	for _, s := range sequences {
 		t.Run(s.name, func(t *testing.T) {
-			if s.shrinks && runtime.GOOS == "windows" {
-				t.Skip("Windows does not truncate a file that is mapped")
-			}
 			t.Parallel()
-			contents := s.contents
-			if runtime.GOARCH == "wasm" {
-				contents = contents[:min(2, len(contents))] // it takes its time
+			in := states
+			if s.shrinks && runtime.GOOS == "windows" {
+				// It refuses that, with 1224, once Bytes has mapped the file, and in no other state.
+				in = slices.DeleteFunc(slices.Clone(states), func(st state) bool { return st.name == "eager" || st.hot && !st.os })
+			}
+			contents, modes := s.contents, s.modes
+			if runtime.GOARCH == "wasm" { // these take their time
+				contents = contents[:min(2, len(contents))]
+			}
+			if strings.HasPrefix(s.name, "copies") && (runtime.GOARCH == "wasm" || runtime.GOOS == "windows") {
+				modes = modes[:1]
 			}
 			for _, c := range contents {
-				for _, m := range s.modes {
+				for _, m := range modes {
 					if s.flags == nil {
 						t.Run(fmt.Sprintf("%s/%s", c.name, m), func(t *testing.T) {
-							compare(t, m, &c, func(r *run) { s.do(r, nil, c.size) })
+							compareIn(t, in, m, &c, func(r *run) { s.do(r, nil, c.size) })
 						})
 					}
 					for _, flag := range s.flags {
 						t.Run(fmt.Sprintf("%s/%s/%s", c.name, flagName(flag), m), func(t *testing.T) {
-							compare(t, m, &c, func(r *run) {
+							compareIn(t, in, m, &c, func(r *run) {
 								if f := r.open(flag); f != nil {
 									s.do(r, f, c.size)
 									r.finish(f)

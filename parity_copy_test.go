@@ -192,7 +192,7 @@ func copyAll(r *run, size int64) {
 					if c.name == "io.Copy" || c.name == "ReadFrom" {
 						start = 0
 					}
-					os.Truncate(to, int64(len(target)))
+					dst.Truncate(int64(len(target)))
 					src.Seek(start, io.SeekStart)
 					osSrc.Seek(start, io.SeekStart)
 					dst.Seek(int64(i*100), io.SeekStart)

@@ -47,22 +47,11 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		f.raise(end, cuts)
 	} else if err == io.EOF && end < known {
 		if n == 0 || !f.size.CompareAndSwap(known, end) {
-			f.uncertain.Store(true)
+			f.unsure()
 		}
 	}
 	f.warm(n)
 	return n, err
-}
-
-// raise remembers that the file has reached end, which a call has found out
-// that began when truncs was cuts.
-func (f *file) raise(end int64, cuts uint32) {
-	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
-		size = f.size.Load()
-	}
-	if cuts%2 != 0 || f.truncs.Load() != cuts {
-		f.uncertain.Store(true) // which came first, the end or the cut?
-	}
 }
 
 // loadEnd is load for a read that meets the end of the file: it copies what is
@@ -125,8 +114,8 @@ func (f *File) Read(b []byte) (n int, err error) {
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Read(b)
 	f.cur.leave(counted)
-	if err == io.EOF && !f.uncertain.Load() {
-		f.uncertain.Store(true) // this was the end, wherever it is
+	if err == io.EOF {
+		f.unsure() // this was the end, wherever it is
 	}
 	f.warm(n)
 	return n, err

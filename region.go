@@ -10,6 +10,7 @@ import (
 // File, so that it can be the argument of the File's cleanup.
 type region struct {
 	data  []byte
+	shown int // of data, as long as the file is mapped there; less after a cut, where locked
 	state atomic.Uint32
 	lent  atomic.Bool  // Bytes has handed out slices
 	pins  atomic.Int64 // where locked: calls of View inside
@@ -77,7 +78,7 @@ func collect() {
 }
 
 func newRegion(f *file, data []byte) *region {
-	r := &region{data: data}
+	r := &region{data: data, shown: len(data)}
 	r.pins.Store(1)
 	ranges.Add(1)
 	rangeBytes.Add(int64(len(data)))
@@ -111,7 +112,7 @@ func (r *region) free() {
 	if was == regionGone {
 		return
 	}
-	unmap(r.data)
+	unmap(r.data, r.shown)
 	size := int64(len(r.data))
 	ranges.Add(-1)
 	rangeBytes.Add(-size)
@@ -155,21 +156,6 @@ func (r *region) unpin() {
 	if r.pins.Add(-1) == 0 {
 		r.free()
 	}
-}
-
-// beforeCut prepares a truncation: where the system refuses to cut a file that
-// is mapped, the mapping goes, unless somebody still holds a slice of it.
-// Called with mu held.
-func (f *file) beforeCut() {
-	if !locked {
-		return
-	}
-	for m := f.m.Load(); m != nil; m = m.prev {
-		if m.region.lent.Load() || m.region.pins.Load() > 1 {
-			return
-		}
-	}
-	f.unpublish()
 }
 
 // unpublish ends the mappings of a File. Called with mu held.

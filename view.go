@@ -13,47 +13,6 @@ import (
 	"unsafe"
 )
 
-// Len returns the file's length in bytes as last known. It makes no system call,
-// unless this File has not asked yet, or an append or a kernel copy has made the length uncertain; what
-// other processes change is seen by [File.Stat], and here after the next read
-// that meets the end. It may be called concurrently with everything, Close
-// included. What is not a regular file, and a nil f, has length 0; a length
-// beyond the range of int is the largest int.
-func (f *File) Len() int {
-	if f == nil {
-		return 0
-	}
-	size := f.size.Load()
-	if f.uncertain.Load() {
-		if now, regular := f.stat(); regular {
-			size = now
-		}
-	}
-	return int(min(size, maxInt))
-}
-
-// ask is the file's present length, or -1 where it has none that can be
-// mapped. It does not allocate while the cursor is with us.
-func (f *file) ask() int64 {
-	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
-		defer f.cur.mu.Unlock()
-		if f.cur.state.Load() == cursorOurs {
-			known := f.size.Load()
-			size, err := f.inner.Seek(0, io.SeekEnd)
-			if err != nil {
-				return -1
-			}
-			f.size.CompareAndSwap(known, size)
-			return size
-		}
-	}
-	size, regular := f.stat()
-	if !regular {
-		return -1
-	}
-	return size
-}
-
 // Bytes returns the whole file as one slice of exactly its present length,
 // capacity included. It asks the file for that length and maps it if need be;
 // nil means that it is empty, closed or cannot be mapped. Bytes may be called

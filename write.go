@@ -179,9 +179,7 @@ func (f *file) writeAgain(b []byte) (int, error) {
 
 // movedEnd notes that bytes came into the file at a place that we do not know.
 func (f *file) movedEnd() {
-	if !f.uncertain.Load() {
-		f.uncertain.Store(true)
-	}
+	f.unsure()
 	f.absorb(nil, 0)
 }
 

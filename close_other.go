@@ -1,0 +1,7 @@
+//go:build !windows
+
+package mmapfile
+
+import "os"
+
+func closeInner(f *os.File) error { return f.Close() }

@@ -1,0 +1,78 @@
+package mmapfile
+
+import "io"
+
+// The file's length is size as last known. It is sure while asked equals moves:
+// what moves the end to a place that we do not know, an append or a kernel
+// copy, counts in moves, and whoever asks the file sets asked to what moves
+// was before the question.
+
+// unsure notes that size may be wrong.
+func (f *file) unsure() { f.moves.Add(1) }
+
+// stat asks the file for its length, and remembers it unless another call
+// learns of one meanwhile: then which is newer is not sure.
+func (f *file) stat() (size int64, regular bool) {
+	known, moves := f.size.Load(), f.moves.Load()
+	fi, err := f.inner.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return 0, false
+	}
+	if f.size.CompareAndSwap(known, fi.Size()) {
+		f.asked.Store(moves)
+	} else {
+		f.unsure()
+	}
+	return fi.Size(), true
+}
+
+// raise remembers that the file has reached end, which a call has found out
+// that began when truncs was cuts.
+func (f *file) raise(end int64, cuts uint32) {
+	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
+		size = f.size.Load()
+	}
+	if cuts%2 != 0 || f.truncs.Load() != cuts {
+		f.unsure() // which came first, the end or the cut?
+	}
+}
+
+// Len returns the file's length in bytes as last known. It makes no system call,
+// unless this File has not asked yet, or an append or a kernel copy has made the length uncertain; what
+// other processes change is seen by [File.Stat], and here after the next read
+// that meets the end. It may be called concurrently with everything, Close
+// included. What is not a regular file, and a nil f, has length 0; a length
+// beyond the range of int is the largest int.
+func (f *File) Len() int {
+	if f == nil {
+		return 0
+	}
+	if f.asked.Load() != f.moves.Load() {
+		if size, regular := f.stat(); regular {
+			return int(min(size, maxInt))
+		}
+	}
+	return int(min(f.size.Load(), maxInt))
+}
+
+// ask is the file's present length, or -1 where it has none that can be
+// mapped. It does not allocate while the cursor is with us.
+func (f *file) ask() int64 {
+	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
+		defer f.cur.mu.Unlock()
+		if f.cur.state.Load() == cursorOurs {
+			known := f.size.Load()
+			size, err := f.inner.Seek(0, io.SeekEnd)
+			if err != nil {
+				return -1
+			}
+			f.size.CompareAndSwap(known, size)
+			return size
+		}
+	}
+	size, regular := f.stat()
+	if !regular {
+		return -1
+	}
+	return size
+}
