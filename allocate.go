@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 )
 
 // openSized is os.OpenFile for a file that is to have at least size bytes, with
@@ -75,6 +76,9 @@ func writeZeros(f *os.File, size int64) (err error) {
 	}
 	if size <= fi.Size() {
 		return nil
+	}
+	if runtime.GOOS == "js" && size > 1<<53 {
+		return fs.ErrInvalid // JavaScript has no such numbers, and Truncate panics
 	}
 	// A length that cannot be shall not fill the disk first.
 	if err := f.Truncate(size); err != nil {

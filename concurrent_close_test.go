@@ -210,6 +210,9 @@ func ftRaceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error
 			for {
 				err := do(f)
 				calls.Add(1)
+				if runtime.GOARCH == "wasm" {
+					runtime.Gosched() // nobody else gets a turn there otherwise
+				}
 				if errors.Is(err, os.ErrClosed) || ftStatOfClosed(err) {
 					return
 				}

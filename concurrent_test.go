@@ -118,6 +118,9 @@ func TestReadersSeeAllThatAWriterBeyondTheEndHasPublished(t *testing.T) {
 					r := rand.New(rand.NewPCG(uint64(i), 2))
 					buf := make([]byte, 20_000)
 					for {
+						if runtime.GOARCH == "wasm" {
+							runtime.Gosched()
+						}
 						known := published.Load()
 						if known < 0 {
 							return nil
@@ -201,7 +204,7 @@ func TestTruncateInALoopIsExactWhileOthersRead(t *testing.T) {
 			}
 			return ftCutAndExtend(f, r, whole, rounds)
 		}
-		for !stop.Load() {
+		for ftGoOn(&stop) {
 			off := r.Int64N(size)
 			switch i {
 			case 1: // up to the end
@@ -215,6 +218,9 @@ func TestTruncateInALoopIsExactWhileOthersRead(t *testing.T) {
 					return err
 				}
 			case 3:
+				if ftEmulator != "" {
+					return nil // it gives a wrong address of a fault, or none, and the page may be back by now
+				}
 				var bad error
 				_ = f.View(off, 100, func(p []byte) error { bad = ftOldOrZero(p, off); return nil })
 				if bad != nil {
@@ -331,6 +337,9 @@ func TestLenIsTheFilesAfterWritesRacedTruncations(t *testing.T) {
 
 // Sync, Stat and moves of the mapping while bytes are stored must lose no byte and keep no lock.
 func TestStoresGoOnDuringSyncStatAndGrowth(t *testing.T) {
+	if runtime.GOARCH == "wasm" {
+		t.Skip("one goroutine at a time, and no stores: takes minutes and shows nothing")
+	}
 	t.Parallel()
 	const size = 300_000
 	name := ftTemp(t, make([]byte, size))
@@ -351,7 +360,7 @@ func TestStoresGoOnDuringSyncStatAndGrowth(t *testing.T) {
 				stop.Store(true)
 			}
 		case 2:
-			for !stop.Load() {
+			for ftGoOn(&stop) {
 				if _, err := f.Stat(); err != nil {
 					return err
 				}

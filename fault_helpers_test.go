@@ -12,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +205,14 @@ func ftSame(t testing.TB, what string, got, want []byte) {
 	t.Errorf("%s: %d bytes, want %d; they differ from byte %d", what, len(got), len(want), i)
 }
 
+// ftGoOn is the condition of a loop that other goroutines stop. On wasm they get a turn only if it yields.
+func ftGoOn(stop *atomic.Bool) bool {
+	if runtime.GOARCH == "wasm" {
+		runtime.Gosched()
+	}
+	return !stop.Load()
+}
+
 // ftStatOfClosed says whether err is what os.File.Stat makes of a closed handle on Windows, which it asks
 // without looking: any of the system's errors, and not os.ErrClosed.
 func ftStatOfClosed(err error) bool {
@@ -268,6 +278,14 @@ func TestChildProcess(t *testing.T) {
 	os.Exit(0)
 }
 
+// ftEmulator is what programs of this platform are started with, see platforms/main.go.
+var ftEmulator = os.Getenv("MMAPFILE_EMULATOR")
+
+// ftCommand is the command line that starts exe, a copy of this test, here.
+func ftCommand(exe string, args ...string) []string {
+	return append(append(strings.Fields(ftEmulator), exe), args...)
+}
+
 // ftChild prepares a child process; wrap is put in front of its command line.
 func ftChild(t testing.TB, wrap []string, mode string, args ...string) *exec.Cmd {
 	t.Helper()
@@ -279,7 +297,7 @@ func ftChild(t testing.TB, wrap []string, mode string, args ...string) *exec.Cmd
 	if err != nil {
 		t.Skip("the test binary's name is not known: ", err)
 	}
-	line := append(append([]string{}, wrap...), exe, "-test.run=^TestChildProcess$", "--")
+	line := append(slices.Clone(wrap), ftCommand(exe, "-test.run=^TestChildProcess$", "--")...)
 	line = append(line, args...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)

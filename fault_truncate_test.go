@@ -274,7 +274,7 @@ func TestReadsDuringForeignTruncationsGiveOldBytesOrZeros(t *testing.T) {
 				go func() {
 					defer readers.Done()
 					b := make([]byte, size)
-					for !stop.Load() {
+					for ftGoOn(&stop) {
 						if err := read(r, b); err != nil {
 							t.Error(err)
 							return
@@ -371,7 +371,7 @@ func TestWriteToDuringForeignTruncationsNeverCrashes(t *testing.T) {
 		}
 	}()
 	defer churn.Wait()
-	for !stop.Load() {
+	for ftGoOn(&stop) {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}

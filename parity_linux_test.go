@@ -77,7 +77,8 @@ func runAsNobody(t *testing.T, env string) {
 	if err := os.WriteFile(copied, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	line := ftCommand(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env+"=1", "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -144,12 +144,12 @@ func (f *file) window(off, n int64) (*mapping, error) {
 
 // call runs fn on p under the guard.
 func (f *file) call(m *mapping, p []byte, off int64, fn func(p []byte) error) (err error) {
-	defer f.endCall(debug.SetPanicOnFault(true), m, p, off, &err)
+	defer f.endCall(debug.SetPanicOnFault(true), m, p, off, f.truncs.Load(), &err)
 	return fn(p)
 }
 
 // endCall turns a fault inside p into an error, and lets every other panic go on.
-func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
+func (f *file) endCall(old bool, m *mapping, p []byte, off int64, cuts uint32, err *error) {
 	debug.SetPanicOnFault(old)
 	switch r := recover(); {
 	case r == nil:
@@ -158,7 +158,7 @@ func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
 		if m.writable && !f.inside(m, int(off)+len(p)-1) {
 			f.ask()
 		}
-	case f.faulted(r, p):
+	case f.faulted(r, p, cuts):
 		*err = f.fail("view", f.faultCause(m, p, off))
 	default:
 		panic(r)
@@ -166,17 +166,21 @@ func (f *file) endCall(old bool, m *mapping, p []byte, off int64, err *error) {
 	runtime.KeepAlive(f)
 }
 
-// faulted reports whether the panic r is a fault in the pages of p. Not every
-// platform tells the address: there the pages themselves are tried.
-func (f *file) faulted(r any, p []byte) bool {
+// faulted reports whether the panic r is a fault in the pages of p. An emulator
+// may give a wrong address (qemu-user 7.2 does for SIGBUS), and not every platform gives
+// one: there the pages themselves are tried, and whether they were cut off and came back.
+func (f *file) faulted(r any, p []byte, cuts uint32) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {
 		return false
 	}
-	if a, ok := e.(interface{ Addr() uintptr }); ok && a.Addr() != 0 {
+	a, ok := e.(interface{ Addr() uintptr })
+	if ok && a.Addr() != 0 {
 		start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
 		first := start &^ uintptr(pageSize-1)
-		return a.Addr() >= first && a.Addr() < start+uintptr(len(p))
+		if a.Addr() >= first && a.Addr() < start+uintptr(len(p)) || f.truncs.Load() != cuts {
+			return true
+		}
 	}
 	return !readable(p)
 }

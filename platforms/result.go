@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An event is a line of go test -json (go doc test2json).
+type event struct {
+	Action, Package, ImportPath, Test, Output string
+}
+
+// lastLines is how much of a crash is shown at least.
+const lastLines = 150
+
+// A result is what became of the tests of one platform.
+type result struct {
+	passed, failed, skipped int
+	output                  map[string]*strings.Builder // of tests that have not ended
+	failures                []string                    // output
+	why                     []string                    // of each skip
+	last                    []string                    // lines of output
+}
+
+// test runs cmd, which is go test -json, prints the platform's line and what failed, and reports
+// whether nothing did.
+func test(name string, cmd *exec.Cmd, skips reasons) bool {
+	began := time.Now()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Printf("%-14s not started: %v\n", name, err)
+		return false
+	}
+	r := result{output: map[string]*strings.Builder{}}
+	progress := show(name)
+	r.read(out, progress)
+	progress("")
+	err = cmd.Wait()
+	fmt.Printf("%-14s %5d passed %3d failed %3d skipped %7s\n",
+		name, r.passed, r.failed, r.skipped, time.Since(began).Round(time.Second))
+	for _, f := range r.failures {
+		fmt.Println(f)
+	}
+	for _, why := range r.why {
+		skips.add(why, name)
+	}
+	if err != nil && r.failed == 0 {
+		fmt.Printf("%s: %v\n%s", name, err, stderr.Bytes())
+	}
+	return err == nil && r.failed == 0
+}
+
+// show is the function that keeps a line about the platform up to date, on a terminal.
+func show(name string) func(s string) {
+	if fi, err := os.Stdout.Stat(); err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+		return func(string) {}
+	}
+	return func(s string) {
+		if s != "" {
+			s = fmt.Sprintf("%-14s %.60s", name, s)
+		}
+		fmt.Printf("\r\033[K%s", s)
+	}
+}
+
+func (r *result) read(out io.Reader, progress func(string)) {
+	for d := json.NewDecoder(out); ; {
+		var e event
+		if err := d.Decode(&e); err == io.EOF {
+			return
+		} else if err != nil {
+			r.failed++
+			rest, _ := io.ReadAll(io.MultiReader(d.Buffered(), out))
+			r.failures = append(r.failures, fmt.Sprintf("not what go test -json prints: %v\n%s", err, rest))
+			return
+		}
+		r.add(e)
+		if e.Test != "" {
+			progress(fmt.Sprintf("%d passed so far; %s", r.passed, e.Test))
+		}
+	}
+}
+
+func (r *result) add(e event) {
+	key := e.Package + e.ImportPath + " " + e.Test
+	b := r.output[key]
+	if b == nil {
+		b = new(strings.Builder)
+		r.output[key] = b
+	}
+	switch e.Action {
+	case "output", "build-output":
+		b.WriteString(e.Output)
+		if r.last = append(r.last, e.Output); len(r.last) > 2*lastLines {
+			r.last = slices.Clone(r.last[lastLines:])
+		}
+		return
+	case "pass":
+		if e.Test != "" {
+			r.passed++
+		}
+	case "fail", "build-fail":
+		// A package fails with its tests, or by itself: a crash, a timeout. That shows
+		// in the output of whatever test was running.
+		switch {
+		case e.Test != "":
+			r.failed++
+			r.failures = append(r.failures, b.String())
+		case r.failed == 0:
+			r.failed++
+			r.failures = append(r.failures, strings.Join(r.last, ""))
+		}
+	case "skip":
+		if e.Test != "" {
+			r.skipped++
+			r.why = append(r.why, reason(b.String()))
+		}
+	default:
+		return
+	}
+	delete(r.output, key)
+}
+
+// reason is what a skipped test gave for its reason: the text behind file and line.
+func reason(output string) string {
+	for line := range strings.Lines(output) {
+		if strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "    ---") {
+			if _, text, ok := strings.Cut(line, ".go:"); ok {
+				_, text, _ = strings.Cut(text, ": ")
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	return "no reason given"
+}
+
+// reasons has, for each reason of a skip, the platforms and how often.
+type reasons map[string]map[string]int
+
+func (r reasons) add(why, platform string) {
+	if r[why] == nil {
+		r[why] = map[string]int{}
+	}
+	r[why][platform]++
+}
+
+func (r reasons) print() {
+	if len(r) == 0 {
+		return
+	}
+	fmt.Println("\nTests skipped, and why:")
+	for _, why := range slices.Sorted(maps.Keys(r)) {
+		var where []string
+		for _, t := range slices.Sorted(maps.Keys(r[why])) {
+			where = append(where, fmt.Sprintf("%s %d", t, r[why][t]))
+		}
+		fmt.Printf("  %s (%s)\n", why, strings.Join(where, ", "))
+	}
+}
