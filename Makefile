@@ -1,4 +1,4 @@
-# Nothing here needs more than Go and make.
+# Nothing here needs more than Go and make, but for platforms, which see make tools.
 
 FUZZTIME ?= 60s
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
@@ -11,10 +11,16 @@ select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
 # Tools are built into here, for the machine that make runs on.
 BIN := $(CURDIR)/bin
 
-.PHONY: help test race nommap fuzz cross lint bench bench-full
+# Each is a target of its own.
+PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
+	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
+
+.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo "make linux/386, or another of these, runs the tests there:"
+	@echo "  $(PLATFORMS)" | fold -sw 76
 
 test: ## run the tests
 	go test ./...
@@ -28,6 +34,15 @@ nommap: ## run them without any mapping, also under the race detector
 
 fuzz: ## compare random operations with os.File for FUZZTIME (60s)
 	go test -run '^$$' -fuzz '^FuzzParity$$' -fuzztime $(FUZZTIME) .
+
+tools: ## install what platforms needs (as root: Debian packages)
+	platforms/install
+
+platforms: ## run the tests on all platforms that this machine can execute; half an hour
+	@go -C platforms run .
+
+$(PLATFORMS):
+	@go -C platforms run . $@
 
 # Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
 # it compiles no C either.
@@ -49,7 +64,7 @@ nommap: -tags=nommap
 endef
 export BUILDS
 
-lint: ## gofmt, go vet and staticcheck, for this system, for Windows and without any mapping
+lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), actionlint
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	go vet ./...
 	GOOS=windows go vet ./...
@@ -58,6 +73,10 @@ lint: ## gofmt, go vet and staticcheck, for this system, for Windows and without
 	go -C benchdata build -o '$(BIN)/' honnef.co/go/tools/cmd/staticcheck
 	echo "$$BUILDS" | '$(BIN)/staticcheck' -matrix ./...
 	cd benchdata && '$(BIN)/staticcheck' ./...
+	go -C platforms vet ./...
+	cd platforms && '$(BIN)/staticcheck' ./...
+	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
+	'$(BIN)/actionlint'
 
 bench: ## compare with os.File: a selection, about three minutes
 	@go -C benchdata run . run -rounds 8 -benchtime 20ms $(call select,-out bench.txt -skip '$(BENCH_SKIP)')

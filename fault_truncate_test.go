@@ -309,6 +309,9 @@ func TestReadsDuringForeignTruncationsGiveOldBytesOrZeros(t *testing.T) {
 				return ftOldOrZero(b[:n], off)
 			})
 			start(func(r *rand.Rand, b []byte) error {
+				if ftEmulator != "" {
+					return nil // as in TestTruncateInALoopIsExactWhileOthersRead
+				}
 				off := r.Int64N(size - 10_000)
 				var bad error
 				err := f.View(off, 10_000, func(p []byte) error {

@@ -85,7 +85,10 @@ func (f *File) Stat() (fs.FileInfo, error) {
 // Truncate changes the file's length to size bytes and leaves the cursor where
 // it is, as [os.File.Truncate] does, with its errors. It may be called
 // concurrently with everything, Close included. Slices of the part that was cut
-// off, returned by [File.Bytes], must not be touched any more.
+// off, returned by [File.Bytes], must not be touched any more. Windows cuts no
+// file that is mapped: there Truncate takes the file's mappings away and puts
+// them back to where they were, and nobody may touch a slice of Bytes meanwhile;
+// a View of another goroutine fails then.
 func (f *File) Truncate(size int64) error {
 	if f == nil {
 		return os.ErrInvalid

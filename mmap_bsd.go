@@ -25,3 +25,13 @@ func touch(f *os.File) {
 	now := unix.NsecToTimeval(time.Now().UnixNano())
 	withFd(f, func(fd int) { unix.Futimes(fd, []unix.Timeval{now, now}) })
 }
+
+func storageOf(f *os.File) storage {
+	kind := storageRemote
+	withFd(f, func(fd int) {
+		if mountedLocally(fd) {
+			kind = storageLocal
+		}
+	})
+	return kind
+}

@@ -2,20 +2,10 @@
 
 package mmapfile
 
-import (
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// storageOf goes by the mount's own word (ST_LOCAL in statvfs(5), which is MNT_LOCAL).
-func storageOf(f *os.File) storage {
-	kind := storageRemote
-	withFd(f, func(fd int) {
-		var fs unix.Statvfs_t
-		if unix.Fstatvfs(fd, &fs) == nil && fs.Flag&0x1000 != 0 {
-			kind = storageLocal
-		}
-	})
-	return kind
+// mountedLocally goes by the mount's own word (ST_LOCAL in statvfs(5), which is MNT_LOCAL).
+func mountedLocally(fd int) bool {
+	var fs unix.Statvfs_t
+	return unix.Fstatvfs(fd, &fs) == nil && fs.Flag&0x1000 != 0
 }

@@ -2,7 +2,5 @@
 
 package mmapfile
 
-import "os"
-
-// storageOf takes every file for remote: which are is not told in a way that we could test.
-func storageOf(*os.File) storage { return storageRemote }
+// mountedLocally takes every file for remote: which are is not told in a way that we could test.
+func mountedLocally(int) bool { return false }

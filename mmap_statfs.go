@@ -2,20 +2,10 @@
 
 package mmapfile
 
-import (
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// storageOf goes by the mount's own word (MNT_LOCAL in statfs(2)).
-func storageOf(f *os.File) storage {
-	kind := storageRemote
-	withFd(f, func(fd int) {
-		var fs unix.Statfs_t
-		if unix.Fstatfs(fd, &fs) == nil && fs.Flags&unix.MNT_LOCAL != 0 {
-			kind = storageLocal
-		}
-	})
-	return kind
+// mountedLocally goes by the mount's own word (MNT_LOCAL in statfs(2)).
+func mountedLocally(fd int) bool {
+	var fs unix.Statfs_t
+	return unix.Fstatfs(fd, &fs) == nil && fs.Flags&unix.MNT_LOCAL != 0
 }

@@ -103,7 +103,8 @@ func withFd(f *os.File, fn func(fd int)) error {
 
 // flush starts what fsync does not do by itself: on Linux it flushes mapped
 // pages as well (fsync(2): all modified in-core data), elsewhere POSIX leaves
-// that to msync.
+// that to msync. What follows is os.File.Sync, which on Darwin is F_FULLFSYNC
+// (internal/poll/fd_fsync_darwin.go): fsync(2) there leaves data in the drive's cache.
 func (f *file) flush() error {
 	if m := f.m.Load(); m != nil && m.writable && runtime.GOOS != "linux" {
 		if n := min(f.size.Load(), int64(len(m.data))); n > 0 {

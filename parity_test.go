@@ -92,6 +92,9 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 	top := scratchDir(t)
 	ref := map[bool]*run{}
 	for i, st := range states {
+		if !mmapfile.CanMap && (st.name == "unmapped" || st.name == "warm") {
+			continue // nothing is mapped in any state: these are the same as lazy
+		}
 		r := &run{t: t, st: st, mode: m, dir: filepath.Join(top, fmt.Sprint("s", i)), fds: map[anyFile]uintptr{}}
 		if err := os.Mkdir(r.dir, 0o755); err != nil {
 			t.Fatal(err)

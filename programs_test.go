@@ -251,7 +251,11 @@ func TestFilesOfATreePassFstest(t *testing.T) {
 			ftPut(t, file, nil)
 			continue
 		}
-		ftPut(t, file, ftPattern(5000*i+7))
+		size := 5000*i + 7
+		if runtime.GOARCH == "wasm" {
+			size = 50*i + 7 // read byte by byte, by the system calls of node
+		}
+		ftPut(t, file, ftPattern(size))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestReadmeTestCommand(t *testing.T) {
 func TestReadmeMakeTargets(t *testing.T) {
 	var (
 		inline = regexp.MustCompile("`[^`\n]+`")
-		call   = regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w-]*)*)`)
+		call   = regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
 		rule   = regexp.MustCompile(`^([A-Za-z][\w .-]*):(?:[^=]|$)`)
 	)
 	lines := fileLines(t, "README.md")
@@ -123,6 +123,9 @@ func TestReadmeMakeTargets(t *testing.T) {
 			makefile := filepath.Join(m[1], "Makefile")
 			var targets []string
 			for _, line := range fileLines(t, makefile) {
+				if list, ok := strings.CutPrefix(line, "PLATFORMS := "); ok || strings.HasPrefix(line, "\tlinux/") {
+					targets = append(targets, strings.Fields(list+line)...)
+				}
 				if r := rule.FindStringSubmatch(line); r != nil {
 					targets = append(targets, strings.Fields(r[1])...)
 				}

@@ -27,6 +27,10 @@ import (
 // [File.View] is the form that is safe from that. The memory is not
 // synchronised with concurrent writes.
 //
+// On Windows nobody else can truncate the file from then on, until Close: it
+// refuses that (ERROR_USER_MAPPED_FILE) for a file that is mapped. That is why
+// there calls use a mapping only once Bytes or View has asked for one.
+//
 // What was stored is in the file at once and durable after [File.Sync]. The file's
 // modification time is the kernel's matter then, which moves it when it first finds a page
 // changed. Where a platform has no mappings (build tag nommap), the slice

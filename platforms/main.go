@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A target is a platform and what runs its programs here.
@@ -50,12 +51,20 @@ var targets = []target{
 	linux("loong64", "loongarch64"),
 }
 
+type options struct {
+	short bool
+	run   string
+	jobs  int
+}
+
 func main() {
+	var o options
 	list := flag.Bool("list", false, "list the targets")
-	short := flag.Bool("short", false, "run the tests with -short")
-	run := flag.String("run", "", "run the tests that match, as for go test")
+	flag.BoolVar(&o.short, "short", false, "run the tests with -short")
+	flag.StringVar(&o.run, "run", "", "run the tests that match, as for go test")
+	flag.IntVar(&o.jobs, "j", 1, "how many targets to run at a time")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: platforms [-short] [-run regexp] [target...]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: platforms [-short] [-run regexp] [-j n] [target...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -65,13 +74,36 @@ func main() {
 		}
 		return
 	}
-	if err := runAll(flag.Args(), *short, *run); err != nil {
+	if err := runAll(flag.Args(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "platforms:", err)
 		os.Exit(1)
 	}
 }
 
-func runAll(names []string, short bool, match string) error {
+// command is go test for the target.
+func (t *target) command(root, goroot string, o options) *exec.Cmd {
+	args := append([]string{"test", "-json", "-vet=off", "-timeout=30m"}, t.args...)
+	if o.short {
+		args = append(args, "-short")
+	}
+	if o.run != "" {
+		args = append(args, "-run", o.run)
+	}
+	if t.exec != "" {
+		tool, _ := exec.LookPath(t.tool)
+		args = append(args, "-exec", strings.NewReplacer(
+			"{tool}", tool, "{goroot}", goroot, "{dir}", filepath.Join(root, "platforms")).Replace(t.exec))
+	}
+	cmd := exec.Command("go", append(args, "./...")...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), t.env...)
+	if strings.HasPrefix(t.tool, "qemu-") { // tests that start themselves go through it, too
+		cmd.Env = append(cmd.Env, "MMAPFILE_EMULATOR="+t.tool)
+	}
+	return cmd
+}
+
+// runAll runs the targets, and prints a line as each ends.
+func runAll(names []string, o options) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
@@ -88,32 +120,32 @@ func runAll(names []string, short bool, match string) error {
 	}
 	skips := reasons{}
 	var failed []string
+	var mu sync.Mutex // of the two above, and of what is printed
+	var running sync.WaitGroup
+	room := make(chan struct{}, o.jobs)
 	for _, t := range chosen {
-		if missing := t.missing(root); missing != "" {
-			fmt.Printf("%-14s skipped: %s\n", t.name, missing)
-			continue
-		}
-		args := append([]string{"test", "-json", "-vet=off", "-timeout=20m"}, t.args...)
-		if short {
-			args = append(args, "-short")
-		}
-		if match != "" {
-			args = append(args, "-run", match)
-		}
-		if t.exec != "" {
-			tool, _ := exec.LookPath(t.tool)
-			args = append(args, "-exec", strings.NewReplacer(
-				"{tool}", tool, "{goroot}", strings.TrimSpace(string(goroot)), "{dir}", dir).Replace(t.exec))
-		}
-		cmd := exec.Command("go", append(args, "./...")...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), t.env...)
-		if strings.HasPrefix(t.tool, "qemu-") { // tests that start themselves go through it, too
-			cmd.Env = append(cmd.Env, "MMAPFILE_EMULATOR="+t.tool)
-		}
-		if !test(t.name, cmd, skips) {
-			failed = append(failed, t.name)
-		}
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			missing := t.missing(root)
+			var r result
+			if missing == "" {
+				r = test(t.command(root, strings.TrimSpace(string(goroot)), o), o.progress(t.name))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case missing != "":
+				fmt.Printf("%-14s skipped: %s\n", t.name, missing)
+			case !r.print(t.name):
+				failed = append(failed, t.name)
+			}
+			for _, why := range r.why {
+				skips.add(why, t.name)
+			}
+		})
 	}
+	running.Wait()
 	skips.print()
 	if failed != nil {
 		return fmt.Errorf("failed on %s", strings.Join(failed, ", "))

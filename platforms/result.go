@@ -28,11 +28,11 @@ type result struct {
 	failures                []string                    // output
 	why                     []string                    // of each skip
 	last                    []string                    // lines of output
+	took                    time.Duration
 }
 
-// test runs cmd, which is go test -json, prints the platform's line and what failed, and reports
-// whether nothing did.
-func test(name string, cmd *exec.Cmd, skips reasons) bool {
+// test runs cmd, which is go test -json.
+func test(cmd *exec.Cmd, progress func(string)) (r result) {
 	began := time.Now()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -40,32 +40,32 @@ func test(name string, cmd *exec.Cmd, skips reasons) bool {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		fmt.Printf("%-14s not started: %v\n", name, err)
-		return false
+	if err == nil {
+		r.output = map[string]*strings.Builder{}
+		r.read(out, progress)
+		err = cmd.Wait()
 	}
-	r := result{output: map[string]*strings.Builder{}}
-	progress := show(name)
-	r.read(out, progress)
 	progress("")
-	err = cmd.Wait()
-	fmt.Printf("%-14s %5d passed %3d failed %3d skipped %7s\n",
-		name, r.passed, r.failed, r.skipped, time.Since(began).Round(time.Second))
+	if err != nil && r.failed == 0 {
+		r.failed++
+		r.failures = append(r.failures, fmt.Sprintf("%v\n%s", err, stderr.Bytes()))
+	}
+	r.took = time.Since(began).Round(time.Second)
+	return r
+}
+
+// print prints the platform's line and what failed, and reports whether nothing did.
+func (r *result) print(name string) bool {
+	fmt.Printf("%-14s %5d passed %3d failed %3d skipped %7s\n", name, r.passed, r.failed, r.skipped, r.took)
 	for _, f := range r.failures {
 		fmt.Println(f)
 	}
-	for _, why := range r.why {
-		skips.add(why, name)
-	}
-	if err != nil && r.failed == 0 {
-		fmt.Printf("%s: %v\n%s", name, err, stderr.Bytes())
-	}
-	return err == nil && r.failed == 0
+	return r.failed == 0
 }
 
-// show is the function that keeps a line about the platform up to date, on a terminal.
-func show(name string) func(s string) {
-	if fi, err := os.Stdout.Stat(); err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+// progress is the function that keeps a line about the platform up to date, on a terminal.
+func (o options) progress(name string) func(s string) {
+	if fi, err := os.Stdout.Stat(); o.jobs > 1 || err != nil || fi.Mode()&os.ModeCharDevice == 0 {
 		return func(string) {}
 	}
 	return func(s string) {
