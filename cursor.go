@@ -30,11 +30,12 @@ const (
 )
 
 // lockCursor makes the cursor ours to use until mu is unlocked, and says whether it
-// did. It takes the cursor from the kernel when the file is mapped.
+// did. It takes the cursor from the kernel when the file is mapped, or a copy of it is
+// in memory: then calls need to know where they are.
 func (f *file) lockCursor() bool {
 	switch s := f.cur.state.Load(); {
 	case s == cursorOurs:
-	case s != 0 || f.m.Load() == nil:
+	case s != 0 || f.m.Load() == nil && !f.copied():
 		return false
 	}
 	f.cur.mu.Lock()

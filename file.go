@@ -190,7 +190,7 @@ func (f *File) SetDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.inner.SetDeadline(t)
+	return f.timed(f.inner.SetDeadline(t))
 }
 
 // SetReadDeadline is [File.SetDeadline] for reading alone.
@@ -198,7 +198,7 @@ func (f *File) SetReadDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.inner.SetReadDeadline(t)
+	return f.timed(f.inner.SetReadDeadline(t))
 }
 
 // SetWriteDeadline is [File.SetDeadline] for writing alone.
@@ -206,7 +206,16 @@ func (f *File) SetWriteDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.inner.SetWriteDeadline(t)
+	return f.timed(f.inner.SetWriteDeadline(t))
+}
+
+// timed keeps the cursor of a file that can have a deadline in the kernel, for
+// the inner file to look at it: Read at an offset of ours would not.
+func (f *file) timed(err error) error {
+	if err == nil {
+		f.cur.giveUp(f.inner)
+	}
+	return err
 }
 
 // Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there

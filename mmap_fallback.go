@@ -33,6 +33,9 @@ type memory struct {
 
 type fileCopy struct{ data, was []byte }
 
+// copied reports whether Bytes has handed out a copy.
+func (f *file) copied() bool { return f.mem.used.Load() }
+
 // bytesCopy is Bytes.
 func (f *file) bytesCopy() []byte {
 	f.settle(0, -1)

@@ -35,6 +35,7 @@ const errNoMemory = unix.ENOMEM
 type memory struct{}
 
 func (f *file) bytesCopy() []byte { return nil }
+func (f *file) copied() bool      { return false }
 
 // mapFile maps length bytes of f, rounded up to pages, for writing if it can.
 func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, err error) {

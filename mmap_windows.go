@@ -32,6 +32,7 @@ const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
 type memory struct{}
 
 func (f *file) bytesCopy() []byte { return nil }
+func (f *file) copied() bool      { return false }
 
 // mapFile maps the first length bytes of f, for writing if it can.
 func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, err error) {
