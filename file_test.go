@@ -43,6 +43,9 @@ func TestFileHasEveryMethodOfOSFile(t *testing.T) {
 	for i := range theirs.NumMethod() {
 		want := theirs.Method(i)
 		got, ok := ours.MethodByName(want.Name)
+		if want.Name == "PollFD" {
+			continue // on wasip1, for net alone: nobody else can name its type
+		}
 		if !ok {
 			t.Errorf("there is no %s", want.Name)
 			continue
