@@ -171,6 +171,9 @@ func TestCloseRacesEveryCall(t *testing.T) {
 	if testing.Short() || ftRace {
 		rounds = 20
 	}
+	if runtime.GOARCH == "wasm" {
+		rounds = 1 // whoever waits for the system there hardly gets a turn beside others who do not
+	}
 	for call, do := range ftCalls(whole) {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()

@@ -22,9 +22,9 @@ const (
 var errNoMemory = errors.ErrUnsupported
 
 // memory holds what Bytes has handed out: copies of the file, each with the
-// content it had when it last agreed with the file. A byte that differs from
-// that was stored by the caller, and goes into the file before any call that
-// could see it, and at Sync and Close.
+// content that the file had when they last agreed. A byte that differs from that
+// was stored by the caller. It goes into the file before any call that could see
+// it, and at Sync and Close, and stays what it is until it is there.
 type memory struct {
 	used   atomic.Bool // there are copies
 	mu     sync.Mutex
@@ -38,9 +38,9 @@ func (f *file) copied() bool { return f.mem.used.Load() }
 
 // bytesCopy is Bytes.
 func (f *file) bytesCopy() []byte {
-	f.settle(0, -1)
 	f.mem.mu.Lock()
 	defer f.mem.mu.Unlock()
+	f.settleLocked(0, -1) // what fails stays, and fails again at Sync and Close
 	size, regular := f.stat()
 	if !regular || size == 0 || size > maxInt/4 {
 		return nil
@@ -50,8 +50,8 @@ func (f *file) bytesCopy() []byte {
 		if i >= 0 {
 			n *= 2 // it grew: spare the next times
 		}
-		f.mem.used.Store(true)
 		f.mem.copies = append(f.mem.copies, fileCopy{make([]byte, n), make([]byte, n)})
+		f.mem.used.Store(true)
 	}
 	if f.refresh() != nil {
 		return nil
@@ -59,76 +59,80 @@ func (f *file) bytesCopy() []byte {
 	return f.mem.copies[len(f.mem.copies)-1].data[:size:size]
 }
 
-// refresh reads the file into the copies, which hold nothing new. Called with
-// mem.mu held.
+// refresh brings what the file holds now into the copies. Called with mem.mu held.
 func (f *file) refresh() error {
-	for _, c := range f.mem.copies {
-		n, err := f.inner.ReadAt(c.was, 0)
-		if n == 0 && err != nil && n < len(c.was) && !errors.Is(err, io.EOF) {
+	var buf [32 << 10]byte
+	last := f.mem.copies[len(f.mem.copies)-1]
+	for off := 0; off < len(last.was); off += len(buf) {
+		part := buf[:min(len(buf), len(last.was)-off)]
+		n, err := f.inner.ReadAt(part, int64(off))
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		clear(c.was[n:])
-		copy(c.data, c.was)
+		clear(part[n:]) // as the rest of a mapped page
+		f.put(part, int64(off))
 	}
 	return nil
 }
 
+// put brings b, which is in the file at off, into the copies, but for what the
+// caller has stored there. It writes only what has changed: somebody else may
+// be reading the copies. Called with mem.mu held.
+func (f *file) put(b []byte, off int64) {
+	for _, c := range f.mem.copies {
+		if off >= int64(len(c.data)) {
+			continue
+		}
+		data, was := c.data[off:], c.was[off:]
+		b := b[:min(len(b), len(was))]
+		if bytes.Equal(was[:len(b)], b) {
+			continue
+		}
+		for i, x := range b {
+			if was[i] == x {
+				continue
+			}
+			if data[i] == was[i] {
+				data[i] = x
+			}
+			was[i] = x
+		}
+	}
+}
+
 // settle writes what was stored into memory, within n bytes at off or anywhere
-// if n is negative: from the first to the last changed byte of each page.
-func (f *file) settle(off int64, n int) (err error) {
+// if n is negative, and no other byte: somebody else may have written those.
+func (f *file) settle(off int64, n int) error {
 	if !f.mem.used.Load() {
 		return nil
 	}
 	f.mem.mu.Lock()
 	defer f.mem.mu.Unlock()
-	for i, c := range f.mem.copies {
+	return f.settleLocked(off, n)
+}
+
+func (f *file) settleLocked(off int64, n int) (err error) {
+	for _, c := range f.mem.copies {
 		from, to := 0, len(c.data)
 		if n >= 0 {
 			from = int(min(max(off, 0), int64(to)))
 			to = from + min(n, to-from)
 		}
-		for from < to {
-			end := min((from|(pageSize-1))+1, to)
-			if !bytes.Equal(c.data[from:end], c.was[from:end]) {
-				a, b := changed(c.was[from:end], c.data[from:end])
-				err = errors.Join(err, f.writeBack(i, from+a, from+b))
+		for a, b := range changes(c.was[from:to], c.data[from:to]) {
+			p := c.data[from+a : from+b]
+			if werr := f.writeBack(p, int64(from+a)); werr != nil {
+				err = werr
+				break
 			}
-			from = end
+			copy(c.was[from+a:], p)
+			f.put(p, int64(from+a))
 		}
 	}
 	return err
 }
 
-// writeBack writes the bytes from a to b of copy i, as far as the file reaches:
-// what was cut off stays so, as with a mapping. Called with mem.mu held.
-func (f *file) writeBack(i, a, b int) error {
-	fi, err := f.inner.Stat()
-	if err != nil {
-		return err
-	}
-	p := f.mem.copies[i].data[a:b]
-	if left := fi.Size() - int64(a); left > 0 {
-		if _, err := f.inner.WriteAt(p[:min(int64(len(p)), left)], int64(a)); err != nil {
-			return err
-		}
-	}
-	f.put(p, int64(a))
-	return nil
-}
-
-// put brings b, which is in the file at off, into the copies. Called with
-// mem.mu held.
-func (f *file) put(b []byte, off int64) {
-	for _, c := range f.mem.copies {
-		if off < int64(len(c.data)) {
-			copy(c.was[off:], b)
-			copy(c.data[off:], b)
-		}
-	}
-}
-
-// absorb brings what a call has written at off into memory, or reads all of
-// the file again if b is nil.
+// absorb brings what a call has written at off into memory, or all of the file
+// if b is nil.
 func (f *file) absorb(b []byte, off int64) {
 	if !f.mem.used.Load() {
 		return
@@ -151,6 +155,6 @@ func (f *file) flush() error { return f.settle(0, -1) }
 func mapFile(*os.File, int, bool) ([]byte, bool, error) { return nil, false, errors.ErrUnsupported }
 func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
 func reserve([]byte)                                    {}
-func unmap([]byte, int)                                 {}
+func unmap(_, _ []byte)                                 {}
 func touch(*os.File)                                    {}
 func storageOf(*os.File) storage                        { return storageRemote }

@@ -70,7 +70,7 @@ func reserve(data []byte) {
 	}
 }
 
-func unmap(data []byte, _ int) {
+func unmap(data, _ []byte) {
 	unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)))
 }
 

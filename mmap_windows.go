@@ -102,16 +102,30 @@ func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceDat
 
 func reserve([]byte) {}
 
-// unmap gives a range back: a view of the first shown bytes, and the reservation
-// behind that a cut has left.
-func unmap(data []byte, shown int) {
+// unmap gives back a view, and the reservation behind it that a cut has left.
+func unmap(view, rest []byte) {
 	placing.Lock()
 	defer placing.Unlock()
-	if shown > 0 {
-		windows.UnmapViewOfFile(addrOf(data))
+	if len(view) > 0 {
+		windows.UnmapViewOfFile(addrOf(view))
 	}
-	if shown = granules(shown); shown < len(data) {
-		windows.VirtualFree(addrOf(data[shown:]), 0, windows.MEM_RELEASE)
+	release(rest)
+}
+
+// hold reserves the range, and returns it if it got it.
+func hold(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	if _, err := windows.VirtualAlloc(addrOf(data), uintptr(len(data)), windows.MEM_RESERVE, windows.PAGE_NOACCESS); err != nil {
+		return nil // somebody else has it: it is not ours to touch any more
+	}
+	return data
+}
+
+func release(held []byte) {
+	if len(held) > 0 {
+		windows.VirtualFree(addrOf(held), 0, windows.MEM_RELEASE)
 	}
 }
 
@@ -161,52 +175,47 @@ func (f *file) cut(size int64) error {
 
 // lift takes the view out of a range and keeps the range: who touches it
 // faults. Between the two calls a thread of somebody else could be given the
-// range, hence mapView's choice of it. (A placeholder, which VirtualAlloc2 has from Windows
-// 10 1803 on, would close that gap; wine 8 has none to test it with.)
+// range, hence mapView's choice of it; then it is lost. (A placeholder, which
+// VirtualAlloc2 has from Windows 10 1803 on, would close that gap; wine 8 has
+// none to test it with.)
 func lift(r *region) {
-	if r.shown == 0 {
+	if len(r.shown) == 0 {
 		return // it has left before
 	}
 	windows.UnmapViewOfFile(addrOf(r.data))
-	if rest := granules(r.shown); rest < len(r.data) {
-		windows.VirtualFree(addrOf(r.data[rest:]), 0, windows.MEM_RELEASE)
-	}
-	windows.VirtualAlloc(addrOf(r.data), uintptr(len(r.data)), windows.MEM_RESERVE, windows.PAGE_NOACCESS)
-	r.shown = 0
+	release(r.rest)
+	r.shown, r.rest = nil, hold(r.data)
 }
 
 // lower maps the first length bytes of the file to where lift took them from, and
 // keeps the rest of the range reserved.
 func (f *file) lower(m *mapping, length int) []byte {
 	r := m.region
-	if length == 0 {
+	if length == 0 || len(r.rest) != len(r.data) {
 		return nil
 	}
 	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
 	if m.writable {
 		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
 	}
-	windows.VirtualFree(addrOf(r.data), 0, windows.MEM_RELEASE)
-	var err error
-	cerr := withHandle(f.inner, func(h windows.Handle) {
-		_, err = mapViewAt(addrOf(r.data), h, length, protect, access)
+	release(r.rest)
+	r.rest = nil
+	withHandle(f.inner, func(h windows.Handle) {
+		r.shown, _ = mapViewAt(addrOf(r.data), h, length, protect, access)
 	})
-	if err == nil && cerr == nil {
-		r.shown = length
-	}
-	if rest := granules(r.shown); rest < len(r.data) {
-		windows.VirtualAlloc(addrOf(r.data[rest:]), uintptr(len(r.data)-rest), windows.MEM_RESERVE, windows.PAGE_NOACCESS)
-	}
-	return r.data[:r.shown:r.shown]
+	r.rest = hold(r.data[min(granules(len(r.shown)), len(r.data)):])
+	return r.shown[:len(r.shown):len(r.shown)]
 }
 
 // descriptorMode tells from the flags of our own open call: a handle does not
-// say. What New was given is written by system calls.
+// say. What New was given is written by system calls, and so is what was opened
+// with O_APPEND, O_SYNC or one of the system's own flags, such as FILE_FLAG_WRITE_THROUGH.
 func descriptorMode(_ *os.File, flag int) (mode, error) {
+	const known = os.O_RDWR | os.O_CREATE | os.O_EXCL | os.O_TRUNC
 	return mode{
 		read:  flag < 0 || flag&os.O_WRONLY == 0,
 		write: flag < 0 || flag&os.O_RDWR != 0,
-		plain: flag >= 0 && flag&(os.O_APPEND|os.O_SYNC) == 0,
+		plain: flag >= 0 && flag&^known == 0,
 	}, nil
 }
 
@@ -218,23 +227,36 @@ func withHandle(f *os.File, fn func(h windows.Handle)) error {
 	return c.Control(func(fd uintptr) { fn(windows.Handle(fd)) })
 }
 
-// flush writes the view's changed pages to the file; FlushFileBuffers, which
+// flush writes the views' changed pages to the file; FlushFileBuffers, which
 // comes after it, does the rest (FlushViewOfFile, remarks).
-func (f *file) flush() error {
+func (f *file) flush() (err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	m := f.m.Load()
-	if m == nil || !m.writable || len(m.data) == 0 {
-		return nil
+	for m := f.m.Load(); m != nil; m = m.prev {
+		if m.writable && len(m.data) > 0 {
+			err = errors.Join(err, windows.FlushViewOfFile(addrOf(m.data), uintptr(len(m.data))))
+		}
 	}
-	return windows.FlushViewOfFile(addrOf(m.data), uintptr(len(m.data)))
+	return err
 }
 
-// touch sets f's last write time to now.
+var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
+
+// touch sets f's last write time to now, through a handle of its own: on the
+// handle that has set a time by itself, later writes may leave the time alone
+// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for).
 func touch(f *os.File) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
-	withHandle(f, func(h windows.Handle) { windows.SetFileTime(h, nil, nil, &now) })
+	withHandle(f, func(h windows.Handle) {
+		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+		own, _, _ := reOpenFile.Call(uintptr(h), windows.FILE_WRITE_ATTRIBUTES, shareAll, 0)
+		if again := windows.Handle(own); again != windows.InvalidHandle {
+			defer windows.CloseHandle(again)
+			h = again
+		}
+		windows.SetFileTime(h, nil, nil, &now)
+	})
 }
 
 // Views and system calls see the same bytes.

@@ -34,16 +34,19 @@ func TestEveryCallDoesWhatOSFileDoes(t *testing.T) {
 			if s.shrinks && runtime.GOOS == "windows" {
 				// It refuses that, with 1224, once Bytes has mapped the file, and in no other state.
 				in = slices.DeleteFunc(slices.Clone(states), func(st state) bool { return st.name == "eager" || st.hot && !st.os })
+				t.Run("mapped states", func(t *testing.T) { t.Skip("Windows lets nobody else cut a file that is mapped") })
 			}
 			contents, modes := s.contents, s.modes
-			if runtime.GOARCH == "wasm" { // these take their time
-				contents = contents[:min(2, len(contents))]
+			if runtime.GOARCH == "wasm" && len(contents) > 2 {
+				contents = contents[:2]
+				t.Run("further contents", func(t *testing.T) { t.Skip("wasm takes its time: two contents only") })
 			}
 			if strings.HasPrefix(s.name, "copies of") && runtime.GOARCH == "wasm" {
 				contents = contents[:1]
 			}
 			if strings.HasPrefix(s.name, "copies") && (runtime.GOARCH == "wasm" || runtime.GOOS == "windows") {
 				modes = modes[:1]
+				t.Run("further modes", func(t *testing.T) { t.Skip("wasm and wine take their time: one mode only") })
 			}
 			for _, c := range contents {
 				for _, m := range modes {

@@ -9,11 +9,13 @@ import (
 // region owns the address range of a mapping. It does not lead back to the
 // File, so that it can be the argument of the File's cleanup.
 type region struct {
-	data  []byte
-	shown int // of data, as long as the file is mapped there; less after a cut, where locked
-	state atomic.Uint32
-	lent  atomic.Bool  // Bytes has handed out slices
-	pins  atomic.Int64 // where locked: calls of View inside
+	data    []byte
+	shown   []byte // the part of data that is mapped: all, but less after a cut where locked
+	rest    []byte // and what is reserved behind it then
+	state   atomic.Uint32
+	lent    atomic.Bool  // Bytes has handed out slices
+	pins    atomic.Int64 // where locked: calls of View inside
+	cleanup runtime.Cleanup
 }
 
 // The states of a region.
@@ -78,11 +80,11 @@ func collect() {
 }
 
 func newRegion(f *file, data []byte) *region {
-	r := &region{data: data, shown: len(data)}
+	r := &region{data: data, shown: data}
 	r.pins.Store(1)
 	ranges.Add(1)
 	rangeBytes.Add(int64(len(data)))
-	runtime.AddCleanup(f, (*region).free, r)
+	r.cleanup = runtime.AddCleanup(f, (*region).free, r)
 	return r
 }
 
@@ -112,7 +114,8 @@ func (r *region) free() {
 	if was == regionGone {
 		return
 	}
-	unmap(r.data, r.shown)
+	r.cleanup.Stop() // it would keep r for as long as the File is open
+	unmap(r.shown, r.rest)
 	size := int64(len(r.data))
 	ranges.Add(-1)
 	rangeBytes.Add(-size)
@@ -138,16 +141,6 @@ func (r *region) abandon() bool {
 		return false
 	}
 	r.unpin()
-	return true
-}
-
-// pin keeps m's range until unpin, where locked.
-func (f *file) pin(m *mapping) bool {
-	if !f.lockMapping(m) {
-		return false
-	}
-	defer f.mu.RUnlock()
-	m.region.pins.Add(1)
 	return true
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile"
@@ -123,4 +125,135 @@ func ftBoth(t *testing.T, content []byte, fn func(t *testing.T, kind, name strin
 	}
 	fn(t, "File", name, m)
 	m.Close()
+}
+
+// What was stored into Bytes reaches the file whatever calls come before Sync, also where it is a copy.
+func TestStoresIntoBytesSurviveEveryCall(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []int{os.O_RDWR, os.O_RDWR | os.O_APPEND} {
+		if runtime.GOOS == "windows" && mmapfile.CanMap && flag&os.O_APPEND != 0 {
+			continue // maps for reading alone, as its handle is for appending alone
+		}
+		for what, call := range map[string]func(f *mmapfile.File) error{
+			"Write":       func(f *mmapfile.File) error { _, err := f.Write([]byte("more")); return err },
+			"WriteString": func(f *mmapfile.File) error { _, err := f.WriteString("more"); return err },
+			"Bytes":       func(f *mmapfile.File) error { f.Bytes(); return nil },
+			"Truncate":    func(f *mmapfile.File) error { return f.Truncate(5000) },
+			"Read":        func(f *mmapfile.File) error { _, err := f.Read(make([]byte, 10)); return err },
+			"ReadAt":      func(f *mmapfile.File) error { _, err := f.ReadAt(make([]byte, 10), 40); return err },
+			"ReadFrom":    func(f *mmapfile.File) error { _, err := f.ReadFrom(strings.NewReader("more")); return err },
+			"Fd":          func(f *mmapfile.File) error { f.Fd(); return nil },
+			"View": func(f *mmapfile.File) error {
+				return f.View(0, 100, func(p []byte) error { p[60] = 'V'; return nil })
+			},
+		} {
+			name := ftTemp(t, ftPattern(10_000))
+			f, err := mmapfile.OpenFile(name, flag, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := f.Bytes()
+			b[50] = 'B'
+			if err := call(f); err != nil {
+				t.Errorf("%s, flag %#x: %v", what, flag, err)
+			}
+			b[70] = 'C'
+			if err := f.Sync(); err != nil {
+				t.Errorf("%s, flag %#x: Sync: %v", what, flag, err)
+			}
+			if got := ftGet(t, name); got[50] != 'B' || got[70] != 'C' || what == "View" && got[60] != 'V' {
+				t.Errorf("%s, flag %#x: the file has %q, %q, %q", what, flag, got[50], got[60], got[70])
+			}
+			b[90] = 'D'
+			if err := f.Close(); err != nil {
+				t.Errorf("%s, flag %#x: Close: %v", what, flag, err)
+			}
+			if got := ftGet(t, name); got[90] != 'D' {
+				t.Errorf("%s, flag %#x: the file has %q after Close", what, flag, got[90])
+			}
+		}
+	}
+}
+
+// Others write between two bytes that are stored: theirs stay.
+func TestNothingIsWrittenBackThatWasNotStored(t *testing.T) {
+	t.Parallel()
+	whole := ftPattern(100_000)
+	other := []byte("OTHER")
+	check := func(t *testing.T, use func(f *mmapfile.File, theirs func())) {
+		t.Helper()
+		name := ftTemp(t, whole)
+		f := ftOpen(t, name)
+		use(f, func() {
+			o, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.Close()
+			if _, err := o.WriteAt(other, 50); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.WriteAt(other, 50_000); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		want := bytes.Clone(whole)
+		copy(want[50:], other)
+		copy(want[50_000:], other)
+		want[10], want[99], want[99_999] = 'a', 'b', 'c'
+		ftSame(t, "the file", ftGet(t, name), want)
+	}
+	t.Run("View", func(t *testing.T) {
+		check(t, func(f *mmapfile.File, theirs func()) {
+			err := f.View(0, 100_000, func(p []byte) error {
+				p[10], p[99], p[99_999] = 'a', 'b', 'c'
+				theirs()
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	t.Run("Bytes", func(t *testing.T) {
+		check(t, func(f *mmapfile.File, theirs func()) {
+			b := f.Bytes()
+			b[10], b[99], b[99_999] = 'a', 'b', 'c'
+			theirs()
+			if err := f.Sync(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func TestViewDoesNotExtendAFileThatWasCutMeanwhile(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100))
+	f := ftOpen(t, name)
+	err := f.View(0, 100, func(p []byte) error {
+		p[90] = 'x'
+		return f.Truncate(10)
+	})
+	if fi, serr := f.Stat(); serr != nil || fi.Size() != 10 {
+		t.Errorf("the file has %d bytes, %v; View: %v", fi.Size(), serr, err)
+	}
+}
+
+// Goroutines that only read what Bytes gives are no race.
+func TestBytesMayBeCalledWhileOthersReadTheirs(t *testing.T) {
+	t.Parallel()
+	whole := ftPattern(50_000)
+	f := ftOpen(t, ftTemp(t, whole))
+	ftTogether(t, 4, func(int) error {
+		for range ftLess(80) {
+			if !bytes.Equal(f.Bytes(), whole) {
+				return errors.New("other bytes")
+			}
+		}
+		return nil
+	})
 }

@@ -1,7 +1,6 @@
 package mmapfile
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -19,13 +18,17 @@ import (
 // concurrently with everything, Close included.
 //
 // The memory is the file's own, shared with other processes: storing into it
-// writes the file if that was opened with [os.O_RDWR], and is a fault if it was not. It
+// writes the file if that was opened with [os.O_RDWR] (and on Windows without [os.O_APPEND]), and is
+// a fault if it was not. It
 // belongs to f and ends with [File.Close], and no sooner when the file grows; it
 // does not grow itself, so call again. f must stay reachable while it is used
 // ([runtime.KeepAlive]). Where the file is cut, by anyone, the part of the
 // slice that is gone faults when it is touched, which ends the process:
 // [File.View] is the form that is safe from that. The memory is not
 // synchronised with concurrent writes.
+//
+// Where the system maps nothing beyond a file's end (Windows), each Bytes that
+// finds the file grown leaves one more mapping until Close.
 //
 // On Windows nobody else can truncate the file from then on, until Close: it
 // refuses that (ERROR_USER_MAPPED_FILE) for a file that is mapped. That is why
@@ -50,11 +53,13 @@ func (f *File) Bytes() []byte {
 	if err != nil {
 		return nil
 	}
+	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
 }
 
-// mapped returns a mapping of at least size bytes; lend says that callers
-// will hold slices of it for as long as the File is open.
+// mapped returns a mapping of at least size bytes; lend says that callers will
+// hold slices of it for as long as the File is open. Where locked, it is pinned
+// otherwise; and it may be shorter, if the file has become so meanwhile.
 func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
 		return m, nil
@@ -64,12 +69,22 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	if f.closed {
 		return nil, os.ErrClosed
 	}
+	if m := f.m.Load(); locked && (m == nil || int64(len(m.data)) < size) {
+		if now, regular := f.stat(); regular && now < size {
+			if size = now; size == 0 {
+				return nil, io.EOF
+			}
+		}
+	}
 	if err := f.mapTo(size, true); err != nil {
 		return nil, err
 	}
 	m := f.m.Load()
-	if lend {
+	switch {
+	case lend:
 		m.region.lent.Store(true)
+	case locked:
+		m.region.pins.Add(1)
 	}
 	return m, nil
 }
@@ -113,10 +128,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	case !canMap:
 		return f.viewCopy(off, int(n), fn)
 	case locked:
-		if !f.pin(m) {
-			return f.fail("view", os.ErrClosed)
-		}
-		defer m.region.unpin()
+		defer m.region.unpin() // see mapped
 	}
 	return f.call(m, m.data[off:off+n:off+n], off, fn)
 }
@@ -143,7 +155,15 @@ func (f *file) window(off, n int64) (*mapping, error) {
 	case size > mapLimit:
 		size = off + n // as much as is needed, where address space is short
 	}
-	return f.mapped(size, false)
+	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
+		size = off + n // spare the longer one, which would stay beside it
+	}
+	m, err := f.mapped(size, false)
+	if locked && err == nil && off+n > int64(len(m.data)) {
+		m.region.unpin()
+		return nil, io.EOF
+	}
+	return m, err
 }
 
 // call runs fn on p under the guard.
@@ -204,35 +224,4 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 		return fs.ErrPermission
 	}
 	return syscall.EIO
-}
-
-// viewCopy is View where there are no mappings: fn gets a copy, and what it
-// changed goes into the file as one write from the first changed byte to the last.
-func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) error {
-	if int64(n) > maxInt/4 {
-		return f.fail("view", errors.ErrUnsupported)
-	}
-	p := make([]byte, n)
-	if _, err := f.readAt(p, off); err != nil {
-		return err
-	}
-	was := bytes.Clone(p)
-	err := fn(p)
-	if i, j := changed(was, p); i < j {
-		if _, werr := f.writeAt(p[i:j], off+int64(i)); err == nil {
-			err = werr
-		}
-	}
-	return err
-}
-
-// changed returns the range from the first to behind the last byte in which a
-// and b, of the same length, differ.
-func changed(a, b []byte) (i, j int) {
-	for j = len(a); i < j && a[i] == b[i]; i++ {
-	}
-	for i < j && a[j-1] == b[j-1] {
-		j--
-	}
-	return i, j
 }

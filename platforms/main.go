@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // A target is a platform and what runs its programs here.
@@ -35,7 +36,7 @@ var targets = []target{
 	{name: "linux/amd64", env: []string{"GOOS=linux", "GOARCH=amd64"}},
 	{name: "linux/386", env: []string{"GOOS=linux", "GOARCH=386", "CGO_ENABLED=0"}},
 	{name: "nommap", args: []string{"-tags=nommap"}},
-	{name: "race-nommap", args: []string{"-race", "-tags=nommap"}, tool: "gcc", from: "gcc"},
+	{name: "race-nommap", env: []string{"CGO_ENABLED=1"}, args: []string{"-race", "-tags=nommap"}, tool: "gcc", from: "gcc"},
 	{name: "windows/amd64", env: []string{"GOOS=windows", "GOARCH=amd64"}, tool: "wine64", exec: "{dir}/wine/run", from: "wine64"},
 	{name: "js/wasm", env: []string{"GOOS=js", "GOARCH=wasm"}, tool: "node", exec: "{goroot}/lib/wasm/go_js_wasm_exec", from: "nodejs"},
 	{
@@ -77,6 +78,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	o.jobs = max(o.jobs, 1)
 	if *list {
 		for _, t := range targets {
 			fmt.Println(t.name)
@@ -100,8 +102,8 @@ func (t *target) command(root, goroot string, o options) *exec.Cmd {
 	}
 	if t.exec != "" {
 		tool, _ := exec.LookPath(t.tool)
-		args = append(args, "-exec", strings.NewReplacer(
-			"{tool}", tool, "{goroot}", goroot, "{dir}", filepath.Join(root, "platforms")).Replace(t.exec))
+		args = append(args, "-exec", "'"+strings.NewReplacer(
+			"{tool}", tool, "{goroot}", goroot, "{dir}", filepath.Join(root, "platforms")).Replace(t.exec)+"'")
 	}
 	cmd := exec.Command("go", append(args, "./...")...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), t.env...)
@@ -175,8 +177,12 @@ func (t *target) missing(root string) string {
 		return fmt.Sprintf("no %s here; platforms/install gets it (%s)", t.tool, t.from)
 	}
 	if t.tool == "wine64" {
-		if _, err := os.Stat(filepath.Join(root, "bin", "wine", "ready")); err != nil {
+		fi, err := os.Stat(filepath.Join(root, "bin", "wine", "ready"))
+		if err != nil {
 			return "wine has not been set up; platforms/install does it"
+		}
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+			return "wine has been set up by another user; remove bin/wine and run platforms/install again, as this one"
 		}
 	}
 	return ""

@@ -28,6 +28,7 @@ type result struct {
 	failures                []string                    // output
 	why                     []string                    // of each skip
 	last                    []string                    // lines of output
+	running                 map[string]bool             // tests that have begun and not ended
 	took                    time.Duration
 }
 
@@ -41,17 +42,28 @@ func test(cmd *exec.Cmd, progress func(string)) (r result) {
 		err = cmd.Start()
 	}
 	if err == nil {
-		r.output = map[string]*strings.Builder{}
+		r.output, r.running = map[string]*strings.Builder{}, map[string]bool{}
 		r.read(out, progress)
 		err = cmd.Wait()
 	}
 	progress("")
-	if err != nil && r.failed == 0 {
-		r.failed++
-		r.failures = append(r.failures, fmt.Sprintf("%v\n%s", err, stderr.Bytes()))
+	// A program that ends early with status 0 is no success.
+	switch {
+	case r.failed > 0:
+	case err != nil:
+		r.fail(fmt.Sprintf("%v\n%s", err, stderr.Bytes()))
+	case len(r.running) > 0:
+		r.fail(fmt.Sprint("ended within ", slices.Sorted(maps.Keys(r.running))))
+	case r.passed == 0:
+		r.fail("no test has run")
 	}
 	r.took = time.Since(began).Round(time.Second)
 	return r
+}
+
+func (r *result) fail(why string) {
+	r.failed++
+	r.failures = append(r.failures, why)
 }
 
 // print prints the platform's line and what failed, and reports whether nothing did.
@@ -82,9 +94,8 @@ func (r *result) read(out io.Reader, progress func(string)) {
 		if err := d.Decode(&e); err == io.EOF {
 			return
 		} else if err != nil {
-			r.failed++
 			rest, _ := io.ReadAll(io.MultiReader(d.Buffered(), out))
-			r.failures = append(r.failures, fmt.Sprintf("not what go test -json prints: %v\n%s", err, rest))
+			r.fail(fmt.Sprintf("not what go test -json prints: %v\n%s", err, rest))
 			return
 		}
 		r.add(e)
@@ -102,6 +113,9 @@ func (r *result) add(e event) {
 		r.output[key] = b
 	}
 	switch e.Action {
+	case "run":
+		r.running[key] = true
+		return
 	case "output", "build-output":
 		b.WriteString(e.Output)
 		if r.last = append(r.last, e.Output); len(r.last) > 2*lastLines {
@@ -117,11 +131,9 @@ func (r *result) add(e event) {
 		// in the output of whatever test was running.
 		switch {
 		case e.Test != "":
-			r.failed++
-			r.failures = append(r.failures, b.String())
+			r.fail(b.String())
 		case r.failed == 0:
-			r.failed++
-			r.failures = append(r.failures, strings.Join(r.last, ""))
+			r.fail(strings.Join(r.last, ""))
 		}
 	case "skip":
 		if e.Test != "" {
@@ -132,6 +144,7 @@ func (r *result) add(e event) {
 		return
 	}
 	delete(r.output, key)
+	delete(r.running, key)
 }
 
 // reason is what a skipped test gave for its reason: the text behind file and line.
