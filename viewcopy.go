@@ -47,34 +47,32 @@ func (f *file) writeBack(b []byte, off int64) error {
 		return nil
 	}
 	b = b[:min(int64(len(b)), fi.Size()-off)]
-	w := io.WriterAt(f.inner)
-	if f.flag > 0 && f.flag&os.O_APPEND != 0 {
-		again, err := f.reopen(fi)
-		if err != nil {
-			return cause(err)
-		}
-		defer again.Close()
-		w = again
+	_, err = f.inner.WriteAt(b, off)
+	if pe := (*fs.PathError)(nil); err != nil && !errors.As(err, &pe) {
+		err = f.writeApart(b, off, fi) // it was opened with os.O_APPEND
 	}
-	_, err = w.WriteAt(b, off)
 	if err != nil && f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
 		return fs.ErrPermission // whatever the system calls it
 	}
 	return cause(err)
 }
 
-// reopen opens the file, which fi is of, in a way that can write in its middle:
-// a descriptor opened with os.O_APPEND cannot.
-func (f *file) reopen(fi fs.FileInfo) (*os.File, error) {
+// writeApart writes b to the file, which fi is of, through a descriptor that can
+// write in its middle: one opened with os.O_APPEND cannot.
+func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
 	again, err := os.OpenFile(f.inner.Name(), os.O_WRONLY, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if now, err := again.Stat(); err != nil || !os.SameFile(fi, now) {
-		again.Close()
-		return nil, errors.ErrUnsupported // it has been removed, or renamed
+	defer again.Close()
+	now, err := again.Stat()
+	if err == nil && !os.SameFile(fi, now) {
+		err = errors.ErrUnsupported // it has been removed or renamed
 	}
-	return again, nil
+	if err == nil {
+		_, err = again.WriteAt(b, off)
+	}
+	return err
 }
 
 // changes are the ranges in which a and b, of the same length, differ in every byte.
