@@ -43,7 +43,7 @@ func FuzzParity(f *testing.F) {
 func TestRandomSequencesMatchOSFile(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(300)
-	if runtime.GOARCH == "wasm" {
+	if testing.Short() || runtime.GOARCH == "wasm" {
 		seeds = 72 // all kinds once; it takes its time
 	}
 	for seed := range seeds {

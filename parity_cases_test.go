@@ -41,12 +41,10 @@ func TestEveryCallDoesWhatOSFileDoes(t *testing.T) {
 				contents = contents[:2]
 				t.Run("further contents", func(t *testing.T) { t.Skip("wasm takes its time: two contents only") })
 			}
-			if strings.HasPrefix(s.name, "copies of") && runtime.GOARCH == "wasm" {
-				contents = contents[:1]
-			}
-			if strings.HasPrefix(s.name, "copies") && (runtime.GOARCH == "wasm" || runtime.GOOS == "windows") {
-				modes = modes[:1]
-				t.Run("further modes", func(t *testing.T) { t.Skip("wasm and wine take their time: one mode only") })
+			slow := testing.Short() || runtime.GOARCH == "wasm" || runtime.GOOS == "windows"
+			if strings.HasPrefix(s.name, "copies") && slow {
+				contents, modes = contents[:1], modes[:1]
+				t.Run("further contents and modes", func(t *testing.T) { t.Skip("one only under -short, on wasm and under wine, where copies take minutes") })
 			}
 			for _, c := range contents {
 				for _, m := range modes {
