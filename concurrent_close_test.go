@@ -165,14 +165,12 @@ func ftCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 }
 
 func TestCloseRacesEveryCall(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	whole := ftPattern(ftRaceSize)
 	rounds := 60
 	if testing.Short() || ftRace {
 		rounds = 20
-	}
-	if runtime.GOARCH == "wasm" {
-		rounds = 1 // whoever waits for the system there hardly gets a turn beside others who do not
 	}
 	for call, do := range ftCalls(whole) {
 		t.Run(call, func(t *testing.T) {
@@ -213,9 +211,6 @@ func ftRaceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error
 			for {
 				err := do(f)
 				calls.Add(1)
-				if runtime.GOARCH == "wasm" {
-					runtime.Gosched() // nobody else gets a turn there otherwise
-				}
 				if errors.Is(err, os.ErrClosed) || ftStatOfClosed(err) {
 					return
 				}
@@ -242,6 +237,7 @@ func ftRaceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error
 
 // Not parallel: a race inside os would be charged to every test that runs beside it.
 func TestCloseRacesFd(t *testing.T) {
+	ftNeedsThreads(t)
 	name := ftTemp(t, ftPattern(ftRaceSize))
 	for round := range 60 {
 		f := ftOpenMapped(t, name)
@@ -255,6 +251,7 @@ func TestCloseRacesFd(t *testing.T) {
 }
 
 func TestCloseRacesClose(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	name := ftTemp(t, ftPattern(1000))
 	for range 200 {
@@ -282,6 +279,7 @@ func TestCloseRacesClose(t *testing.T) {
 
 // Close may not wait for a long copy; os.File's does not either.
 func TestCloseDoesNotWaitForALongReadAt(t *testing.T) {
+	ftNeedsThreads(t)
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors")
 	}
@@ -330,6 +328,7 @@ func TestCloseDoesNotWaitForALongReadAt(t *testing.T) {
 }
 
 func TestBlockedReadOfAPipeBlocksNobodyAndIsReleasedByClose(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
 		t.Skip("Close does not release a blocked read here")
@@ -411,6 +410,7 @@ func ftBlockedRead(f, dst *mmapfile.File, call string, result chan<- error) {
 }
 
 func TestNoLockIsHeldWhileAForeignReaderOrWriterIsCalled(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	name := ftTemp(t, ftPattern(ftRaceSize))
 	f := ftOpenMapped(t, name)

@@ -43,6 +43,7 @@ var ftTakeovers = map[string]func(f *mmapfile.File) error{
 }
 
 func TestCursorReadsOfManyGoroutinesPartitionTheFile(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	records := uint64(ftLess(40_000))
 	content := make([]byte, records*ftRecord)
@@ -103,6 +104,7 @@ func TestCursorReadsOfManyGoroutinesPartitionTheFile(t *testing.T) {
 }
 
 func TestCursorWritesOfManyGoroutinesPartitionTheFile(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	const writers = 5
 	each := ftLess(8000)
@@ -175,6 +177,7 @@ func TestCursorWritesOfManyGoroutinesPartitionTheFile(t *testing.T) {
 }
 
 func TestSeeksAndCopiesOfManyGoroutinesKeepTheCursorSane(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	const size = 50_000
 	f := ftOpen(t, ftTemp(t, ftPattern(size)))

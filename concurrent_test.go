@@ -19,7 +19,7 @@ import (
 // ftLess is n, or less of it where that takes long.
 func ftLess(n int) int {
 	if runtime.GOARCH == "wasm" {
-		return max(1, n/60) // one goroutine at a time, and each call takes 20 µs
+		return max(1, n/60) // each call takes 20 µs
 	}
 	if testing.Short() || ftRace {
 		return n / 8
@@ -44,6 +44,7 @@ func ftTogether(t testing.TB, n int, fn func(i int) error) {
 }
 
 func TestGoroutinesOnDisjointRangesSeeTheirOwnBytes(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	const workers, strip = 8, 8192 + 13 // strips meet inside pages and cache lines
 	for _, start := range []string{"Lazy", "Mapped", "Empty"} {
@@ -92,6 +93,7 @@ func TestGoroutinesOnDisjointRangesSeeTheirOwnBytes(t *testing.T) {
 }
 
 func TestReadersSeeAllThatAWriterBeyondTheEndHasPublished(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	for _, by := range []string{"WriteAt", "Write", "ReadFrom", "Append"} {
 		for _, mapped := range []bool{false, true} {
@@ -121,9 +123,6 @@ func TestReadersSeeAllThatAWriterBeyondTheEndHasPublished(t *testing.T) {
 					r := rand.New(rand.NewPCG(uint64(i), 2))
 					buf := make([]byte, 20_000)
 					for {
-						if runtime.GOARCH == "wasm" {
-							runtime.Gosched()
-						}
 						known := published.Load()
 						if known < 0 {
 							return nil
@@ -190,6 +189,7 @@ func ftGrow(f *mmapfile.File, by string, whole []byte, published *atomic.Int64) 
 
 // One goroutine cuts and extends through the File itself, and must see what it did; the others read.
 func TestTruncateInALoopIsExactWhileOthersRead(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	const size = 100_000
 	whole := ftPattern(size)
@@ -295,6 +295,7 @@ func ftCutAndExtend(f *mmapfile.File, r *rand.Rand, whole []byte, rounds int) er
 
 // Whichever of the two comes last, the length that is remembered afterwards is the file's.
 func TestLenIsTheFilesAfterWritesRacedTruncations(t *testing.T) {
+	ftNeedsThreads(t)
 	t.Parallel()
 	for _, mapped := range []bool{false, true} {
 		name := ftTemp(t, ftPattern(10_000))
@@ -340,9 +341,7 @@ func TestLenIsTheFilesAfterWritesRacedTruncations(t *testing.T) {
 
 // Sync, Stat and moves of the mapping while bytes are stored must lose no byte and keep no lock.
 func TestStoresGoOnDuringSyncStatAndGrowth(t *testing.T) {
-	if runtime.GOARCH == "wasm" {
-		t.Skip("one goroutine at a time, and no stores: takes minutes and shows nothing")
-	}
+	ftNeedsThreads(t)
 	t.Parallel()
 	const size = 300_000
 	name := ftTemp(t, make([]byte, size))

@@ -205,6 +205,14 @@ func ftSame(t testing.TB, what string, got, want []byte) {
 	t.Errorf("%s: %d bytes, want %d; they differ from byte %d", what, len(got), len(want), i)
 }
 
+// ftNeedsThreads skips tests of races where there are none.
+func ftNeedsThreads(t *testing.T) {
+	t.Helper()
+	if runtime.GOARCH == "wasm" {
+		t.Skip("one goroutine at a time on wasm: nothing races")
+	}
+}
+
 // ftGoOn is the condition of a loop that other goroutines stop. On wasm they get a turn only if it yields.
 func ftGoOn(stop *atomic.Bool) bool {
 	if runtime.GOARCH == "wasm" {
