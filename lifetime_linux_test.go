@@ -87,7 +87,11 @@ func TestOpenMapCloseRoundsLeaveNoTrace(t *testing.T) {
 	if refused > 0 {
 		t.Errorf("in %d of %d rounds Bytes gave nothing", refused, rounds)
 	}
-	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+	slack := ftSlackMaps
+	if ftRace {
+		slack = 400 // the detector's own, some 200 in a fresh process: a second run of this test adds none
+	}
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+slack }) {
 		t.Errorf("%d maps before, %d after %d rounds", maps, ftMaps(t), rounds)
 	}
 	if !ftSettles(func() bool { return ftVirtual(t) <= virtual+ftSlackVirtual }) {
