@@ -148,10 +148,8 @@ func (f *file) cut(size int64) error {
 	}
 	var held []*mapping
 	for f.m.Store(nil); m != nil; m = m.prev {
-		if m.region.lent.Load() || m.region.pins.Load() > 1 {
+		if !m.region.abandon() {
 			held = append(held, m)
-		} else {
-			m.region.revoke()
 		}
 	}
 	placing.Lock()

@@ -114,7 +114,6 @@ func (r *region) free() {
 	if was == regionGone {
 		return
 	}
-	r.cleanup.Stop() // it would keep r for as long as the File is open
 	unmap(r.shown, r.rest)
 	size := int64(len(r.data))
 	ranges.Add(-1)
@@ -140,6 +139,7 @@ func (r *region) abandon() bool {
 	if !locked || r.lent.Load() || r.pins.Load() > 1 {
 		return false
 	}
+	r.cleanup.Stop() // it would keep r for as long as the File, which is in use here, is open
 	r.unpin()
 	return true
 }
