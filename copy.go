@@ -26,12 +26,17 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return copyThrough(w, source{File: f}) // the kernel would copy the file
+	}
 	switch dst := w.(type) {
 	case *File:
-		if dst == nil {
-			break // its Write says so
+		if dst == nil || dst.private {
+			break // its Write does what is to be done
 		}
-		return f.copyTo(dst.inner, dst.file)
+		n, err = f.copyTo(dst.inner, dst.file)
+		dst.wrote(int(min(n, maxInt)))
+		return n, err
 	case *os.File, syscall.Conn:
 		return f.copyTo(w, nil)
 	case *bytes.Buffer:
@@ -74,6 +79,9 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return copyThrough(sink{File: f}, r)
+	}
 	src := r
 	limited, _ := r.(*io.LimitedReader)
 	if limited != nil {
@@ -84,8 +92,8 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 	switch src := src.(type) {
 	case *File:
-		if src == nil {
-			break // its Read says so
+		if src == nil || src.private {
+			break // its Read does what is to be done
 		}
 		if limited == nil {
 			return f.copyFrom(src.inner, src.file)
@@ -101,8 +109,9 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 }
 
 // copyFrom has the inner file read from r; src is the File that r is the inner file of, if any.
-func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
+func (f *file) copyFrom(r io.Reader, src *file) (n int64, err error) {
 	f.settle(0, -1)
+	defer func() { f.wrote(int(min(n, maxInt))) }()
 	defer f.movedEnd()
 	defer f.cur.leave(f.cur.enter(f.inner))
 	if src != nil {

@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -17,8 +18,8 @@ import (
 // os.ErrClosed, as with [os.File.Close].
 //
 // Slices that [File.Bytes] returned end here: touching one afterwards is a
-// fault. Close does not sync: a crash of the system can lose what was written since
-// the last [File.Sync].
+// fault. Close does not sync, unless a [FlushPolicy] has something left to flush: a
+// crash of the system can lose what was written since the last [File.Sync].
 func (f *File) Close() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -26,11 +27,16 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return syscall.EINVAL // of a File that nobody opened, as with os.File
 	}
-	f.mu.Lock()
 	var serr error
+	if f.flusher != nil {
+		serr = f.flusher.end(f.file)
+	}
+	f.mu.Lock()
 	if !f.closed {
 		f.closed = true
-		serr = f.settle(0, -1)
+		if err := f.settle(0, -1); err != nil {
+			serr = err
+		}
 		f.unpublish()
 		f.moveTime()
 	}
@@ -41,29 +47,6 @@ func (f *File) Close() error {
 		err = f.fail("close", cause(serr))
 	}
 	return err
-}
-
-// Sync makes all that was written durable, through the mapping or not, and
-// returns once it is, as [os.File.Sync] does, with its errors. It may be called
-// concurrently with everything, Close included. What [File.Bytes] or
-// [File.View] were used to store is part of it.
-func (f *File) Sync() error {
-	if f == nil {
-		return os.ErrInvalid
-	}
-	ferr := f.flush()
-	f.moveTime()
-	m := f.m.Load()
-	if err := f.inner.Sync(); err != nil {
-		return err
-	}
-	if m != nil && m.store != nil {
-		m.store.cool()
-	}
-	if ferr != nil {
-		return f.fail("sync", cause(ferr))
-	}
-	return nil
 }
 
 // Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it,
@@ -93,6 +76,17 @@ func (f *File) Truncate(size int64) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
+	if f.private {
+		return f.truncatePrivate(size)
+	}
+	err := f.truncate(size)
+	if err == nil {
+		f.wrote(1) // so that a flush is due
+	}
+	return err
+}
+
+func (f *file) truncate(size int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.truncs.Add(1)
@@ -252,6 +246,9 @@ func (f *File) OS() *os.File {
 // handOver gives the file as it is, and its cursor for good, to somebody who
 // goes past us.
 func (f *file) handOver() {
+	if f.private {
+		return // it is not the file that calls see
+	}
 	f.settle(0, -1)
 	f.moveTime()
 	f.cur.giveUp(f.inner)
@@ -268,6 +265,9 @@ func (f *File) SyscallConn() (syscall.RawConn, error) {
 	c, err := f.inner.SyscallConn()
 	if err != nil {
 		return nil, err
+	}
+	if f.private {
+		return nil, f.fail("SyscallConn", errors.ErrUnsupported)
 	}
 	return rawConn{f.file, c}, nil
 }

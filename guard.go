@@ -132,6 +132,13 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	return ok
 }
 
+// tryCopy copies as many bytes as dst has from src to dst, and reports whether every page could be had.
+func tryCopy(dst, src []byte) (ok bool) {
+	defer unguard(debug.SetPanicOnFault(true), &ok)
+	copyIn(dst, src[:len(dst)])
+	return true
+}
+
 // pageBehind is the offset of the page behind that of the byte at i.
 func (m *mapping) pageBehind(i int) int64 {
 	return int64(i|(pageSize-1)) + 1
@@ -179,6 +186,16 @@ func readable(p []byte) (ok bool) {
 	}
 	if len(p) > 0 {
 		atomic.LoadUint32((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[len(p)-1])) &^ 3)))
+	}
+	return true
+}
+
+// storable reports whether every page of p, which begins with one, can be stored
+// to. It adds nothing to a word of each, which makes the page one that was written.
+func storable(p []byte) (ok bool) {
+	defer unguard(debug.SetPanicOnFault(true), &ok)
+	for i := 0; i < len(p); i += pageSize {
+		atomic.AddUint32((*uint32)(unsafe.Pointer(&p[i])), 0)
 	}
 	return true
 }

@@ -58,6 +58,23 @@ func (f *File) Len() int {
 // ask is the file's present length, or -1 where it has none that can be
 // mapped. It does not allocate while the cursor is with us.
 func (f *file) ask() int64 {
+	size := f.askFile()
+	if !f.private || size < 0 {
+		return size
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	switch m := f.m.Load(); {
+	case f.closed:
+		return -1
+	case m == nil:
+		return 0 // as it was when it was opened
+	default:
+		return min(size, int64(len(m.data)))
+	}
+}
+
+func (f *file) askFile() int64 {
 	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
 		defer f.cur.mu.Unlock()
 		if f.cur.state.Load() == cursorOurs {

@@ -24,6 +24,9 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if mapped && (whole || int64(m.limit) >= size) {
 		return nil
 	}
+	if f.private {
+		return errors.ErrUnsupported
+	}
 	mode, err := descriptorMode(f.inner, f.flag)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 const (
@@ -50,7 +51,7 @@ func (f *file) bytesCopy() []byte {
 		if i >= 0 {
 			n *= 2 // it grew: spare the next times
 		}
-		f.mem.copies = append(f.mem.copies, fileCopy{make([]byte, n), make([]byte, n)})
+		f.mem.copies = append(f.mem.copies, fileCopy{aligned(n), make([]byte, n)})
 		f.mem.used.Store(true)
 	}
 	if f.refresh() != nil {
@@ -146,6 +147,25 @@ func (f *file) absorb(b []byte, off int64) {
 	f.put(b, off)
 }
 
+const syncsRanges = false
+
+func datasync(f *os.File) error { return f.Sync() }
+
+// mapPrivate is a copy that is never written back.
+func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
+	data := aligned(length)
+	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(length)), data)
+	if err == io.ErrUnexpectedEOF || err == io.EOF {
+		err = nil // it has been cut meanwhile
+	}
+	return data, err
+}
+
+// aligned is n bytes where any number may stand, as in a mapping.
+func aligned(n int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))), n)
+}
+
 func (f *file) cut(size int64) error { return f.inner.Truncate(size) }
 
 func (f *file) flush() error { return f.settle(0, -1) }
@@ -158,3 +178,9 @@ func reserve([]byte)                                    {}
 func unmap(_, _ []byte)                                 {}
 func touch(*os.File)                                    {}
 func storageOf(*os.File) storage                        { return storageRemote }
+func syncMapped([]byte) error                           { return errors.ErrUnsupported }
+func adviseMemory([]byte, Advice) error                 { return errors.ErrUnsupported }
+func lockMemory([]byte) error                           { return errors.ErrUnsupported }
+func unlockMemory([]byte) error                         { return errors.ErrUnsupported }
+func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
+func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }

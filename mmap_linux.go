@@ -3,6 +3,7 @@
 package mmapfile
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
@@ -53,6 +54,58 @@ const (
 	jfsMagic   = 0x3153464a
 	ubifsMagic = 0x24051905
 )
+
+// syncsRanges says that msync flushes a range as fsync does the file.
+const syncsRanges = true
+
+func syncMapped(data []byte) (err error) {
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Msync(data, unix.MS_SYNC)
+	}
+	return err
+}
+
+func datasync(f *os.File) (err error) {
+	cerr := withFd(f, func(fd int) {
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Fdatasync(fd)
+		}
+	})
+	if cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+var advices = [...]int{
+	Normal: unix.MADV_NORMAL, Sequential: unix.MADV_SEQUENTIAL, Random: unix.MADV_RANDOM,
+	WillNeed: unix.MADV_WILLNEED, DontNeed: unix.MADV_DONTNEED, HugePages: unix.MADV_HUGEPAGE,
+	PopulateRead: unix.MADV_POPULATE_READ, PopulateWrite: unix.MADV_POPULATE_WRITE, // 5.14
+}
+
+// adviseMemory is madvise(2), which calls advice that it does not know EINVAL.
+func adviseMemory(data []byte, a Advice) (err error) {
+	for err = unix.EINTR; err == unix.EINTR || err == unix.EAGAIN && a >= PopulateRead; {
+		err = unix.Madvise(data, advices[a])
+	}
+	if err == unix.EINVAL {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// cachedPages counts the pages of n bytes of f at off that are in the page cache.
+func cachedPages(f *os.File, off, n int64) (pages int64, err error) {
+	cerr := withFd(f, func(fd int) {
+		var stat unix.Cachestat_t
+		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		pages = int64(stat.Cache)
+	})
+	if cerr != nil {
+		return 0, cerr
+	}
+	return pages, err
+}
 
 // touch sets f's modification time to now. Setting it alone takes the file's
 // owner; setting both times takes the right to write (utimensat(2)); and for a

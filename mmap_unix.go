@@ -61,6 +61,28 @@ func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, er
 	return data, writable, err
 }
 
+// mapPrivate maps length bytes of f, rounded up to pages, copy on write.
+func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
+	length = (length + pageSize - 1) &^ (pageSize - 1)
+	prot := unix.PROT_READ
+	if write {
+		prot |= unix.PROT_WRITE
+	}
+	cerr := withFd(f, func(fd int) {
+		var p unsafe.Pointer
+		if p, err = unix.MmapPtr(fd, 0, nil, uintptr(length), prot, unix.MAP_PRIVATE); err == nil {
+			data = unsafe.Slice((*byte)(p), length)
+		}
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	return data, err
+}
+
+func lockMemory(data []byte) error   { return unix.Mlock(data) }
+func unlockMemory(data []byte) error { return unix.Munlock(data) }
+
 // reserve replaces the range by one that nobody can touch.
 func reserve(data []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))

@@ -52,6 +52,19 @@ func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, er
 	return data, writable, err
 }
 
+// mapPrivate maps the first length bytes of f copy on write.
+func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
+	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
+	if write {
+		protect, access = windows.PAGE_WRITECOPY, windows.FILE_MAP_COPY
+	}
+	cerr := withHandle(f, func(h windows.Handle) { data, err = mapView(h, length, protect, access) })
+	if cerr != nil {
+		err = cerr
+	}
+	return data, err
+}
+
 // placing is held while a range is given to a view or taken from one, so that
 // no other view of ours gets into a range that is free for a moment.
 var placing sync.Mutex
@@ -237,6 +250,43 @@ func (f *file) flush() (err error) {
 	}
 	return err
 }
+
+const syncsRanges = false
+
+func syncMapped([]byte) error { return errors.ErrUnsupported }
+
+func datasync(f *os.File) error { return f.Sync() }
+
+func lockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
+
+func unlockMemory(data []byte) error {
+	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
+	if err == windows.ERROR_NOT_LOCKED {
+		return nil
+	}
+	return err
+}
+
+var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
+
+// adviseMemory has a call for WillNeed alone, and nothing to do for Normal.
+func adviseMemory(data []byte, a Advice) error {
+	switch {
+	case a == Normal:
+		return nil
+	case a != WillNeed || prefetchVirtualMemory.Find() != nil:
+		return errors.ErrUnsupported
+	}
+	part := struct{ addr, size uintptr }{addrOf(data), uintptr(len(data))} // WIN32_MEMORY_RANGE_ENTRY
+	ok, _, err := prefetchVirtualMemory.Call(uintptr(windows.CurrentProcess()), 1, uintptr(unsafe.Pointer(&part)), 0)
+	if ok == 0 {
+		return err
+	}
+	return nil
+}
+
+func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
+func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
 var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 

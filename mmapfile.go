@@ -25,6 +25,9 @@ type file struct {
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
 
+	flusher *flusher // of its FlushPolicy; nil if that is none
+	private bool     // copy on write
+
 	dirty atomic.Uint32 // what has become of its time, see moveTime
 	never atomic.Bool   // not a file that can be mapped: stop trying
 	moves atomic.Uint32 // of the end, and asked: see length.go

@@ -64,6 +64,13 @@ func (p *storePolicy) hot(off, n int) bool {
 	return hot
 }
 
+// coolRange is cool for the regions of n bytes at off.
+func (p *storePolicy) coolRange(off, n int) {
+	for r := off >> p.shift; r <= (off+n-1)>>p.shift && r < len(p.count); r++ {
+		p.count[r].Store(0)
+	}
+}
+
 // cool forgets the counts, since a sync has made all pages costly to store to.
 func (p *storePolicy) cool() {
 	p.epoch.Add(1)

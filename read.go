@@ -40,6 +40,9 @@ func (f *file) covers(m *mapping, off int64, n int) bool {
 
 // readAt reads through the inner file.
 func (f *file) readAt(b []byte, off int64) (n int, err error) {
+	if f.private {
+		return f.readPrivate(b, off)
+	}
 	f.settle(off, len(b))
 	known, cuts := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)

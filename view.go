@@ -42,19 +42,37 @@ func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
 	}
-	if !canMap {
+	if !canMap && !f.private {
+		f.lends()
 		return f.bytesCopy()
 	}
 	size := f.ask()
 	if size <= 0 {
 		return nil
 	}
-	m, err := f.mapped(size, true)
+	m, err := f.lend(size)
 	if err != nil {
 		return nil
 	}
 	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
+}
+
+// lend returns a mapping of at least size bytes whose memory callers will hold
+// for as long as the File is open.
+func (f *file) lend(size int64) (*mapping, error) {
+	m, err := f.mapped(size, true)
+	if err == nil {
+		f.lends()
+	}
+	return m, err
+}
+
+// lends notes that there may be stores that nobody counts.
+func (f *file) lends() {
+	if f.flusher != nil {
+		f.flusher.lent.Store(true)
+	}
 }
 
 // mapped returns a mapping of at least size bytes; lend says that callers will
@@ -115,42 +133,45 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if n > math.MaxInt64-off {
 		return io.EOF
 	}
-	m, err := f.window(off, n)
-	if err != nil {
-		if err == io.EOF {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) {
+		if called, err := f.call(m, off, n, fn, true); called {
+			f.wrote(int(n)) // which fn may have done
 			return err
 		}
-		return f.fail("view", err)
 	}
+	m, err := f.window(off, n, false)
 	switch {
+	case err == io.EOF:
+		return err
+	case err != nil:
+		return f.fail("view", err)
 	case n == 0:
 		return fn([]byte{})
-	case !canMap:
-		return f.viewCopy(off, int(n), fn)
-	case locked:
-		defer m.region.unpin() // see mapped
+	case m == nil:
+		err = f.viewCopy(off, int(n), fn)
+	default:
+		if locked {
+			defer m.region.unpin() // see mapped
+		}
+		_, err = f.call(m, off, n, fn, false)
 	}
-	return f.call(m, m.data[off:off+n:off+n], off, fn)
+	f.wrote(int(n))
+	return err
 }
 
-// window finds a mapping that shows n bytes at off, all of them in the file.
-func (f *file) window(off, n int64) (*mapping, error) {
-	m := f.m.Load()
-	if !locked && m != nil && n > 0 && n <= maxInt && f.covers(m, off, int(n)) && f.holds(m, int(off+n-1)) {
+// window finds a mapping that shows n bytes at off, all of them in the file; it is nil
+// if n is 0, or nothing can be mapped here. lend is as for mapped.
+func (f *file) window(off, n int64, lend bool) (*mapping, error) {
+	if m := f.m.Load(); lend && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.ask()
 	switch {
 	case size < 0:
-		f.mu.RLock()
-		defer f.mu.RUnlock()
-		if _, err := f.inner.Stat(); f.closed || errors.Is(err, os.ErrClosed) {
-			return nil, os.ErrClosed
-		}
-		return nil, errors.ErrUnsupported
+		return nil, f.noSize()
 	case off+n > size:
 		return nil, io.EOF
-	case n == 0 || !canMap:
+	case n == 0 || !canMap && !f.private:
 		return nil, nil
 	case size > mapLimit:
 		size = off + n // as much as is needed, where address space is short
@@ -158,32 +179,65 @@ func (f *file) window(off, n int64) (*mapping, error) {
 	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
 		size = off + n // spare the longer one, which would stay beside it
 	}
-	m, err := f.mapped(size, false)
+	m, err := f.mapped(size, lend)
 	if locked && err == nil && off+n > int64(len(m.data)) {
-		m.region.unpin()
+		if !lend {
+			m.region.unpin()
+		}
 		return nil, io.EOF
 	}
 	return m, err
 }
 
-// call runs fn on p under the guard.
-func (f *file) call(m *mapping, p []byte, off int64, fn func(p []byte) error) (err error) {
-	defer f.endCall(debug.SetPanicOnFault(true), m, p, off, f.truncs.Load(), &err)
-	return fn(p)
+// noSize is why the file has no size that could be mapped.
+func (f *file) noSize() error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if _, err := f.inner.Stat(); f.closed || errors.Is(err, os.ErrClosed) {
+		return os.ErrClosed
+	}
+	return errors.ErrUnsupported
 }
 
-// endCall turns a fault inside p into an error, and lets every other panic go on.
-func (f *file) endCall(old bool, m *mapping, p []byte, off int64, cuts uint32, err *error) {
-	debug.SetPanicOnFault(old)
+// viewCall is a call of View's function: as few words as can be, since the stores of
+// them are what keeps one call's cache misses from those of the next.
+type viewCall struct {
+	m      *mapping
+	off, n int64
+	cuts   uint32
+	old    bool // of SetPanicOnFault
+	called bool
+}
+
+// call runs fn on n bytes at off under the guard. With prove it does so only if m can
+// tell that the file still has all of them.
+func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove bool) (called bool, err error) {
+	c := viewCall{m: m, off: off, n: n, cuts: f.truncs.Load(), old: debug.SetPanicOnFault(true)}
+	defer f.endCall(&c, &err)
+	p := m.data[off : off+n : off+n]
+	if prove && p[n-1] == 0 && !f.reaches(m, int(off+n-1)) {
+		return false, nil
+	}
+	c.called = true
+	return true, fn(p)
+}
+
+// endCall turns a fault inside the bytes into an error, and lets every other panic go on.
+func (f *file) endCall(c *viewCall, err *error) {
+	debug.SetPanicOnFault(c.old)
+	if !c.called {
+		recover()
+		return
+	}
 	switch r := recover(); {
 	case r == nil:
 		// A store behind an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
-		if m.writable && !f.inside(m, int(off)+len(p)-1) {
+		if c.m.writable && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
-	case f.faulted(r, p, cuts):
-		*err = f.fail("view", f.faultCause(m, p, off))
+	case f.faulted(r, c.m.data[c.off:c.off+c.n], c.cuts):
+		*err = f.fail("view", f.faultCause(c.m, c.m.data[c.off:c.off+c.n], c.off))
 	default:
 		panic(r)
 	}

@@ -20,7 +20,9 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
-	return f.writeAt(b, off)
+	n, err = f.writeAt(b, off)
+	f.wrote(n)
+	return n, err
 }
 
 // writeAt stores b where that is possible and pays, or writes it through the
@@ -45,6 +47,9 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 				return len(b), nil
 			}
 		}
+	}
+	if f.private {
+		return f.writePrivate(b, off)
 	}
 	known, cuts := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
@@ -146,11 +151,12 @@ func (f *File) Write(b []byte) (n int, err error) {
 	}
 	if len(b) > 0 && f.lockCursor() {
 		n, err = f.writeAt(b, f.cur.pos)
-		if err != nil {
+		if err != nil && !f.private {
 			n, err = f.writeAgain(b)
 		}
 		f.cur.pos += int64(n)
 		f.cur.mu.Unlock()
+		f.wrote(n)
 		return n, err
 	}
 	f.settle(0, -1)
@@ -160,6 +166,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 	if n > 0 {
 		f.movedEnd()
 		f.heatUp(n, 0) // by its bytes alone: a file that is being made need not be mapped
+		f.wrote(n)
 	}
 	return n, err
 }

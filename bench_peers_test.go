@@ -1,0 +1,289 @@
+package mmapfile_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+// The comparison with Rust's mmap-io and memmap2, whose rows of the same names benchdata/rust has.
+// They are run together, by "make bench-peers".
+
+// peerFile opens a hot file of size bytes, none of them zero.
+func peerFile(b *testing.B, size, flag int) *mmapfile.File {
+	b.Helper()
+	f, err := mmapfile.OpenFile(peerData(b, size), flag, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { f.Close() })
+	p := f.Bytes()
+	if p == nil {
+		b.Skip("cannot be mapped")
+	}
+	if err := f.Sync(); err != nil { // so that writing it back disturbs nobody
+		b.Fatal(err)
+	}
+	peerSink.Add(uint64(stride(p)))
+	return f
+}
+
+// peerData makes the file in one write, as the peers do, since how it is written decides
+// how large the folios of the page cache are, and with that what a page costs.
+func peerData(b *testing.B, size int) string {
+	b.Helper()
+	path := filepath.Join(benchDir(b), "data")
+	if err := os.WriteFile(path, benchContent(size), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// peerSink keeps the compiler from leaving out what is measured.
+var peerSink atomic.Uint64
+
+// peer is one row: its implementation has the name that those in Rust have theirs under.
+func peer(b *testing.B, bytes int, op func() error) {
+	b.Helper()
+	b.Run("impl=mmapfile", func(b *testing.B) {
+		b.SetBytes(int64(bytes))
+		for b.Loop() {
+			if err := op(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func stride(p []byte) (sum uint64) {
+	for i := 0; i < len(p); i += 4096 {
+		sum += uint64(p[i])
+	}
+	return sum
+}
+
+func BenchmarkWalk(b *testing.B)         { walkWindows(b, os.O_RDONLY, 4*kb, 64*kb) }
+func BenchmarkWalkWritable(b *testing.B) { walkWindows(b, os.O_RDWR, 4*kb) }
+
+func walkWindows(b *testing.B, flag int, windows ...int) {
+	for _, n := range windows {
+		b.Run("window="+sizeName(n), func(b *testing.B) {
+			f := peerFile(b, 16*mb, flag)
+			peer(b, 16*mb, func() error {
+				sum := uint64(0)
+				for _, p := range f.Chunks(n) {
+					sum += uint64(p[0])
+				}
+				peerSink.Store(sum)
+				return nil
+			})
+		})
+	}
+}
+
+func eachPeerSize(b *testing.B, fn func(b *testing.B, f *mmapfile.File, size int)) {
+	for _, size := range []int{mb, 16 * mb, 256 * mb} {
+		b.Run("size="+sizeName(size), func(b *testing.B) { fn(b, peerFile(b, size, os.O_RDONLY), size) })
+	}
+}
+
+func BenchmarkStride(b *testing.B) {
+	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
+		peer(b, size, func() error {
+			return f.View(0, int64(size), func(p []byte) error {
+				peerSink.Store(stride(p))
+				return nil
+			})
+		})
+	})
+}
+
+func BenchmarkSumBytes(b *testing.B) {
+	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
+		peer(b, size, func() error {
+			sum := uint64(0)
+			for _, p := range f.Chunks(64 * kb) {
+				sum += sumBytes(p)
+			}
+			peerSink.Store(sum)
+			return nil
+		})
+	})
+}
+
+// sumBytes adds eight bytes at a time: those at even places and those at odd ones, in lanes of 16 bits.
+func sumBytes(p []byte) (sum uint64) {
+	const even = 0x00ff00ff00ff00ff
+	for len(p) >= 32 {
+		part := p[:min(len(p)&^31, 32*64)] // 128 additions of two bytes fit into a lane
+		p = p[len(part):]
+		var a, b uint64
+		for ; len(part) >= 32; part = part[32:] {
+			w, x := binary.LittleEndian.Uint64(part), binary.LittleEndian.Uint64(part[8:])
+			y, z := binary.LittleEndian.Uint64(part[16:]), binary.LittleEndian.Uint64(part[24:])
+			a += w&even + w>>8&even + x&even + x>>8&even
+			b += y&even + y>>8&even + z&even + z>>8&even
+		}
+		for _, lanes := range [...]uint64{a, b} {
+			sum += lanes&0xffff + lanes>>16&0xffff + lanes>>32&0xffff + lanes>>48
+		}
+	}
+	for _, c := range p {
+		sum += uint64(c)
+	}
+	return sum
+}
+
+func BenchmarkReadInto(b *testing.B) {
+	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
+		buf := benchBuffer(size)
+		peer(b, size, func() error {
+			n, err := f.ReadAt(buf, 0)
+			return benchWhole(n, err, size)
+		})
+	})
+}
+
+// randomOffsets returns the same offsets, up to last, that the peers take (xorshift64).
+func randomOffsets(last int) func() int64 {
+	x := uint64(0xC0FFEE)
+	return func() int64 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		return int64(x % uint64(last+1))
+	}
+}
+
+var randomSizes = []int{64, 256, 4 * kb, 64 * kb}
+
+func BenchmarkRandomRead(b *testing.B) {
+	for _, size := range randomSizes {
+		b.Run("size="+sizeName(size), func(b *testing.B) {
+			f, random := peerFile(b, 16*mb, os.O_RDONLY), randomOffsets(16*mb-size)
+			buf := make([]byte, size)
+			peer(b, size, func() error {
+				_, err := f.ReadAt(buf, random())
+				return err
+			})
+		})
+	}
+}
+
+// BenchmarkRandomWindow takes slices that nothing guards, as the peers' are; BenchmarkRandomView guarded ones.
+func BenchmarkRandomWindow(b *testing.B) {
+	benchRandom(b, func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error {
+		all := f.Bytes()
+		return func(off, n int64, fn func(p []byte) error) error { return fn(all[off : off+n]) }
+	})
+}
+
+func BenchmarkRandomView(b *testing.B) {
+	benchRandom(b, func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error { return f.View })
+}
+
+func benchRandom(b *testing.B, opener func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error) {
+	for _, size := range randomSizes {
+		b.Run("size="+sizeName(size), func(b *testing.B) {
+			f, random := peerFile(b, 16*mb, os.O_RDONLY), randomOffsets(16*mb-size)
+			view, sum := opener(f), uint64(0)
+			first := func(p []byte) error {
+				sum += uint64(p[0])
+				return nil
+			}
+			peer(b, 0, func() error { return view(random(), int64(size), first) })
+			peerSink.Store(sum)
+		})
+	}
+}
+
+func BenchmarkTouchPages(b *testing.B) {
+	b.Run("size="+sizeName(gb), func(b *testing.B) {
+		f := peerFile(b, gb, os.O_RDONLY)
+		peer(b, gb, func() error { return f.Advise(0, gb, mmapfile.PopulateRead) })
+	})
+}
+
+func BenchmarkSyncRange(b *testing.B) {
+	for _, size := range []int{64, 4 * kb} {
+		b.Run("size="+sizeName(size), func(b *testing.B) {
+			f, data := peerFile(b, 64*kb, os.O_RDWR), benchContent(size)
+			peer(b, size, func() error {
+				if _, err := f.WriteAt(data, 0); err != nil {
+					return err
+				}
+				return f.SyncRange(0, int64(size))
+			})
+		})
+	}
+}
+
+func BenchmarkAtomicAdd(b *testing.B) {
+	for _, n := range []int{1, 2} {
+		b.Run(fmt.Sprint("goroutines=", n), func(b *testing.B) {
+			f := peerFile(b, 64, os.O_RDWR)
+			peer(b, 0, func() error {
+				count, err := mmapfile.At[atomic.Uint64](f, 0)
+				if err != nil {
+					return err
+				}
+				var all sync.WaitGroup
+				for range n {
+					all.Add(1)
+					go func() {
+						defer all.Done()
+						for range 10_000 {
+							count.Add(1)
+						}
+					}()
+				}
+				all.Wait()
+				return nil
+			})
+		})
+	}
+}
+
+func BenchmarkWritePolicy(b *testing.B) {
+	for _, p := range []struct {
+		name   string
+		policy mmapfile.FlushPolicy
+	}{
+		{"none", mmapfile.FlushPolicy{}}, {"64KB", mmapfile.FlushPolicy{Bytes: 64 * kb}},
+		{"10ms", mmapfile.FlushPolicy{Interval: 10 * time.Millisecond}},
+	} {
+		b.Run("policy="+p.name, func(b *testing.B) {
+			f, err := mmapfile.Options{Flush: p.policy}.OpenFile(peerData(b, 4*mb), os.O_RDWR, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			data := benchContent(64 * kb)
+			peer(b, 4*mb, func() error {
+				for off := int64(0); off < 4*mb; off += 64 * kb {
+					if _, err := f.WriteAt(data, off); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func BenchmarkGrow(b *testing.B) {
+	f := peerFile(b, mb, os.O_RDWR)
+	peer(b, 0, func() error {
+		if err := f.Truncate(8 * mb); err != nil {
+			return err
+		}
+		return f.Truncate(mb)
+	})
+}

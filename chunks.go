@@ -1,0 +1,143 @@
+package mmapfile
+
+import (
+	"iter"
+	"math"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Chunks returns an iterator over the file in windows of size bytes, each with
+// its offset; the last one may be shorter. It panics where size is less than 1, as [slices.Chunk]
+// does. A walk copies nothing and allocates nothing for a window; it ends
+// where the file ends when it gets there, whoever has made it longer or shorter meanwhile,
+// and with Close. It may be called concurrently with everything, Close included; so may
+// the iterator, each walk of which begins at the start of the file.
+//
+// The windows are the file's own memory as [File.Bytes] describes it: they
+// are valid until Close, while f is reachable, storing into one writes the file, and what is cut off
+// by somebody faults when it is touched. In the body of the loop, on its own
+// goroutine, such a fault is a panic with a [runtime.Error] that may be
+// recovered; elsewhere it ends the process. [File.View] makes an error of it.
+//
+// A file that is empty or closed, or not a regular one, has no windows. One that
+// cannot be mapped is read, each window into memory of its own, in which stores are lost;
+// an error in that ends the walk early.
+func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
+	if size < 1 {
+		panic("mmapfile: Chunks with a size of less than 1")
+	}
+	return func(yield func(off int64, p []byte) bool) {
+		if f == nil {
+			return
+		}
+		w := walk{f: f, size: min(int64(size), math.MaxInt64/2), yield: yield}
+		for w.on() {
+		}
+	}
+}
+
+// walk is one walk over a file.
+type walk struct {
+	f        *File
+	size     int64
+	yield    func(off int64, p []byte) bool
+	off      int64
+	m        *mapping
+	mem      []byte // where nothing is mapped: a copy of the file
+	touching bool   // a fault now is ours, not that of the loop's body
+}
+
+// on goes on until the end, or until a page turns out to be gone: then it
+// wants to be called again, and asks the file first.
+func (w *walk) on() (again bool) {
+	defer w.caught(debug.SetPanicOnFault(true), &again)
+	if m := w.f.m.Load(); m != nil && !locked && w.off == 0 {
+		w.m = m // there is nothing that the file has to be asked for
+	}
+	for {
+		if w.m != nil && !w.windows(w.m.data) {
+			return false
+		}
+		if p := w.ask(); p == nil || !w.step(p) {
+			return false
+		}
+	}
+}
+
+// windows walks on in data for as long as it is plain, without asking, that the
+// file has the next window as a whole: what is said at reaches.
+func (w *walk) windows(data []byte) bool {
+	f, size, mask, yield := w.f.file, w.size, int64(pageSize-1), w.yield
+	for off := w.off; ; {
+		end := off + size
+		bound := min(f.size.Load(), int64(len(data)))
+		if end > bound || locked && f.m.Load() == nil {
+			return true
+		}
+		page := (end - 1) | mask + 1
+		w.touching = true
+		if page < bound {
+			atomic.LoadUint32((*uint32)(unsafe.Pointer(&data[page])))
+		} else if last := int(end - 1); data[last] == 0 && !w.m.lineBehind(last+1) {
+			w.touching = false
+			return true
+		}
+		w.touching = false
+		w.off = end
+		if !yield(off, data[off:end:end]) {
+			return false
+		}
+		off = end
+	}
+}
+
+func (w *walk) step(p []byte) bool {
+	off := w.off
+	w.off += int64(len(p))
+	return w.yield(off, p)
+}
+
+// caught ends on: what a page that is gone means is to be asked for.
+func (w *walk) caught(old bool, again *bool) {
+	debug.SetPanicOnFault(old)
+	if w.touching {
+		recover()
+		w.touching = false
+		*again = true
+	}
+}
+
+// ask asks the file where it ends, and returns the next window; nil at the end.
+func (w *walk) ask() []byte {
+	f := w.f
+	size := f.ask()
+	n := min(w.size, size-w.off)
+	if n <= 0 {
+		return nil
+	}
+	end := w.off + n
+	if !canMap {
+		if int64(len(w.mem)) < end {
+			w.mem = f.Bytes()
+		}
+	} else if m, err := f.lend(size); err == nil {
+		w.m, w.mem = m, m.data
+	} else if w.m, w.mem = nil, nil; err == os.ErrClosed {
+		return nil
+	}
+	if end <= int64(len(w.mem)) {
+		return w.mem[w.off:end:end]
+	}
+	if n > maxInt {
+		return nil
+	}
+	p := make([]byte, n)
+	k, _ := f.readAt(p, w.off)
+	if k == 0 {
+		return nil
+	}
+	return p[:k]
+}

@@ -1,0 +1,92 @@
+package mmapfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// DirFS returns a file system for the files below the directory dir, as
+// [os.DirFS] does, of which Open gives a *[File]: what serves files, such as
+// http.FileServerFS, reads them from mappings once that pays. It also has the methods of [fs.StatFS],
+// [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS]. It may be used
+// concurrently, and has nothing to be closed; dir is looked up at every call.
+//
+// Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
+// symbolic link: [os.Root] says what is refused. Errors are *[fs.PathError]
+// with the name that was given, and [fs.ErrInvalid] for one that is not valid ([fs.ValidPath]).
+func DirFS(dir string) fs.FS { return dirFS(dir) }
+
+type dirFS string
+
+func (d dirFS) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	f, err := OpenInRoot(string(d), name)
+	if err != nil {
+		return nil, dirError("open", name, err)
+	}
+	return f, nil
+}
+
+func (d dirFS) Stat(name string) (fi fs.FileInfo, err error) {
+	err = d.in("stat", name, func(r fs.FS) error {
+		fi, err = fs.Stat(r, name)
+		return err
+	})
+	return fi, err
+}
+
+func (d dirFS) Lstat(name string) (fi fs.FileInfo, err error) {
+	err = d.in("lstat", name, func(r fs.FS) error {
+		fi, err = fs.Lstat(r, name)
+		return err
+	})
+	return fi, err
+}
+
+func (d dirFS) ReadLink(name string) (target string, err error) {
+	err = d.in("readlink", name, func(r fs.FS) error {
+		target, err = fs.ReadLink(r, name)
+		return err
+	})
+	return target, err
+}
+
+func (d dirFS) ReadFile(name string) (b []byte, err error) {
+	err = d.in("open", name, func(r fs.FS) error {
+		b, err = fs.ReadFile(r, name)
+		return err
+	})
+	return b, err
+}
+
+func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
+	err = d.in("open", name, func(r fs.FS) error {
+		list, err = fs.ReadDir(r, name)
+		return err
+	})
+	return list, err
+}
+
+// in calls fn with what is below the directory.
+func (d dirFS) in(op, name string, fn func(r fs.FS) error) error {
+	if !fs.ValidPath(name) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	root, err := os.OpenRoot(string(d))
+	if err == nil {
+		defer root.Close()
+		err = fn(root.FS())
+	}
+	return dirError(op, name, err)
+}
+
+// dirError names the file as the caller did.
+func dirError(op, name string, err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return &fs.PathError{Op: op, Path: name, Err: pe.Err}
+	}
+	return err
+}

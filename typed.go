@@ -1,0 +1,146 @@
+package mmapfile
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// At returns the T at the byte offset off of the file, in place: what is
+// stored there is in the file, and seen at once by every process that has it open, so that
+// a *[sync/atomic.Uint64] counts for all of them. It may be called concurrently
+// with everything, Close included.
+//
+// The memory is the file's own, as [File.Bytes] describes it: it is valid
+// until Close, also when the file grows, and f must stay reachable
+// meanwhile ([runtime.KeepAlive]). Storing faults where f is not open for
+// writing, and touching it does once somebody has cut the file before it; that
+// ends the process. The bytes are laid out as Go lays out T on this machine, in its
+// byte order; int, uint and uintptr have its word's size, and a bool has to be 0 or 1.
+//
+// A T that the file does not hold as a whole is [io.EOF]. All other errors are *[fs.PathError] with Op
+// "at": [fs.ErrInvalid] for a negative off, one that does not suit T (64-bit
+// numbers want a multiple of 8, as sync/atomic does, also on 32-bit machines), or a
+// T that holds pointers; [fs.ErrPermission] for a T with a type of sync or sync/atomic in it, whose
+// methods write, in a file that is open for reading only; [os.ErrClosed];
+// [errors.ErrUnsupported] for what cannot be mapped; or the system's.
+//
+// Where a platform has no mappings (build tag nommap), it is a copy, as for Bytes.
+func At[T any](f *File, off int64) (*T, error) {
+	p, err := f.typed(reflect.TypeFor[T](), off, 1)
+	return (*T)(p), err
+}
+
+// SliceAt returns n values of type T at the byte offset off as one slice, in
+// place, of capacity n. All that is said of [At] holds for them; a negative n is
+// [fs.ErrInvalid], and n = 0 gives an empty slice anywhere up to the end of the file.
+func SliceAt[T any](f *File, off int64, n int) ([]T, error) {
+	p, err := f.typed(reflect.TypeFor[T](), off, n)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return []T{}, nil
+	}
+	return unsafe.Slice((*T)(p), n), nil
+}
+
+// typed finds n values of type t at off; nil if they have no bytes.
+func (f *File) typed(t reflect.Type, off int64, n int) (unsafe.Pointer, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	p, err := f.findTyped(layoutOf(t), off, n)
+	if err != nil && err != io.EOF {
+		return nil, f.fail("at", err)
+	}
+	return p, err
+}
+
+func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case off < 0 || n < 0:
+		return nil, fs.ErrInvalid
+	case off%l.align != 0:
+		return nil, fmt.Errorf("%w: offset %d is not a multiple of %d, which %v asks for", fs.ErrInvalid, off, l.align, l.t)
+	case l.size > 0 && int64(n) > (math.MaxInt64-off)/l.size:
+		return nil, io.EOF
+	}
+	bytes := int64(n) * l.size
+	m, err := f.window(off, bytes, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case bytes == 0:
+		if l.size == 0 {
+			return reflect.New(l.t).UnsafePointer(), nil
+		}
+		return nil, nil
+	case m != nil && !m.writable && l.writes:
+		return nil, fmt.Errorf("%w: %v is written by its methods", fs.ErrPermission, l.t)
+	case m != nil:
+		f.lends()
+		return unsafe.Pointer(&m.data[off]), nil
+	}
+	b := f.Bytes()
+	switch {
+	case b == nil:
+		return nil, f.noSize()
+	case off+bytes > int64(len(b)):
+		return nil, io.EOF
+	case l.writes && f.flag&(os.O_RDWR|os.O_WRONLY) == 0:
+		return nil, fmt.Errorf("%w: %v is written by its methods", fs.ErrPermission, l.t)
+	}
+	return unsafe.Pointer(&b[off]), nil
+}
+
+// layout is what At has to know of a type.
+type layout struct {
+	t      reflect.Type
+	size   int64
+	align  int64 // at least what Go asks for
+	writes bool  // it has methods that store
+	err    error // it holds pointers
+}
+
+var layouts sync.Map // of *layout by reflect.Type
+
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{t: t, size: int64(t.Size()), align: int64(t.Align())}
+	l.add(t)
+	layouts.Store(t, l)
+	return l
+}
+
+// add adds what t, a part of l.t, asks for.
+func (l *layout) add(t reflect.Type) {
+	switch t.PkgPath() {
+	case "sync", "sync/atomic":
+		l.writes = true
+	}
+	switch t.Kind() {
+	case reflect.Int64, reflect.Uint64, reflect.Float64, reflect.Complex128:
+		l.align = 8 // so that a file is as good on every machine, and for sync/atomic
+	case reflect.Array:
+		if t.Len() > 0 {
+			l.add(t.Elem())
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			l.add(t.Field(i).Type)
+		}
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer,
+		reflect.Slice, reflect.String, reflect.UnsafePointer:
+		l.err = fmt.Errorf("%w: %v holds a %v, and a file cannot hold pointers", fs.ErrInvalid, l.t, t.Kind())
+	}
+}
