@@ -1,4 +1,4 @@
-# Nothing here needs more than Go and make, but for platforms, which see make tools.
+# Nothing here needs more than Go and make, but for platforms, which see make tools, and bench-peers.
 
 FUZZTIME ?= 60s
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
@@ -15,7 +15,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full
+.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-peers
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -83,3 +83,6 @@ bench: ## compare with os.File: a selection, about three minutes
 
 bench-full: ## compare with os.File: everything, about twelve minutes
 	@go -C benchdata run . run -rounds 10 -benchtime 50ms $(call select,-out bench-full.txt)
+
+bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about three minutes
+	@go -C benchdata run . peers -rounds 10 -benchtime 50ms

@@ -48,6 +48,7 @@ type walk struct {
 	m        *mapping
 	mem      []byte // where nothing is mapped: a copy of the file
 	touching bool   // a fault now is ours, not that of the loop's body
+	gone     bool   // there was one: ask the file first
 }
 
 // on goes on until the end, or until a page turns out to be gone: then it
@@ -58,9 +59,10 @@ func (w *walk) on() (again bool) {
 		w.m = m // there is nothing that the file has to be asked for
 	}
 	for {
-		if w.m != nil && !w.windows(w.m.data) {
+		if w.m != nil && !w.gone && !w.windows(w.m.data) {
 			return false
 		}
+		w.gone = false
 		if p := w.ask(); p == nil || !w.step(p) {
 			return false
 		}
@@ -106,7 +108,7 @@ func (w *walk) caught(old bool, again *bool) {
 	if w.touching {
 		recover()
 		w.touching = false
-		*again = true
+		w.gone, *again = true, true
 	}
 }
 

@@ -4,26 +4,37 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // DirFS returns a file system for the files below the directory dir, as
 // [os.DirFS] does, of which Open gives a *[File]: what serves files, such as
-// http.FileServerFS, reads them from mappings once that pays. It also has the methods of [fs.StatFS],
-// [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS]. It may be used
-// concurrently, and has nothing to be closed; dir is looked up at every call.
+// http.FileServerFS, reads them from mappings once that pays. It also has the
+// methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS].
+// It may be used concurrently, and has nothing to be closed; dir is looked up
+// at every call.
 //
 // Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
 // symbolic link: [os.Root] says what is refused. Errors are *[fs.PathError]
-// with the name that was given, and [fs.ErrInvalid] for one that is not valid ([fs.ValidPath]).
+// with the name that was given, and [fs.ErrInvalid] for one that is not valid
+// ([fs.ValidPath]) or that no file of this system can have ([filepath.Localize]).
 func DirFS(dir string) fs.FS { return dirFS(dir) }
 
 type dirFS string
 
+var (
+	_ fs.StatFS     = dirFS("")
+	_ fs.ReadDirFS  = dirFS("")
+	_ fs.ReadFileFS = dirFS("")
+	_ fs.ReadLinkFS = dirFS("")
+)
+
 func (d dirFS) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
+	local, err := filepath.Localize(name)
+	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	f, err := OpenInRoot(string(d), name)
+	f, err := OpenInRoot(string(d), local)
 	if err != nil {
 		return nil, dirError("open", name, err)
 	}
@@ -55,7 +66,7 @@ func (d dirFS) ReadLink(name string) (target string, err error) {
 }
 
 func (d dirFS) ReadFile(name string) (b []byte, err error) {
-	err = d.in("open", name, func(r fs.FS) error {
+	err = d.in("readfile", name, func(r fs.FS) error {
 		b, err = fs.ReadFile(r, name)
 		return err
 	})
@@ -63,7 +74,7 @@ func (d dirFS) ReadFile(name string) (b []byte, err error) {
 }
 
 func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
-	err = d.in("open", name, func(r fs.FS) error {
+	err = d.in("readdir", name, func(r fs.FS) error {
 		list, err = fs.ReadDir(r, name)
 		return err
 	})
@@ -72,7 +83,7 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 
 // in calls fn with what is below the directory.
 func (d dirFS) in(op, name string, fn func(r fs.FS) error) error {
-	if !fs.ValidPath(name) {
+	if _, err := filepath.Localize(name); err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	root, err := os.OpenRoot(string(d))
@@ -83,9 +94,15 @@ func (d dirFS) in(op, name string, fn func(r fs.FS) error) error {
 	return dirError(op, name, err)
 }
 
-// dirError names the file as the caller did.
+// dirError names the file as the caller did, and the operation as os.DirFS does.
 func dirError(op, name string, err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		switch {
+		case pe.Op == "read":
+			op = "read" // ReadFile has opened it
+		case op == "readfile" || op == "readdir":
+			op = "open"
+		}
 		return &fs.PathError{Op: op, Path: name, Err: pe.Err}
 	}
 	return err

@@ -218,7 +218,7 @@ func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove boo
 	if prove && p[n-1] == 0 && !f.reaches(m, int(off+n-1)) {
 		return false, nil
 	}
-	c.called = true
+	c.called, called = true, true
 	return true, fn(p)
 }
 

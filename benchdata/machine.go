@@ -13,9 +13,10 @@ import (
 )
 
 // writeMachine writes where and when the results were measured, as configuration lines of Go's
-// benchmark format. The lines goos, goarch, pkg and cpu come from the benchmark itself.
-func writeMachine(w io.Writer, dir string) {
-	for _, line := range [][2]string{
+// benchmark format, and further versions. The lines goos, goarch, pkg and cpu come from the
+// benchmark itself.
+func writeMachine(w io.Writer, dir string, versions ...[2]string) {
+	for _, line := range append([][2]string{
 		{"date", time.Now().UTC().Format(time.RFC3339)},
 		{"commit", output("git", "describe", "--always", "--dirty", "--abbrev=12")},
 		{"kernel", cmp.Or(output("uname", "-sr"), runtime.GOOS)},
@@ -23,7 +24,7 @@ func writeMachine(w io.Writer, dir string) {
 		{"go", runtime.Version()},
 		{"cores", fmt.Sprint(runtime.NumCPU())},
 		{"load", firstLine("/proc/loadavg")},
-	} {
+	}, versions...) {
 		fmt.Fprintf(w, "%s: %s\n", line[0], cmp.Or(line[1], "unknown"))
 	}
 }

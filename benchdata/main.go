@@ -1,6 +1,8 @@
-// Command benchdata measures mmapfile against os.File, and prints what was measured.
+// Command benchdata measures mmapfile against os.File and against its peers in Rust, and prints
+// what was measured.
 //
 //	benchdata run [flags]      measure, keep the raw results in a file, print the tables
+//	benchdata peers [flags]    the same, with the peers
 //	benchdata tables FILE      print the tables from raw results
 //	benchdata readme FILE MD   put the table of the README into MD
 //	benchdata check FILE MD    fail if the table in MD is not that of FILE
@@ -33,6 +35,8 @@ func command(ctx context.Context, args []string) error {
 	switch {
 	case len(args) > 0 && args[0] == "run":
 		return measure(ctx, args[1:])
+	case len(args) > 0 && args[0] == "peers":
+		return measurePeers(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
 		return tables(ctx, args[1])
 	case len(args) == 3 && args[0] == "readme":
@@ -40,7 +44,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) == 3 && args[0] == "check":
 		return readme(args[1], args[2], true)
 	}
-	return errors.New("usage: run [flags] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | tables FILE | readme FILE MD | check FILE MD")
 }
 
 // tables prints what the raw results in file say.
@@ -48,6 +52,9 @@ func tables(ctx context.Context, file string) error {
 	res, err := readResults(file)
 	if err != nil {
 		return err
+	}
+	if res.ofPeers() {
+		return reportPeers(os.Stdout, res)
 	}
 	dir, err := os.MkdirTemp("", "benchdata-")
 	if err != nil {
@@ -89,7 +96,11 @@ func readme(file, md string, check bool) error {
 	if err != nil {
 		return err
 	}
-	block, err := render(res)
+	b := osBlock
+	if res.ofPeers() {
+		b = peersBlock
+	}
+	table, err := b.render(res)
 	if err != nil {
 		return err
 	}
@@ -97,7 +108,7 @@ func readme(file, md string, check bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := replaceBlock(old, block)
+	text, err := b.replace(old, table)
 	if err != nil {
 		return fmt.Errorf("%s: %w", md, err)
 	}

@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-const (
-	blockBegin = "<!-- bench:begin -->\n"
-	blockEnd   = "<!-- bench:end -->\n"
+// block is a part of the README that is made from raw results, between two lines that mark it.
+type block struct {
+	begin, end string
+	render     func(res *results) (string, error)
+}
+
+var (
+	osBlock    = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
+	peersBlock = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
 )
 
 // readmeRows are the rows that the README shows: the good and the bad ones, a line each.
@@ -35,7 +42,7 @@ var readmeRows = []struct{ row, what string }{
 	{"CopyFileToTCP/size=100MB", "`io.Copy` of 100 MiB to a TCP connection"},
 }
 
-// render is the block of the README, without its marks.
+// render is the table against os.File.
 func render(res *results) (string, error) {
 	var s strings.Builder
 	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
@@ -60,27 +67,31 @@ func render(res *results) (string, error) {
 		}
 		fmt.Fprintf(&s, "| **geometric mean of %d rows%s** | | | **%s** |\n", n, set.what, number(mean))
 	}
-	c := func(key string) string {
-		if v := res.config[key]; v != "" {
-			return v
-		}
-		return "unknown"
-	}
-	date, _, _ := strings.Cut(c("date"), "T")
-	fmt.Fprintf(&s, "\n`make bench-full` on %s: medians of %d interleaved rounds; %s, %s cores, %s, %s, %s.\n",
-		date, res.rounds(), c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"))
+	s.WriteString("\n" + origin(res, "make bench-full"))
 	return s.String(), nil
 }
 
-// replaceBlock puts block between the marks in text.
-func replaceBlock(text []byte, block string) ([]byte, error) {
-	before, rest, ok := bytes.Cut(text, []byte(blockBegin))
-	if !ok {
-		return nil, fmt.Errorf("no line %q", blockBegin)
+// origin says how, when and on what the results were measured, and with which versions.
+func origin(res *results, command string, versions ...string) string {
+	c := func(key string) string { return cmp.Or(res.config[key], "unknown") }
+	date, _, _ := strings.Cut(c("date"), "T")
+	text := fmt.Sprintf("`%s` on %s: medians of %d interleaved rounds; %s, %s cores, %s, %s, %s",
+		command, date, res.rounds(), c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"))
+	for _, key := range versions {
+		text += ", " + key + " " + c(key)
 	}
-	_, after, ok := bytes.Cut(rest, []byte(blockEnd))
+	return text + ".\n"
+}
+
+// replace puts the table between the marks in text.
+func (b block) replace(text []byte, table string) ([]byte, error) {
+	before, rest, ok := bytes.Cut(text, []byte(b.begin))
 	if !ok {
-		return nil, fmt.Errorf("no line %q", blockEnd)
+		return nil, fmt.Errorf("no line %q", b.begin)
 	}
-	return bytes.Join([][]byte{before, []byte(blockBegin), []byte(block), []byte(blockEnd), after}, nil), nil
+	_, after, ok := bytes.Cut(rest, []byte(b.end))
+	if !ok {
+		return nil, fmt.Errorf("no line %q", b.end)
+	}
+	return bytes.Join([][]byte{before, []byte(b.begin), []byte(table), []byte(b.end), after}, nil), nil
 }

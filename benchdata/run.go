@@ -14,61 +14,52 @@ import (
 	"time"
 )
 
-// options say what is measured, and how.
+// options say how to measure.
 type options struct {
 	out       string
 	rounds    int
 	benchtime string
-	bench     string
-	skip      string
 }
 
-// measure runs the benchmarks of the package above round by round, so that the implementations
-// take turns and a slow minute of the machine hits all of them.
-func measure(ctx context.Context, args []string) error {
-	var opt options
-	flags := flag.NewFlagSet("run", flag.ExitOnError)
-	flags.StringVar(&opt.out, "out", "bench.txt", "`file` for the raw results")
+// newFlags are those of a command that measures.
+func (opt *options) newFlags(command, out string) *flag.FlagSet {
+	flags := flag.NewFlagSet(command, flag.ExitOnError)
+	flags.StringVar(&opt.out, "out", out, "`file` for the raw results")
 	flags.IntVar(&opt.rounds, "rounds", 6, "number of rounds")
 	flags.StringVar(&opt.benchtime, "benchtime", "20ms", "time for each benchmark in each round")
-	flags.StringVar(&opt.bench, "bench", ".", "benchmarks to run, as for go test")
-	flags.StringVar(&opt.skip, "skip", "", "benchmarks to skip, as for go test")
+	return flags
+}
+
+// program is one that runs benchmarks as a test binary of Go does.
+type program struct {
+	path        string
+	bench, skip string // which of them, as for go test
+}
+
+// measure runs the benchmarks of the package above that are a comparison with os.File.
+func measure(ctx context.Context, args []string) error {
+	var opt options
+	flags := opt.newFlags("run", "bench.txt")
+	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
+	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
 	flags.Parse(args)
 
-	// The benchmarks put their files below this directory too: it goes whatever happens to them.
-	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-bench-")
+	dir, err := scratch()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-
 	// Whatever can fail for want of a network fails before the wait.
 	benchstat, err := buildBenchstat(ctx, dir)
 	if err != nil {
 		return err
 	}
-	binary, err := filepath.Abs(filepath.Join(dir, "bench.exe"))
+	binary, err := buildTest(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if err := tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", binary, "."); err != nil {
-		return err
-	}
-
-	// A run that is broken off leaves the results of the one before as they were.
-	raw := filepath.Join(dir, "raw.txt")
-	if err := measureTo(ctx, raw, binary, dir, opt); err != nil {
-		return err
-	}
-	res, err := readResults(raw)
+	res, err := keep(ctx, dir, opt, nil, program{binary, *bench, withoutPeers(*skip)})
 	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(raw)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(opt.out, text, 0o644); err != nil {
 		return err
 	}
 	if err := printTables(ctx, os.Stdout, benchstat, opt.out, res); err != nil {
@@ -78,28 +69,67 @@ func measure(ctx context.Context, args []string) error {
 	return nil
 }
 
-func measureTo(ctx context.Context, raw, binary, dir string, opt options) error {
+// scratch makes a directory, which the benchmarks put their files below too: it goes whatever
+// happens to them.
+func scratch() (string, error) {
+	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-bench-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir) // the benchmarks have a working directory of their own
+}
+
+// buildTest builds the test binary of the package above.
+func buildTest(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "bench.exe")
+	return path, tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", path, ".")
+}
+
+// keep runs the programs and puts what they print into opt.out. A run that is broken off leaves
+// the results of the one before as they were.
+func keep(ctx context.Context, dir string, opt options, versions [][2]string, programs ...program) (*results, error) {
+	raw := filepath.Join(dir, "raw.txt")
+	if err := measureTo(ctx, raw, dir, opt, versions, programs); err != nil {
+		return nil, err
+	}
+	res, err := readResults(raw)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(raw)
+	if err != nil {
+		return nil, err
+	}
+	return res, os.WriteFile(opt.out, text, 0o644)
+}
+
+// measureTo runs the programs round by round, so that the implementations take turns and a slow
+// minute of the machine hits all of them.
+func measureTo(ctx context.Context, raw, dir string, opt options, versions [][2]string, programs []program) error {
 	out, err := os.Create(raw)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	writeMachine(out, dir)
+	writeMachine(out, dir, versions...)
 
 	p := newProgress(os.Stderr, opt.rounds)
 	defer p.end()
 	for round := 1; round <= opt.rounds; round++ {
 		p.round = round
-		if err := measureOnce(ctx, out, p, binary, dir, opt); err != nil {
-			return err
+		for _, prog := range programs {
+			if err := prog.measure(ctx, out, p, dir, opt.benchtime); err != nil {
+				return err
+			}
 		}
 	}
 	return out.Close()
 }
 
-func measureOnce(ctx context.Context, raw io.Writer, p *progress, binary, dir string, opt options) error {
-	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+opt.bench,
-		"-test.skip="+opt.skip, "-test.benchtime="+opt.benchtime)
+// measure runs the program once.
+func (prog program) measure(ctx context.Context, raw io.Writer, p *progress, dir, benchtime string) error {
+	cmd := exec.CommandContext(ctx, prog.path, "-test.run=^$", "-test.bench="+prog.bench,
+		"-test.skip="+prog.skip, "-test.benchtime="+benchtime)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "BENCH_DIR="+dir)
 	cmd.Stderr = os.Stderr
@@ -110,6 +140,7 @@ func measureOnce(ctx context.Context, raw io.Writer, p *progress, binary, dir st
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	p.seen = false
 	other, copyErr := copyResults(raw, stdout, p)
 	err = errors.Join(copyErr, cmd.Wait())
 	switch {
@@ -118,7 +149,7 @@ func measureOnce(ctx context.Context, raw io.Writer, p *progress, binary, dir st
 	case err != nil:
 		return fmt.Errorf("%w\n%s", err, other)
 	case !p.seen:
-		return fmt.Errorf("no benchmark matches %s", opt.bench)
+		return fmt.Errorf("no benchmark matches %s", prog.bench)
 	}
 	return nil
 }
@@ -187,7 +218,7 @@ type progress struct {
 	terminal      bool
 	round, rounds int
 	shown         int  // the last round that has its line
-	seen          bool // a benchmark ran
+	seen          bool // the program ran a benchmark
 	began         time.Time
 }
 

@@ -1,0 +1,268 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+// ftWalk is what Chunks gives of f: all of it in one piece, and the sizes of the windows.
+func ftWalk(t testing.TB, f *mmapfile.File, size int) (all []byte, windows []int) {
+	t.Helper()
+	for off, p := range f.Chunks(size) {
+		if off != int64(len(all)) {
+			t.Fatalf("a window at %d follows %d bytes", off, len(all))
+		}
+		if cap(p) != len(p) {
+			t.Fatalf("the window at %d has %d bytes, and capacity for %d", off, len(p), cap(p))
+		}
+		all = append(all, p...)
+		windows = append(windows, len(p))
+	}
+	return all, windows
+}
+
+func TestChunksAreTheFileInWindows(t *testing.T) {
+	t.Parallel()
+	page := int(page)
+	for _, size := range []int{0, 1, 7, page - 1, page, page + 1, 5*page + 17, 300_000} {
+		for name, content := range map[string][]byte{"pattern": ftPattern(size), "zeros": make([]byte, size)} {
+			f := ftOpen(t, ftTemp(t, content))
+			for _, n := range []int{1, 3, page - 1, page, page + 1, 64 << 10, size, size + 1, 1 << 30, int(^uint(0) >> 1)} {
+				if n < 1 || size/n > 10_000 {
+					continue
+				}
+				all, windows := ftWalk(t, f, n)
+				if !bytes.Equal(all, content) {
+					t.Fatalf("%d bytes of %s in windows of %d are not the file", size, name, n)
+				}
+				for i, got := range windows {
+					if want := min(n, size-i*n); got != want {
+						t.Fatalf("window %d of %d bytes of %s has %d, want %d", i, size, name, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestChunksOfLessThanOnePanics(t *testing.T) {
+	t.Parallel()
+	f := ftOpen(t, ftTemp(t, ftPattern(10)))
+	for _, n := range []int{0, -1, -1 << 31} {
+		if ftCaught(func() { f.Chunks(n) }) == nil {
+			t.Errorf("Chunks(%d) did not panic", n)
+		}
+	}
+}
+
+func TestChunksOfWhatHasNoWindows(t *testing.T) {
+	t.Parallel()
+	closed := ftOpen(t, ftTemp(t, ftPattern(100)))
+	closed.Bytes()
+	closed.Close()
+	dir, err := mmapfile.Open(ftDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	name := ftTemp(t, ftPattern(100))
+	writeOnly, err := mmapfile.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writeOnly.Close()
+	for what, f := range map[string]*mmapfile.File{
+		"nil": nil, "closed": closed, "a directory": dir, "write-only": writeOnly, "empty": ftOpen(t, ftTemp(t, nil)),
+	} {
+		for off, p := range f.Chunks(10) {
+			t.Errorf("%s: a window of %d bytes at %d", what, len(p), off)
+		}
+	}
+}
+
+func TestChunksEndsWithTheLoop(t *testing.T) {
+	t.Parallel()
+	f := ftOpen(t, ftTemp(t, ftPattern(100_000)))
+	chunks := f.Chunks(1000)
+	for range 3 { // each walk begins at the start
+		n := 0
+		for off := range chunks {
+			if off != int64(n)*1000 {
+				t.Fatalf("window %d at %d", n, off)
+			}
+			if n++; n == 7 {
+				break
+			}
+		}
+		if n != 7 {
+			t.Fatalf("%d windows", n)
+		}
+	}
+	for _, p := range f.Chunks(50_000) { // one inside the other
+		inner := 0
+		for range f.Chunks(10_000) {
+			inner++
+		}
+		if inner != 10 || len(p) != 50_000 {
+			t.Errorf("%d windows inside one of %d bytes", inner, len(p))
+		}
+	}
+	if ftPanicOnFault() {
+		t.Error("SetPanicOnFault is on after the loop")
+	}
+}
+
+func TestChunksAllocatesNothingForAWindow(t *testing.T) {
+	f := ftOpenMapped(t, ftTemp(t, ftPattern(1<<20)))
+	if !mmapfile.CanMap {
+		t.Skip("there are copies here")
+	}
+	sum := 0
+	walk := func(size int) float64 {
+		return testing.AllocsPerRun(10, func() {
+			for _, p := range f.Chunks(size) {
+				sum += int(p[0])
+			}
+		})
+	}
+	if few, many := walk(1<<20), walk(256); many > few || many > 4 {
+		t.Errorf("4096 windows: %v allocations, one: %v", many, few)
+	}
+}
+
+func TestChunksStopsWhereTheFileEndsWhenItGetsThere(t *testing.T) {
+	t.Parallel()
+	page := int(page)
+	for _, fill := range []string{"pattern", "zeros"} {
+		for _, size := range []int{4 * page, 4*page + 100} {
+			for _, window := range []int{100, page, page + 1, size} {
+				for _, end := range []int{0, page, page + 50, 3*page + 7, 8 * page, 8*page + 1} {
+					for _, who := range []string{"File", "another handle"} {
+						what := fmt.Sprintf("%d bytes of %s, windows of %d, cut or grown to %d by %s", size, fill, window, end, who)
+						if end < size && who != "File" && runtime.GOOS == "windows" && mmapfile.CanMap {
+							continue // where nobody else cuts a file that is mapped
+						}
+						content := ftPattern(size)
+						if fill == "zeros" {
+							clear(content)
+						}
+						name := ftTemp(t, content)
+						f := ftOpen(t, name)
+						f.Bytes()
+						total, last := 0, 0
+						for off, p := range f.Chunks(window) {
+							if off == 0 {
+								resize := func(n int64) error { return os.Truncate(name, n) }
+								if who == "File" {
+									resize = f.Truncate
+								}
+								if err := resize(int64(end)); err != nil {
+									t.Fatal(what, err)
+								}
+							}
+							total, last = int(off)+len(p), int(off)
+						}
+						want := max(end, window) // the first window is out when it happens
+						if window == size {
+							want = max(end, size)
+						}
+						if total != want {
+							t.Errorf("%s: the walk came to %d, want %d; its last window is at %d", what, total, want, last)
+						}
+						f.Close()
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFaultInTheBodyOfChunksCanBeRecovered(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked {
+		t.Skip("nothing faults here: a copy, or a file that cannot be cut")
+	}
+	name := ftTemp(t, ftPattern(8*int(page)))
+	f := ftOpen(t, name)
+	r := ftCaught(func() {
+		for _, p := range f.Chunks(int(4 * page)) {
+			if err := os.Truncate(name, page); err != nil {
+				t.Fatal(err)
+			}
+			ftTouch(p[2*page:])
+		}
+	})
+	if _, ok := r.(runtime.Error); !ok {
+		t.Errorf("recovered %v", r)
+	}
+	if ftPanicOnFault() {
+		t.Error("SetPanicOnFault is on after the panic")
+	}
+	if r := ftCaught(func() {
+		for range f.Chunks(100) {
+			panic(errors.ErrUnsupported)
+		}
+	}); r != errors.ErrUnsupported {
+		t.Errorf("the body's own panic came out as %v", r)
+	}
+}
+
+func TestStoresIntoChunksReachTheFile(t *testing.T) {
+	t.Parallel()
+	content := ftPattern(100_000)
+	name := ftTemp(t, content)
+	f := ftOpen(t, name)
+	for off, p := range f.Chunks(1000) {
+		p[0] = byte(off / 1000)
+		content[off] = byte(off / 1000)
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	ftSame(t, "the file", ftGet(t, name), content)
+	kept := [][]byte{}
+	for _, p := range f.Chunks(30_000) {
+		kept = append(kept, p)
+	}
+	if _, err := f.WriteAt(ftPattern(200_000), 100_000); err != nil { // grow
+		t.Fatal(err)
+	}
+	if got, _ := ftWalk(t, f, 70_000); len(got) != 300_000 {
+		t.Errorf("a walk after growth gives %d bytes", len(got))
+	}
+	ftSame(t, "windows kept across growth", bytes.Join(kept, nil), content)
+}
+
+func TestChunksSeesWhatIsWrittenOnTheWay(t *testing.T) {
+	t.Parallel()
+	f := ftOpen(t, ftTemp(t, make([]byte, 50_000)))
+	for off, p := range f.Chunks(1000) {
+		want := byte(0)
+		if off > 0 {
+			want = byte(off / 1000)
+		}
+		if mmapfile.CanMap && p[999] != want {
+			t.Fatalf("the window at %d has %d", off, p[999])
+		}
+		if off+2000 <= 50_000 {
+			if _, err := f.WriteAt(bytes.Repeat([]byte{byte(off/1000) + 1}, 1000), off+1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := ftWalk(t, f, 1000)
+	got, err := io.ReadAll(f)
+	if err != nil || !bytes.Equal(all, got) {
+		t.Errorf("Chunks and Read differ: %v", err)
+	}
+}
