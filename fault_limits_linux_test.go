@@ -62,6 +62,24 @@ func ftChildNarrow(args []string) error {
 	if mmapfile.Mapped(f) {
 		return errors.New("it is mapped")
 	}
+	if mmapfile.CanMap { // read, where it cannot be mapped
+		total := 0
+		for off, p := range f.Chunks(64 << 20) {
+			if off != int64(total) {
+				return fmt.Errorf("Chunks: a window at %d after %d bytes", off, total)
+			}
+			total += len(p)
+			if off >= 256<<20 {
+				break
+			}
+		}
+		if total != 320<<20 {
+			return fmt.Errorf("Chunks came to %d", total)
+		}
+		if _, err := mmapfile.At[byte](f, 1<<30-1); err == nil {
+			return errors.New("At of a file that cannot be mapped")
+		}
+	}
 	b := make([]byte, 10_000)
 	for round := range 40 { // enough to want a mapping
 		off := int64(round)*25_000_000 + 17

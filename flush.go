@@ -161,7 +161,7 @@ func (f *File) Sync() error {
 
 func (f *file) sync() error {
 	if f.private {
-		return f.syncPrivate()
+		return f.stillOpen("sync")
 	}
 	ferr := f.flush()
 	f.moveTime()
@@ -212,7 +212,7 @@ func (f *File) SyncRange(off, n int64) error {
 		return f.fail("sync", fs.ErrInvalid)
 	}
 	if f.private {
-		return f.syncPrivate()
+		return f.stillOpen("sync")
 	}
 	end := int64(math.MaxInt64)
 	if n <= end-off {

@@ -120,12 +120,12 @@ func (f *file) truncatePrivate(size int64) error {
 	return f.fail("truncate", errors.ErrUnsupported)
 }
 
-// syncPrivate is Sync: there is nothing to be made durable.
-func (f *file) syncPrivate() error {
+// stillOpen is the result of a call that has nothing to do.
+func (f *file) stillOpen(op string) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.closed {
-		return f.fail("sync", os.ErrClosed)
+		return f.fail(op, os.ErrClosed)
 	}
 	return nil
 }

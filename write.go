@@ -159,6 +159,9 @@ func (f *File) Write(b []byte) (n int, err error) {
 		f.wrote(n)
 		return n, err
 	}
+	if f.private && f.flag&os.O_RDWR != 0 {
+		return 0, f.stillOpen("write")
+	}
 	f.settle(0, -1)
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Write(b)

@@ -1,0 +1,334 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+// ftPrivate opens name copy on write, and closes it at the test's end.
+func ftPrivate(t testing.TB, name string) *mmapfile.File {
+	t.Helper()
+	f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// As long as nothing grows, a private File is an os.File of a copy that nobody else sees.
+func TestPrivateFileIsAnOSFileOfACopy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(ftLess(60)) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		size := []int{1, 100, int(page), 3*int(page) + 17, 200_000}[seed%5]
+		content := ftPattern(size)
+		if seed%3 == 0 {
+			clear(content)
+		}
+		name, twin := ftTemp(t, content), ftTemp(t, content)
+		f := ftPrivate(t, name)
+		o, err := os.OpenFile(twin, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair := []ftFile{o, f}
+		for step := range 200 {
+			off, n := rnd.Int64N(int64(size)+1), rnd.IntN(size+10)
+			data := ftPattern(n)
+			whence, kind := rnd.IntN(3), rnd.IntN(9)
+			fits := min(n, size-int(off))
+			var got [2]string
+			for i, g := range pair {
+				b := make([]byte, n)
+				k, err, pos := 0, error(nil), int64(0)
+				switch kind {
+				case 0, 1:
+					k, err = g.ReadAt(b, off)
+				case 2, 3:
+					k, err = g.WriteAt(data[:fits], off)
+				case 4:
+					k, err = g.Read(b)
+				case 5:
+					pos, err = g.Seek(off, io.SeekStart)
+					if err == nil {
+						k, err = g.Write(data[:fits])
+					}
+				case 6:
+					pos, err = g.Seek(-off, []int{io.SeekEnd, io.SeekCurrent, io.SeekStart}[whence])
+				case 7:
+					var buf bytes.Buffer
+					pos, err = g.WriteTo(&buf)
+					b = buf.Bytes()
+				case 8:
+					if _, err = g.Seek(off, io.SeekStart); err == nil {
+						pos, err = g.ReadFrom(bytes.NewReader(data[:fits]))
+					}
+				}
+				if err != nil {
+					err = errors.New(strings.ReplaceAll(err.Error(), g.Name(), "NAME"))
+				}
+				cursor, _ := g.Seek(0, io.SeekCurrent)
+				got[i] = fmt.Sprint(k, " ", pos, " ", err, " ", cursor, " ", show(b))
+			}
+			if got[0] != got[1] {
+				t.Fatalf("seed %d, step %d, kind %d at %d:\nos.File %s\nFile    %s", seed, step, kind, off, got[0], got[1])
+			}
+		}
+		want, err := os.ReadFile(twin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _ := ftWalk(t, f, 1000)
+		ftSame(t, "Chunks", all, want)
+		ftSame(t, "Bytes", f.Bytes(), want)
+		if err := f.View(0, int64(size), func(p []byte) error { ftSame(t, "View", p, want); return nil }); err != nil {
+			t.Error(err)
+		}
+		o.Close()
+		if err := errors.Join(f.Sync(), f.SyncRange(0, 10), f.Close()); err != nil {
+			t.Error(err)
+		}
+		ftSame(t, "the file afterwards", ftGet(t, name), content)
+	}
+}
+
+func TestPrivateFileNeverChangesTheFile(t *testing.T) {
+	t.Parallel()
+	content := ftPattern(50_000)
+	name := ftTemp(t, content)
+	before, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := ftPrivate(t, name)
+	mine := bytes.Clone(content)
+	write := func(s string, off int) { copy(mine[off:], s) }
+	if _, err := f.WriteAt([]byte("WriteAt"), 100); err != nil {
+		t.Error(err)
+	}
+	write("WriteAt", 100)
+	copy(f.Bytes()[5000:], "Bytes")
+	write("Bytes", 5000)
+	if err := f.View(9000, 10, func(p []byte) error { copy(p, "View"); return nil }); err != nil {
+		t.Error(err)
+	}
+	write("View", 9000)
+	for off, p := range f.Chunks(20_000) {
+		copy(p, "Chunks")
+		write("Chunks", int(off))
+	}
+	x, err := mmapfile.At[uint32](f, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*x = 0x41414141
+	write("AAAA", 16)
+	if _, err := f.WriteString("WriteString"); err != nil {
+		t.Error(err)
+	}
+	write("WriteString", 0)
+	got := make([]byte, len(mine))
+	if _, err := f.ReadAt(got, 0); err != nil {
+		t.Error(err)
+	}
+	ftSame(t, "ReadAt", got, mine)
+	other, err := mmapfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ftSame(t, "another File", other.Bytes(), content)
+	if err := f.Sync(); err != nil {
+		t.Error(err)
+	}
+	ftSame(t, "the file after Sync", ftGet(t, name), content)
+	for what, copied := range map[string]func(dst io.Writer) (int64, error){
+		"WriteTo":  f.WriteTo,
+		"io.Copy":  func(dst io.Writer) (int64, error) { return io.Copy(dst, f) },
+		"ReadFrom": func(dst io.Writer) (int64, error) { return dst.(io.ReaderFrom).ReadFrom(f) },
+		"io.CopyN": func(dst io.Writer) (int64, error) { return io.CopyN(dst, f, int64(len(mine))) },
+	} { // what goes to a file is not the kernel's copy of the file
+		for _, kind := range []string{"os.File", "File", "private File"} {
+			to := ftTemp(t, make([]byte, len(mine)))
+			var dst interface {
+				io.WriteCloser
+				io.ReaderAt
+			}
+			switch kind {
+			case "os.File":
+				dst, err = os.OpenFile(to, os.O_RDWR, 0)
+			case "File":
+				dst, err = mmapfile.OpenFile(to, os.O_RDWR, 0)
+			default:
+				dst = ftPrivate(t, to)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			n, err := copied(dst)
+			if n != int64(len(mine)) || err != nil {
+				t.Errorf("%s to %s: %d, %v", what, kind, n, err)
+			}
+			clear(got)
+			dst.ReadAt(got, 0)
+			ftSame(t, what+" to "+kind, got, mine)
+			dst.Close()
+		}
+	}
+	f.Close()
+	ftSame(t, "the file after Close", ftGet(t, name), content)
+	if after, err := os.Stat(name); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("its time was %v and is %v (%v)", before.ModTime(), after.ModTime(), err)
+	}
+}
+
+func TestPrivateFileDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	content := ftPattern(10_000)
+	name := ftTemp(t, content)
+	f := ftPrivate(t, name)
+	size := int64(len(content))
+	refused := func(what, op string, n int64, err error) {
+		t.Helper()
+		var pe *fs.PathError
+		if n != 0 || !errors.Is(err, errors.ErrUnsupported) || !errors.As(err, &pe) || pe.Op != op || pe.Path != name {
+			t.Errorf("%s: %d, %v", what, n, err)
+		}
+	}
+	for _, off := range []int64{size, size - 5, size + 100_000, 1 << 40} {
+		n, err := f.WriteAt(make([]byte, 10), off)
+		refused(fmt.Sprint("WriteAt ", off), "write", int64(n), err)
+	}
+	if _, err := f.Seek(-3, io.SeekEnd); err != nil {
+		t.Fatal(err)
+	}
+	n, err := f.Write([]byte("longer"))
+	refused("Write", "write", int64(n), err)
+	m, err := f.ReadFrom(strings.NewReader("longer"))
+	refused("ReadFrom", "write", m, err)
+	for _, n := range []int64{0, 100, size + 1, 1 << 40} {
+		refused(fmt.Sprint("Truncate ", n), "truncate", 0, f.Truncate(n))
+	}
+	_, err = f.SyscallConn()
+	refused("SyscallConn", "SyscallConn", 0, err)
+	refused("Advise DontNeed", "advise", 0, f.Advise(0, size, mmapfile.DontNeed))
+	if got := make([]byte, 20); true {
+		if n, err := f.ReadAt(got, size-10); n != 10 || err != io.EOF {
+			t.Errorf("ReadAt at the end: %d, %v", n, err)
+		}
+	}
+	ftSame(t, "Bytes", f.Bytes(), content)
+
+	empty := ftPrivate(t, ftTemp(t, nil))
+	if n, err := empty.Write([]byte("x")); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Write to an empty one: %d, %v", n, err)
+	}
+	if n, err := empty.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("Read of an empty one: %d, %v", n, err)
+	}
+	if b := empty.Bytes(); b != nil {
+		t.Errorf("Bytes of an empty one: %d", len(b))
+	}
+}
+
+func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100))
+	for _, c := range []struct {
+		flag int
+		size int64
+		err  error
+	}{
+		{os.O_WRONLY, 0, fs.ErrInvalid}, {os.O_RDWR | os.O_TRUNC, 0, fs.ErrInvalid}, {os.O_RDWR | os.O_APPEND, 0, errors.ErrUnsupported},
+		{os.O_RDWR, 101, errors.ErrUnsupported}, {os.O_RDWR, -1, fs.ErrInvalid}, {os.O_RDWR | os.O_CREATE | os.O_EXCL, 0, fs.ErrExist},
+	} {
+		f, err := mmapfile.Options{Private: true, Size: c.size}.OpenFile(name, c.flag, 0o600)
+		var pe *fs.PathError
+		if f != nil || !errors.Is(err, c.err) || !errors.As(err, &pe) || pe.Op != "open" || pe.Path != name {
+			t.Errorf("flag %#x, size %d: %v", c.flag, c.size, err)
+		}
+	}
+	ftSame(t, "the file", ftGet(t, name), ftPattern(100))
+	if f, err := (mmapfile.Options{Private: true}).OpenFile(ftDir(t), os.O_RDONLY, 0); f != nil || err == nil {
+		t.Errorf("a directory: %v", err)
+	}
+	if f, err := (mmapfile.Options{Private: true}).OpenFile(name+"x", os.O_RDWR, 0); f != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	f, err := mmapfile.Options{Private: true, Size: 100}.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	o, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	for what, call := range map[string]func(f ftFile) error{ // one that is open for reading is as any other
+		"WriteAt":  func(f ftFile) error { _, err := f.WriteAt([]byte("x"), 0); return err },
+		"Write":    func(f ftFile) error { _, err := f.Write([]byte("x")); return err },
+		"Truncate": func(f ftFile) error { return f.Truncate(0) },
+	} {
+		if want, got := call(o), call(f); want == nil || got == nil || want.Error() != got.Error() {
+			t.Errorf("%s: %v, with os.File %v", what, got, want)
+		}
+	}
+	f.Close()
+	for what, err := range map[string]error{"Sync": f.Sync(), "SyncRange": f.SyncRange(0, 1), "Truncate": f.Truncate(5),
+		"View": f.View(0, 1, func([]byte) error { return nil })} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s after Close: %v", what, err)
+		}
+	}
+}
+
+func TestCutPrivateFileReadsToItsNewEnd(t *testing.T) {
+	t.Parallel()
+	ftCanCut(t)
+	if !mmapfile.CanMap {
+		t.Skip("a copy does not notice")
+	}
+	page := int(page)
+	for _, end := range []int{0, 1, page, page + 10} {
+		name := ftTemp(t, ftPattern(4*page))
+		f := ftPrivate(t, name)
+		if _, err := f.WriteAt([]byte("own"), int64(3*page)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, int64(end)); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4*page)
+		n, err := f.ReadAt(b, 0)
+		if n != end || err != io.EOF || !bytes.Equal(b[:n], ftPattern(end)) {
+			t.Errorf("cut to %d: ReadAt gives %d, %v", end, n, err)
+		}
+		if n, err := f.WriteAt([]byte("x"), int64(2*page)); n != 0 || err == nil {
+			t.Errorf("cut to %d: WriteAt behind the end: %d, %v", end, n, err)
+		}
+		if err := f.View(int64(2*page), 10, func(p []byte) error { ftTouch(p); return nil }); err == nil {
+			t.Errorf("cut to %d: View behind the end has no error", end)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if runtime.GOOS == "linux" && len(ftGet(t, name)) != end {
+			t.Errorf("the file has %d bytes, want %d", len(ftGet(t, name)), end)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package mmapfile_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"go.dw1.io/mmapfile"
+)
+
+type ftHeader struct {
+	Magic   [4]byte
+	Version uint32
+	Count   uint64
+	_       [8]byte
+}
+
+func TestAtIsTheFileInPlace(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(10_000))
+	f := ftOpen(t, name)
+	h, err := mmapfile.At[ftHeader](f, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ftPattern(10_000)[16:]
+	if h.Magic != [4]byte(b) || h.Version != binary.NativeEndian.Uint32(b[4:]) || h.Count != binary.NativeEndian.Uint64(b[8:]) {
+		t.Errorf("read %v", *h)
+	}
+	h.Count = 42
+	again, err := mmapfile.At[ftHeader](f, 16)
+	if err != nil || again != h {
+		t.Errorf("a second At is at %p, the first at %p (%v)", again, h, err)
+	}
+	words, err := mmapfile.SliceAt[uint32](f, 8, 100)
+	if err != nil || len(words) != 100 || cap(words) != 100 {
+		t.Fatalf("%d words, capacity %d: %v", len(words), cap(words), err)
+	}
+	words[50] = 7
+	if _, err := f.WriteAt(make([]byte, 20_000), 10_000); err != nil { // grow
+		t.Fatal(err)
+	}
+	words[51] = 8
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	got := ftGet(t, name)
+	if binary.NativeEndian.Uint64(got[24:]) != 42 || binary.NativeEndian.Uint32(got[208:]) != 7 || binary.NativeEndian.Uint32(got[212:]) != 8 {
+		t.Errorf("stores did not reach the file: % x", got[200:220])
+	}
+	last, err := mmapfile.At[byte](f, 29_999)
+	if err != nil || *last != 0 {
+		t.Errorf("the last byte: %v", err)
+	}
+}
+
+// ftAt is At for tables.
+func ftAt[T any](f *mmapfile.File, off int64) error { _, err := mmapfile.At[T](f, off); return err }
+
+func TestAtChecksBoundsAndAlignment(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100))
+	f := ftOpen(t, name)
+	slice := func(off int64, n int) error { _, err := mmapfile.SliceAt[uint32](f, off, n); return err }
+	big := func(off int64, n int) error { _, err := mmapfile.SliceAt[[1 << 20]uint64](f, off, n); return err }
+	type nested struct {
+		a uint32
+		b [2]struct{ c float64 }
+	}
+	for i, c := range []struct{ got, want error }{
+		{ftAt[uint64](f, 88), nil}, {ftAt[uint64](f, 92), fs.ErrInvalid}, {ftAt[uint64](f, 96), io.EOF},
+		{ftAt[uint64](f, 4), fs.ErrInvalid}, {ftAt[atomic.Int64](f, 4), fs.ErrInvalid}, {ftAt[atomic.Int64](f, 8), nil},
+		{ftAt[complex128](f, 4), fs.ErrInvalid}, {ftAt[complex64](f, 4), nil}, {ftAt[nested](f, 4), fs.ErrInvalid}, {ftAt[nested](f, 8), nil},
+		{ftAt[uint32](f, 2), fs.ErrInvalid}, {ftAt[uint16](f, 98), nil}, {ftAt[uint16](f, 99), fs.ErrInvalid},
+		{ftAt[byte](f, 99), nil}, {ftAt[byte](f, 100), io.EOF}, {ftAt[byte](f, -1), fs.ErrInvalid}, {ftAt[byte](f, 1<<62), io.EOF},
+		{ftAt[[3]byte](f, 97), nil}, {ftAt[[100]byte](f, 1), io.EOF}, {ftAt[struct{}](f, 100), nil}, {ftAt[struct{}](f, 101), io.EOF},
+		{ftAt[[0]*int](f, 0), nil}, {ftAt[bool](f, 50), nil},
+		{slice(0, 25), nil}, {slice(0, 26), io.EOF}, {slice(100, 0), nil}, {slice(104, 0), io.EOF}, {slice(0, -1), fs.ErrInvalid},
+		{slice(0, int(^uint(0)>>1)), io.EOF}, {slice(1, 1), fs.ErrInvalid}, {big(0, 1<<20), io.EOF}, {big(0, int(^uint(0)>>1)), io.EOF},
+	} {
+		if c.want == nil && c.got != nil || c.want != nil && !errors.Is(c.got, c.want) {
+			t.Errorf("case %d: %v, want %v", i, c.got, c.want)
+		}
+		var pe *fs.PathError
+		if c.want == fs.ErrInvalid && (!errors.As(c.got, &pe) || pe.Op != "at" || pe.Path != name) {
+			t.Errorf("case %d: %v is no PathError of At", i, c.got)
+		}
+		if c.want == io.EOF && c.got != io.EOF {
+			t.Errorf("case %d: %v is not the bare io.EOF", i, c.got)
+		}
+	}
+	if s, err := mmapfile.SliceAt[uint32](f, 100, 0); s == nil || len(s) != 0 || err != nil {
+		t.Errorf("an empty slice: %v, %v", s, err)
+	}
+	for i := range int64(8) { // however the memory was come by
+		x, err := mmapfile.At[[8]byte](f, 8*i)
+		if err != nil || uintptr(unsafe.Pointer(x))%8 != 0 {
+			t.Errorf("offset %d is at %p (%v)", 8*i, x, err)
+		}
+	}
+}
+
+func TestAtRefusesTypesWithPointers(t *testing.T) {
+	t.Parallel()
+	f := ftOpen(t, ftTemp(t, ftPattern(1000)))
+	type inner struct {
+		n int32
+		s []string
+	}
+	type list struct{ next *list }
+	for i, err := range []error{
+		ftAt[*int](f, 0), ftAt[string](f, 0), ftAt[[]byte](f, 0), ftAt[map[int]int](f, 0), ftAt[chan int](f, 0), ftAt[func()](f, 0),
+		ftAt[any](f, 0), ftAt[error](f, 0), ftAt[unsafe.Pointer](f, 0), ftAt[[2]inner](f, 0), ftAt[list](f, 0),
+		ftAt[struct{ x [1]any }](f, 0), ftAt[atomic.Pointer[int]](f, 0), ftAt[atomic.Value](f, 0), ftAt[reflect.Value](f, 0),
+	} {
+		if !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "pointers") {
+			t.Errorf("case %d: %v", i, err)
+		}
+	}
+}
+
+func TestAtOfAFileForReadingRefusesTypesThatWrite(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(1000))
+	f, err := mmapfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	type counters struct {
+		id    uint64
+		count [4]atomic.Uint32
+	}
+	for i, err := range []error{
+		ftAt[atomic.Uint64](f, 0), ftAt[atomic.Bool](f, 0), ftAt[counters](f, 8), ftAt[sync.Mutex](f, 0),
+	} {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("case %d: %v", i, err)
+		}
+	}
+	if err := errors.Join(ftAt[uint64](f, 0), ftAt[ftHeader](f, 8)); err != nil {
+		t.Error(err)
+	}
+	w := ftOpen(t, name)
+	if err := errors.Join(ftAt[atomic.Uint64](w, 0), ftAt[counters](w, 8), ftAt[sync.Mutex](w, 0)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAtOfWhatHasNoMemory(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100))
+	closed := ftOpen(t, name)
+	closed.Bytes()
+	closed.Close()
+	dir, err := mmapfile.Open(ftDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	var none *mmapfile.File
+	for i, c := range []struct{ got, want error }{
+		{ftAt[byte](closed, 0), os.ErrClosed}, {ftAt[byte](dir, 0), errors.ErrUnsupported}, {ftAt[byte](none, 0), os.ErrInvalid},
+		{ftAt[byte](ftOpen(t, ftTemp(t, nil)), 0), io.EOF},
+	} {
+		if !errors.Is(c.got, c.want) {
+			t.Errorf("case %d: %v, want %v", i, c.got, c.want)
+		}
+	}
+}
+
+func TestAtDoesNotAllocate(t *testing.T) {
+	f := ftOpenMapped(t, ftTemp(t, ftPattern(100_000)))
+	if !mmapfile.MapsUnasked {
+		t.Skip("not where there is a lock, or no mapping")
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		x, err := mmapfile.At[ftHeader](f, 512)
+		s, serr := mmapfile.SliceAt[uint64](f, 1024, 100)
+		if err != nil || serr != nil || x.Version == 0 || s[99] == 0 {
+			t.Fatal(err, serr)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func init() { ftChildren["count"] = ftChildCount }
+
+const ftCounts = 20_000
+
+// ftChildCount adds to a counter in a file that it shares with its parent.
+func ftChildCount(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	counter, err := mmapfile.At[atomic.Uint64](f, 8)
+	if err != nil {
+		return err
+	}
+	for range ftCounts {
+		counter.Add(1)
+	}
+	return nil
+}
+
+func TestTwoProcessesCountInOneAtomic(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("here each process has a copy")
+	}
+	name := ftTemp(t, make([]byte, 16))
+	cmd := ftChild(t, nil, "count", name)
+	f := ftOpen(t, name)
+	counter, err := mmapfile.At[atomic.Uint64](f, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ftStart(t, cmd)
+	for range ftCounts {
+		counter.Add(1)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := counter.Load(); n != 2*ftCounts {
+		t.Errorf("counted to %d, want %d", n, 2*ftCounts)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := binary.NativeEndian.Uint64(ftGet(t, name)[8:]); n != 2*ftCounts {
+		t.Errorf("the file says %d", n)
+	}
+}
+
+func TestAtOfEveryTypeInParallel(t *testing.T) {
+	t.Parallel()
+	f := ftOpen(t, ftTemp(t, ftPattern(4096)))
+	ftTogether(t, 8, func(i int) error {
+		return errors.Join(ftAt[[1]uint16](f, 0), ftAt[[2]uint16](f, 0), ftAt[[3]int8](f, 0), ftAt[[4]float32](f, 0))
+	})
+	s, err := mmapfile.SliceAt[byte](f, 0, 4096)
+	if err != nil || !slices.Equal(s, ftPattern(4096)) {
+		t.Error(fmt.Sprint("the whole file: ", err))
+	}
+}
