@@ -14,3 +14,18 @@ func Mapped(f *File) bool { return f.m.Load() != nil }
 
 // NeverMap makes calls on f go to the inner file, as where nothing can be mapped.
 func NeverMap(f *File) { f.never.Store(true) }
+
+// Pending is how many bytes f's FlushPolicy has not flushed.
+func Pending(f *File) int64 { return f.flusher.pending.Load() }
+
+// OnFlush has fn called at each flush of f's policy; its error is that of the flush.
+func OnFlush(f *File, fn func() error) {
+	f.flusher.mu.Lock()
+	defer f.flusher.mu.Unlock()
+	f.flusher.data = func(f *file) error {
+		if err := fn(); err != nil {
+			return err
+		}
+		return f.syncData()
+	}
+}

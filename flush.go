@@ -45,13 +45,14 @@ type flusher struct {
 	lent    atomic.Bool   // there may be stores that nobody counts
 	stop    chan struct{} // closed by Close
 
-	mu      sync.Mutex // one flush at a time; taken before the File's
-	stopped bool       // under mu
-	err     error      // under mu: the first failure of a flush that nobody called for
+	mu      sync.Mutex          // one flush at a time; taken before the File's
+	data    func(f *file) error // under mu: syncData, or what a test wants to happen
+	stopped bool                // under mu
+	err     error               // under mu: the first failure of a flush that nobody called for
 }
 
 func newFlusher(f *file, p FlushPolicy) *flusher {
-	fl := &flusher{limit: p.Bytes, stop: make(chan struct{})}
+	fl := &flusher{limit: p.Bytes, stop: make(chan struct{}), data: (*file).syncData}
 	if p.Interval > 0 {
 		go fl.tick(weak.Make(f), p.Interval)
 	}
@@ -105,7 +106,7 @@ func (fl *flusher) wrote(f *file, n int64) {
 // flush makes durable what is pending now. Called with mu held.
 func (fl *flusher) flush(f *file) {
 	n := fl.pending.Load()
-	err := f.syncData()
+	err := fl.data(f)
 	if err != nil && fl.err == nil && !errors.Is(err, os.ErrClosed) {
 		fl.err = err
 	}

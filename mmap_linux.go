@@ -72,7 +72,7 @@ func datasync(f *os.File) (err error) {
 		}
 	})
 	if cerr != nil {
-		return cerr
+		return os.ErrClosed
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func cachedPages(f *os.File, off, n int64) (pages int64, err error) {
 		pages = int64(stat.Cache)
 	})
 	if cerr != nil {
-		return 0, cerr
+		return 0, os.ErrClosed
 	}
 	return pages, err
 }

@@ -64,8 +64,11 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	m := f.m.Load()
-	if m == nil || off < 0 || len(b) == 0 {
+	switch {
+	case off < 0 || len(b) == 0 || m == nil && !f.closed:
 		return f.inner.ReadAt(b, off)
+	case f.closed:
+		return 0, f.fail("read", os.ErrClosed)
 	}
 	for {
 		size, regular := f.stat()
@@ -93,7 +96,12 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || off < 0 || len(b) == 0 || f.flag&os.O_RDWR == 0 {
+	switch {
+	case off < 0 || len(b) == 0:
+		return f.inner.WriteAt(b, off)
+	case f.closed:
+		return 0, f.fail("write", os.ErrClosed)
+	case f.flag&os.O_RDWR == 0:
 		return f.inner.WriteAt(b, off) // which says what is wrong
 	}
 	m := f.m.Load()
@@ -114,7 +122,10 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 func (f *file) truncatePrivate(size int64) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed || f.flag&os.O_RDWR == 0 {
+	switch {
+	case f.closed:
+		return f.fail("truncate", os.ErrClosed)
+	case f.flag&os.O_RDWR == 0:
 		return f.inner.Truncate(size) // which says what is wrong
 	}
 	return f.fail("truncate", errors.ErrUnsupported)

@@ -1,0 +1,202 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+var ftAdvices = map[string]mmapfile.Advice{
+	"Normal": mmapfile.Normal, "Sequential": mmapfile.Sequential, "Random": mmapfile.Random, "WillNeed": mmapfile.WillNeed,
+	"DontNeed": mmapfile.DontNeed, "HugePages": mmapfile.HugePages, "PopulateRead": mmapfile.PopulateRead, "PopulateWrite": mmapfile.PopulateWrite,
+}
+
+// ftControls are the calls on a range of memory that change nothing in the file.
+func ftControls(f *mmapfile.File, off, n int64) map[string]error {
+	errs := map[string]error{"LockMemory": f.LockMemory(off, n), "UnlockMemory": f.UnlockMemory(off, n)}
+	for name, a := range ftAdvices {
+		errs["Advise "+name] = f.Advise(off, n, a)
+	}
+	_, errs["Resident"] = f.Resident(off, n)
+	return errs
+}
+
+// ftMayLack says whether a platform may answer a call with errors.ErrUnsupported.
+func ftMayLack(call string) bool {
+	switch {
+	case !mmapfile.CanMap:
+		return true
+	case call == "Advise HugePages":
+		return true // as the kernel was built
+	case call == "Resident":
+		return runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" || ftEmulator != ""
+	case runtime.GOOS == "windows":
+		return call != "Advise Normal" && call != "Advise PopulateRead" && call != "Advise PopulateWrite"
+	}
+	return false
+}
+
+func TestControlsLeaveTheFileAlone(t *testing.T) {
+	t.Parallel()
+	size := 5*page + 17
+	content := ftPattern(int(size))
+	name := ftTemp(t, content)
+	f := ftOpen(t, name)
+	ranges := [][2]int64{{0, 0}, {0, size}, {0, math.MaxInt64}, {1, 1}, {page - 1, 2}, {page, page}, {3, 3 * page}, {size - 1, 1},
+		{size - 1, 100}, {size, 1}, {size + 100*page, page}, {math.MaxInt64, math.MaxInt64}, {5 * page, 17}}
+	for _, r := range ranges {
+		for call, err := range ftControls(f, r[0], r[1]) {
+			if err != nil && !(errors.Is(err, errors.ErrUnsupported) && ftMayLack(call)) {
+				t.Errorf("%s of %d bytes at %d: %v", call, r[1], r[0], err)
+			}
+		}
+		if err := f.SyncRange(r[0], r[1]); err != nil {
+			t.Errorf("SyncRange of %d bytes at %d: %v", r[1], r[0], err)
+		}
+		if got, err := io.ReadAll(io.NewSectionReader(f, 0, size)); err != nil || !bytes.Equal(got, content) {
+			t.Fatalf("after %v the file reads otherwise (%v)", r, err)
+		}
+	}
+	ftSame(t, "the file", ftGet(t, name), content)
+	if _, err := f.WriteAt([]byte("new"), 2*page); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Advise(0, size, mmapfile.DontNeed); err != nil && !ftMayLack("Advise DontNeed") {
+		t.Error(err)
+	}
+	if copy(content[2*page:], "new"); !bytes.Equal(ftGet(t, name), content) {
+		t.Error("DontNeed dropped what was written")
+	}
+}
+
+func TestControlsRefuseBadRanges(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100))
+	f := ftOpen(t, name)
+	for _, r := range [][2]int64{{-1, 1}, {0, -1}, {math.MinInt64, math.MinInt64}} {
+		errs := ftControls(f, r[0], r[1])
+		errs["SyncRange"] = f.SyncRange(r[0], r[1])
+		errs["View"] = f.View(r[0], r[1], func([]byte) error { return nil })
+		for call, err := range errs {
+			var pe *fs.PathError
+			if !errors.Is(err, fs.ErrInvalid) || !errors.As(err, &pe) || pe.Path != name {
+				t.Errorf("%s%v: %v", call, r, err)
+			}
+		}
+	}
+	for _, a := range []mmapfile.Advice{-1, mmapfile.PopulateWrite + 1, 1000} {
+		if err := f.Advise(0, 1, a); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("Advice %d: %v", a, err)
+		}
+	}
+	f.Close()
+	errs := ftControls(f, 0, 10)
+	errs["SyncRange"] = f.SyncRange(0, 10)
+	for call, err := range errs {
+		if !errors.Is(err, os.ErrClosed) && !(ftMayLack(call) && errors.Is(err, errors.ErrUnsupported)) {
+			t.Errorf("%s after Close: %v", call, err)
+		}
+	}
+	var none *mmapfile.File
+	errs = ftControls(none, 0, 10)
+	errs["SyncRange"] = none.SyncRange(0, 10)
+	for call, err := range errs {
+		if err != os.ErrInvalid {
+			t.Errorf("%s of nil: %v", call, err)
+		}
+	}
+	dir, err := mmapfile.Open(ftDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for call, err := range ftControls(dir, 0, 10) {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s of a directory: %v", call, err)
+		}
+	}
+}
+
+func TestPopulateWriteOfAFileForReadingIsRefused(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("nothing can be populated")
+	}
+	f, err := mmapfile.Open(ftTemp(t, ftPattern(3*int(page))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Advise(0, page, mmapfile.PopulateWrite); !errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+	if err := f.Advise(0, page, mmapfile.PopulateRead); err != nil {
+		t.Error(err)
+	}
+	ftSame(t, "Bytes", f.Bytes(), ftPattern(3*int(page)))
+}
+
+// What somebody cuts off while it is populated, locked or asked for is an error, and no crash.
+func TestControlsBesideTruncationAreErrors(t *testing.T) {
+	ftNeedsThreads(t)
+	t.Parallel()
+	ftCanCut(t)
+	name := ftTemp(t, ftPattern(64*int(page)))
+	f := ftOpenMapped(t, name)
+	rounds := ftLess(300)
+	ftTogether(t, 2, func(i int) error {
+		for r := range rounds {
+			if i == 0 {
+				if err := errors.Join(os.Truncate(name, page*int64(r%64)), os.Truncate(name, 64*page)); err != nil {
+					return err
+				}
+				continue
+			}
+			for call, err := range ftControls(f, page, 60*page) {
+				if call == "LockMemory" || err == nil || errors.Is(err, io.ErrUnexpectedEOF) || ftMayLack(call) && errors.Is(err, errors.ErrUnsupported) {
+					continue
+				}
+				return fmt.Errorf("%s: %w", call, err)
+			}
+			for _, p := range f.Chunks(int(page)) {
+				_ = p
+			}
+			if err := f.SyncRange(page, 5*page); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestResidentCountsWhatWasJustRead(t *testing.T) {
+	t.Parallel()
+	size := 20*page + 100
+	for _, private := range []bool{false, true} {
+		f, err := mmapfile.Options{Private: private}.OpenFile(ftTemp(t, ftPattern(int(size))), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.Resident(0, 1); errors.Is(err, errors.ErrUnsupported) && ftMayLack("Resident") {
+			t.Skip(err)
+		}
+		if private {
+			ftTouch(f.Bytes()) // mincore may know of no page that is not mapped
+		}
+		for _, r := range [][3]int64{{0, size, size}, {0, math.MaxInt64, size}, {5, 10, 10}, {page - 1, 2, 2}, {page, page, page},
+			{1, 3 * page, 3 * page}, {size - 10, 10, 10}, {size - 10, 50, 10}, {size, 1, 0}, {0, 0, 0}} {
+			if n, err := f.Resident(r[0], r[1]); n != r[2] || err != nil {
+				t.Errorf("private %v: %d of %d bytes at %d (%v), want %d", private, n, r[1], r[0], err, r[2])
+			}
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+// ftPolicy opens a new file of size bytes under that policy, and counts its flushes.
+func ftPolicy(t testing.TB, size int, p mmapfile.FlushPolicy) (f *mmapfile.File, flushes *atomic.Int64) {
+	t.Helper()
+	f, err := mmapfile.Options{Flush: p}.OpenFile(ftTemp(t, ftPattern(size)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	flushes = new(atomic.Int64)
+	mmapfile.OnFlush(f, func() error { flushes.Add(1); return nil })
+	return f, flushes
+}
+
+func TestBytesPolicyCountsEveryMethodThatWrites(t *testing.T) {
+	t.Parallel()
+	const size, n = 200_000, 100
+	data := ftPattern(n)
+	for what, write := range map[string]func(f *mmapfile.File) error{
+		"WriteAt":             func(f *mmapfile.File) error { _, err := f.WriteAt(data, 50); return err },
+		"WriteAt beyond":      func(f *mmapfile.File) error { _, err := f.WriteAt(data, int64(f.Len())); return err },
+		"Write":               func(f *mmapfile.File) error { _, err := f.Write(data); return err },
+		"WriteString":         func(f *mmapfile.File) error { _, err := f.WriteString(string(data)); return err },
+		"ReadFrom a reader":   func(f *mmapfile.File) error { _, err := f.ReadFrom(bytes.NewReader(data)); return err },
+		"ReadFrom an os.File": func(f *mmapfile.File) error { return ftCopyIn(t, f, data, false) },
+		"ReadFrom a File":     func(f *mmapfile.File) error { return ftCopyIn(t, f, data, true) },
+		"WriteTo it":          func(f *mmapfile.File) error { _, err := ftOpen(t, ftTemp(t, data)).WriteTo(f); return err },
+		"View": func(f *mmapfile.File) error {
+			return f.View(0, n, func(p []byte) error { p[0]++; return nil })
+		},
+	} {
+		for _, mapped := range []bool{false, true} {
+			f, flushes := ftPolicy(t, size, mmapfile.FlushPolicy{Bytes: 10 * n})
+			if mapped {
+				ftMap(t, f)
+			}
+			for i := range 25 {
+				before := flushes.Load()
+				if err := write(f); err != nil {
+					t.Fatal(what, err)
+				}
+				got, want := flushes.Load(), before
+				if (i+1)%10 == 0 {
+					want++
+				}
+				if got != want {
+					t.Errorf("%s, mapped %v: %d flushes after call %d, want %d", what, mapped, got, i+1, want)
+				}
+			}
+			if pending := mmapfile.Pending(f); pending != 5*n {
+				t.Errorf("%s, mapped %v: %d bytes pending, want %d", what, mapped, pending, 5*n)
+			}
+			if err := f.Sync(); err != nil || mmapfile.Pending(f) != 0 {
+				t.Errorf("%s, mapped %v: %d bytes pending after Sync (%v)", what, mapped, mmapfile.Pending(f), err)
+			}
+			f.Close()
+		}
+	}
+}
+
+func ftCopyIn(t *testing.T, f *mmapfile.File, data []byte, mapped bool) error {
+	name := ftTemp(t, data)
+	var src io.ReadCloser
+	src, err := os.Open(name)
+	if mapped {
+		src.Close()
+		src, err = mmapfile.Open(name)
+	}
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	_, err = f.ReadFrom(src)
+	return err
+}
+
+func TestBytesPolicyHoldsForManyWriters(t *testing.T) {
+	ftNeedsThreads(t)
+	t.Parallel()
+	const limit = 5000
+	f, _ := ftPolicy(t, 1<<20, mmapfile.FlushPolicy{Bytes: limit})
+	ftTogether(t, 4, func(i int) error {
+		for r := range ftLess(200) {
+			if _, err := f.WriteAt(ftPattern(100*(i+1)), int64(i<<18+r*400)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n := mmapfile.Pending(f); n < 0 || n >= limit {
+		t.Errorf("%d bytes pending after all writes have returned", n)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestIntervalPolicyFlushesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	f, flushes := ftPolicy(t, 100_000, mmapfile.FlushPolicy{Interval: time.Millisecond})
+	for range 3 {
+		before := flushes.Load()
+		if _, err := f.WriteAt([]byte("x"), 5); err != nil {
+			t.Fatal(err)
+		}
+		if !ftUntil(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 && flushes.Load() > before }) {
+			t.Fatalf("%d bytes pending, %d flushes, %d before", mmapfile.Pending(f), flushes.Load(), before)
+		}
+	}
+	// With memory out there may always be stores.
+	f.Bytes()[7]++
+	before := flushes.Load()
+	if !ftUntil(20*time.Second, func() bool { return flushes.Load() > before+2 }) {
+		t.Error("nothing is flushed while memory is lent")
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestIntervalPolicyLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 50 {
+		f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Millisecond}}.OpenFile(ftTemp(t, ftPattern(100)), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString("x")
+		if i%2 == 0 {
+			f.Close()
+		} // the others are forgotten, and collected
+	}
+	if !ftUntil(30*time.Second, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before }) {
+		t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	}
+}
+
+func TestCloseFlushesWhatThePolicyLeft(t *testing.T) {
+	t.Parallel()
+	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}, {Bytes: 1 << 30, Interval: time.Hour}} {
+		f, flushes := ftPolicy(t, 1000, p)
+		if _, err := f.WriteAt([]byte("x"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if flushes.Load() != 0 {
+			t.Errorf("%v: flushed at the first byte", p)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if flushes.Load() != 1 {
+			t.Errorf("%v: %d flushes by Close", p, flushes.Load())
+		}
+		if err := f.Close(); !errors.Is(err, os.ErrClosed) || flushes.Load() != 1 {
+			t.Errorf("%v: the second Close: %v, %d flushes", p, err, flushes.Load())
+		}
+	}
+}
+
+// A flush that fails is told by the next Sync or Close, and by one of them only; the write is in the file.
+func TestFailureOfAFlushIsToldByTheNextSyncOrClose(t *testing.T) {
+	t.Parallel()
+	bad := errors.New("the disk is gone")
+	for _, by := range []string{"Sync", "Close"} {
+		f, _ := ftPolicy(t, 1000, mmapfile.FlushPolicy{Bytes: 10})
+		var failure error = bad
+		mmapfile.OnFlush(f, func() error { return failure })
+		if n, err := f.WriteAt(make([]byte, 100), 0); n != 100 || err != nil {
+			t.Errorf("the write that flushes: %d, %v", n, err)
+		}
+		failure = nil
+		if n, err := f.WriteAt(make([]byte, 100), 0); n != 100 || err != nil {
+			t.Errorf("the write after it: %d, %v", n, err)
+		}
+		first, second := f.Close, f.Close
+		if by == "Sync" {
+			first = f.Sync
+		}
+		op := strings.ToLower(by)
+		if err := first(); !errors.Is(err, bad) || err.Error() != op+" "+f.Name()+": "+bad.Error() {
+			t.Errorf("%s after a failed flush: %v", by, err)
+		}
+		if err := second(); errors.Is(err, bad) {
+			t.Errorf("after %s the error comes again: %v", by, err)
+		}
+	}
+}
+
+func TestSyncRangeMakesPolicyAndModesNoDifference(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_SYNC} {
+		name := ftTemp(t, ftPattern(100_000))
+		f, err := mmapfile.OpenFile(name, flag, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := os.OpenFile(name, flag, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mapped := range []bool{false, true} {
+			if mapped {
+				f.Bytes()
+			}
+			err := f.SyncRange(5000, 10)
+			if want := o.Sync(); (err == nil) != (want == nil) { // Windows syncs nothing through a handle for reading
+				t.Errorf("flag %#x, mapped %v: %v, os.File.Sync says %v", flag, mapped, err, want)
+			}
+		}
+		o.Close()
+		f.Close()
+	}
+}
