@@ -76,7 +76,7 @@ func runRandom(t *testing.T, data []byte) {
 		content = patternBytes(size)
 	}
 	flag := []int{os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_WRONLY}[kind/3%6]
-	st := []state{states[3], states[4], states[5], states[6]}[kind/18%4]
+	st := []state{states[3], states[4], states[5], states[6], states[7]}[kind/18%5]
 
 	top := scratchDir(t)
 	defer os.RemoveAll(top) // the fuzzer's cleanups come late

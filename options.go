@@ -30,7 +30,8 @@ type Options struct {
 	Private bool
 
 	// Flush says when written bytes are made durable without a call of Sync.
-	// It says nothing for a file that is open for reading only.
+	// It says nothing for a file that is open for reading only, nor for a pipe,
+	// a socket, a character device or a directory.
 	Flush FlushPolicy
 }
 
@@ -46,8 +47,15 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 		return openPrivate(name, flag, perm, o.Size)
 	}
 	f, err := OpenFile(name, flag, perm, o.Size)
-	if err == nil && o.Flush != (FlushPolicy{}) && flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+	if err == nil && o.Flush != (FlushPolicy{}) && flag&(os.O_WRONLY|os.O_RDWR) != 0 && flushable(f.inner) {
 		f.flusher = newFlusher(f.file, o.Flush)
 	}
 	return f, err
+}
+
+// flushable reports whether there is something to be durable about f.
+func flushable(f *os.File) bool {
+	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
+	fi, err := f.Stat()
+	return err == nil && fi.Mode()&never == 0
 }

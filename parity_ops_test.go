@@ -21,7 +21,7 @@ func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
 		if r.st.os {
 			return os.OpenFile(path, flag, perm)
 		}
-		return mmapfile.OpenFile(path, flag, perm)
+		return r.st.options.OpenFile(path, flag, perm)
 	})
 }
 

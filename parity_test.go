@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile"
 )
@@ -22,11 +23,12 @@ import (
 
 // A state is how a File stands when a sequence gets it.
 type state struct {
-	name string
-	os   bool // the reference
-	hot  bool // stores of what is there already are made first, on the reference too
-	warm bool // small reads first
-	prep func(f *mmapfile.File)
+	name    string
+	os      bool // the reference
+	hot     bool // stores of what is there already are made first, on the reference too
+	warm    bool // small reads first
+	options mmapfile.Options
+	prep    func(f *mmapfile.File)
 }
 
 var states = []state{
@@ -41,6 +43,7 @@ var states = []state{
 			f.Bytes()
 		}
 	}},
+	{name: "policy", warm: true, options: mmapfile.Options{Flush: mmapfile.FlushPolicy{Bytes: 50_000, Interval: 20 * time.Millisecond}}},
 }
 
 // A mode is what the harness looks at after each step. Each look changes what comes
@@ -94,6 +97,9 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 	for i, st := range states {
 		if !mmapfile.CanMap && (st.name == "unmapped" || st.name == "warm") {
 			continue // nothing is mapped in any state: these are the same as lazy
+		}
+		if testing.Short() && st.name == "policy" {
+			continue // flushing takes its time
 		}
 		r := &run{t: t, st: st, mode: m, dir: filepath.Join(top, fmt.Sprint("s", i)), fds: map[anyFile]uintptr{}}
 		if err := os.Mkdir(r.dir, 0o755); err != nil {
