@@ -22,8 +22,9 @@
 // device fails, touching a mapping is a fault. Inside the methods of File, and
 // inside the function given to [File.View], a fault never ends the process: it
 // becomes the error, or the end of file, that the same call on an *os.File
-// has. It does end the process outside of them, where the slice that
-// [File.Bytes] returned is touched.
+// has. It does end the process outside of them, where memory that
+// [File.Bytes], [At] or [SliceAt] returned is touched; in the body of a loop over
+// [File.Chunks] it is a panic.
 //
 // # Concurrency
 //
@@ -36,7 +37,9 @@
 //
 // Written bytes are in the file when the call returns, whether they went
 // through the mapping or not: every process sees them, and a killed one loses
-// nothing. They survive a crash of the system once [File.Sync] has returned.
+// nothing. They survive a crash of the system once [File.Sync] has returned, or
+// [File.SyncRange] for their range, or a flush that [Options] asked for. A private
+// File (see [Options]) keeps what is written to itself.
 //
 // A write through the mapping is no system call, though. The file's
 // modification time has moved when Stat, Sync or Close of the File return, not

@@ -19,6 +19,7 @@ import (
 func init() {
 	ftChildren["flush"] = ftChildFlush
 	ftChildren["lock"] = ftChildLock
+	ftChildren["hot"] = ftChildHot
 }
 
 // ftFlushes is every way to have something flushed. A child makes them one by one, with a look at a
@@ -77,10 +78,9 @@ func ftChildFlush(args []string) error {
 	return nil
 }
 
-// What is said to be durable was flushed by a system call that waits for the disk, on that file, and not by
-// one that returns at once (msync with MS_ASYNC does nothing on Linux).
-func TestEveryFlushIsASynchronousSystemCall(t *testing.T) {
-	t.Parallel()
+// ftTrace runs a child under strace and returns its calls.
+func ftTrace(t *testing.T, calls, mode, name string) string {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace traces the system calls: ", err)
@@ -88,18 +88,62 @@ func TestEveryFlushIsASynchronousSystemCall(t *testing.T) {
 	if ftEmulator != "" {
 		t.Skip("strace would show the emulator's calls")
 	}
-	if out, err := exec.Command(strace, "true").CombinedOutput(); err != nil {
-		t.Skipf("strace does not work here: %v: %s", err, out)
+	filter := []string{"-e", "trace=" + calls}
+	if out, err := exec.Command(strace, append(filter, "true")...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(strace, "true").CombinedOutput(); err != nil {
+			t.Skipf("strace does not work here: %v: %s", err, out)
+		}
+		t.Logf("tracing all calls, since not all of %s are there: %s", calls, out)
+		filter = nil
 	}
-	name, trace := ftTemp(t, ftPattern(100_000)), ftTemp(t, nil)
-	calls := "trace=fsync,fdatasync,msync,newfstatat,stat,statx,fstatat64,stat64"
-	cmd := ftChild(t, []string{strace, "-f", "-y", "-e", calls, "-o", trace}, "flush", name)
-	if out, err := exec.Command(strace, "-e", calls, "true").CombinedOutput(); err != nil { // not all are everywhere
-		cmd = ftChild(t, []string{strace, "-f", "-y", "-o", trace}, "flush", name)
-		t.Logf("tracing all calls: %s", out)
+	trace := ftTemp(t, nil)
+	ftRun(t, ftChild(t, append([]string{strace, "-f", "-y", "-o", trace}, filter...), mode, name))
+	return string(ftGet(t, trace))
+}
+
+func ftChildHot(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
 	}
-	ftRun(t, cmd)
-	text := string(ftGet(t, trace))
+	var b [100]byte
+	for i := range 2000 {
+		if i == 1000 {
+			os.Stat("/before/hot")
+		}
+		if _, err := f.ReadAt(b[:], int64(i*37)); err != nil {
+			return err
+		}
+		if _, err := f.Read(b[:10]); err != nil {
+			return err
+		}
+	}
+	os.Stat("/after/hot")
+	return f.Close()
+}
+
+func TestHotReadsMakeNoSystemCall(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked {
+		t.Skip("reads are system calls here")
+	}
+	text := ftTrace(t, "pread64,read,lseek,_llseek,newfstatat,stat,statx,fstatat64,stat64,fstat,ioctl", "hot", ftTemp(t, ftPattern(100_000)))
+	_, part, ok := strings.Cut(text, `"/before/hot"`)
+	part, _, ok2 := strings.Cut(part, `"/after/hot"`)
+	if !ok || !ok2 {
+		t.Fatal("the marks are not in the trace")
+	}
+	if calls := regexp.MustCompile(`(?m)^.*\b(pread64|read|_?l?lseek|fstat|ioctl)\(.*$`).FindAllString(part, -1); len(calls) > 0 {
+		t.Errorf("2000 hot reads made %d system calls, such as %s", len(calls), calls[0])
+	}
+}
+
+// What is said to be durable was flushed by a system call that waits for the disk, on that file, and not by
+// one that returns at once (msync with MS_ASYNC does nothing on Linux).
+func TestEveryFlushIsASynchronousSystemCall(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(100_000))
+	text := ftTrace(t, "fsync,fdatasync,msync,newfstatat,stat,statx,fstatat64,stat64", "flush", name)
 	onFile := regexp.MustCompile(`\b(fsync|fdatasync)\(\d+<` + regexp.QuoteMeta(name) + `>`)
 	onRange := regexp.MustCompile(`\bmsync\(0x[0-9a-f]+, \d+, MS_SYNC`)
 	finished := regexp.MustCompile(`(fsync|fdatasync|msync)\(.*\)\s+= 0|<\.\.\. (fsync|fdatasync|msync) resumed>.*= 0`)

@@ -66,7 +66,10 @@ func standsIn(file, want []string) bool {
 }
 
 func TestReadmeSnippets(t *testing.T) {
-	examples := fileLines(t, "example_test.go")
+	var examples []string
+	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go"} {
+		examples = append(examples, fileLines(t, name)...)
+	}
 	n := 0
 	for _, b := range codeBlocks(t, fileLines(t, "README.md")) {
 		if b.lang != "go" {
@@ -143,19 +146,55 @@ func TestReadmeMakeTargets(t *testing.T) {
 	}
 }
 
+// What the README says of a feature, a test shows.
+func TestReadmeFeatures(t *testing.T) {
+	names, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, name := range names {
+		for _, line := range fileLines(t, name) {
+			source.WriteString(line + "\n")
+		}
+	}
+	test := regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+	n := 0
+	for i, line := range fileLines(t, "README.md") {
+		for _, m := range test.FindAllStringSubmatch(line, -1) {
+			n++
+			if !strings.Contains(source.String(), "\nfunc "+m[1]+"(") {
+				t.Errorf("README.md:%d: there is no %s", i+1, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("README.md names no test")
+	}
+}
+
 // The figures stand between two lines that their generator looks for.
 func TestReadmeFigures(t *testing.T) {
 	lines := fileLines(t, "README.md")
-	begin := slices.Index(lines, "<!-- bench:begin -->")
-	end := slices.Index(lines, "<!-- bench:end -->")
-	if begin < 0 || end < begin {
-		t.Errorf("README.md: markers of the figures at lines %d and %d", begin+1, end+1)
+	for _, what := range []string{"bench", "peers"} {
+		begin := slices.Index(lines, "<!-- "+what+":begin -->")
+		end := slices.Index(lines, "<!-- "+what+":end -->")
+		if begin < 0 || end < begin {
+			t.Errorf("README.md: markers of the figures of %s at lines %d and %d", what, begin+1, end+1)
+		}
 	}
 }
 
 func TestReadmeLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	link, inline, fenced := regexp.MustCompile(`\]\(([^)#:]+)\)`), regexp.MustCompile("`[^`]*`"), false
 	for i, line := range fileLines(t, "README.md") {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if fenced {
+			continue
+		}
+		line = inline.ReplaceAllString(line, "") // At[T](f, 0) is no link
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
 			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
 				t.Errorf("README.md:%d: %v", i+1, err)
