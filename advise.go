@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -21,7 +22,7 @@ const (
 	// WillNeed starts reading the range into memory, and does not wait.
 	WillNeed
 	// DontNeed gives back this mapping's pages; the file and its cache
-	// stay. A first store after a Sync then costs what it does in a fresh mapping, which
+	// stay. Pages that are locked have to be unlocked first. A first store after a Sync then costs what it does in a fresh mapping, which
 	// is 20 times less with large folios (0.22 µs a page instead of 4.8 on Linux 6.18, ext4);
 	// on tmpfs, and with pages of 4 KiB, it only costs.
 	DontNeed
@@ -33,7 +34,8 @@ const (
 	// faulting as one goes is faster (Linux 6.18, ext4).
 	PopulateRead
 	// PopulateWrite does the same for storing, and so makes the pages dirty: the
-	// file has its blocks, and a Sync writes it all. The file must be open for writing.
+	// file has its blocks, and a Sync writes it all; those of a private File are
+	// copied. The file must be open for writing.
 	PopulateWrite
 )
 
@@ -79,30 +81,49 @@ func (f *file) advise(off, n int64, a Advice) error {
 	if a == PopulateWrite && !m.writable {
 		return fs.ErrPermission
 	}
-	if err = f.advisePages(m, p, off, a); f.m.Load() == nil {
-		return os.ErrClosed // so that it may not have been the file's memory any more
+	known := min(int64(len(p)), f.size.Load()-off) // p may reach to the end of the file's last page
+	err = f.onPages(m, func() error { return advisePages(p, a) })
+	if err == errFault || a == PopulateWrite && err != nil {
+		if why := f.faultCause(m, p[:max(known, 0)], off); err == errFault || why == os.ErrClosed || why == io.ErrUnexpectedEOF {
+			err = why
+		}
 	}
 	return err
 }
 
-// advisePages is advise for the pages p of m, which are the file's at off.
-func (f *file) advisePages(m *mapping, p []byte, off int64, a Advice) error {
+var errFault = errors.New("page fault")
+
+// advisePages is advise for pages that are mapped.
+func advisePages(p []byte, a Advice) error {
 	if a == PopulateRead {
 		// Not MADV_POPULATE_READ: 1 GiB took that 109 ms, and this 86; and 50 and 5
 		// where it was mapped already (Linux 6.18, ext4).
 		if !readable(p) {
-			return f.faultCause(m, p, off)
+			return errFault
 		}
 		return nil
 	}
 	err := adviseMemory(p, a)
-	if a == PopulateWrite && err != nil && (!errors.Is(err, errors.ErrUnsupported) || !storable(p)) {
-		return f.faultCause(m, p, off)
-	}
-	if a == PopulateWrite {
-		return nil
+	if a == PopulateWrite && errors.Is(err, errors.ErrUnsupported) {
+		if err = nil; !storable(p) {
+			err = errFault
+		}
 	}
 	return err
+}
+
+// onPages makes a call on pages of m, which must be the File's from its beginning to its end.
+func (f *file) onPages(m *mapping, call func() error) error {
+	if locked {
+		if !f.lockMapping(m) {
+			return os.ErrClosed
+		}
+		defer f.mu.RUnlock()
+	}
+	if err := call(); f.m.Load() != nil {
+		return err
+	}
+	return os.ErrClosed // so that they may have been reserved by then
 }
 
 // span is the mapped memory of n bytes at off, as far as the file reaches, widened or
@@ -114,28 +135,31 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 		return nil, nil, 0, f.noSize()
 	case !canMap:
 		return nil, nil, 0, errors.ErrUnsupported
-	}
-	end := min(size, maxInt-int64(pageSize))
-	if off >= end || n == 0 {
+	case off >= size || n == 0:
 		return nil, nil, 0, nil
 	}
-	atEnd := n >= end-off
-	if !atEnd {
+	end := size
+	if n < size-off {
 		end = off + n
 	}
-	if m, err = f.lend(end); err != nil {
+	whole := size
+	if size > mapLimit {
+		whole = end // as much as is needed, where address space is short
+	}
+	if m, err = f.mapped(whole, true); err != nil {
 		return nil, nil, 0, err
 	}
 	page := int64(pageSize)
-	from, end = off&^(page-1), (end+page-1)&^(page-1)
+	from = off &^ (page - 1)
 	if inside {
 		from = (off + page - 1) &^ (page - 1)
-		if !atEnd {
-			end = (off + n) &^ (page - 1)
+		if end < size {
+			end &^= page - 1
 		}
+	} else {
+		end = (end + page - 1) &^ (page - 1)
 	}
-	end = min(end, int64(len(m.data)))
-	if from >= end {
+	if end = min(end, int64(len(m.data))); from >= end {
 		return m, nil, from, nil
 	}
 	return m, m.data[from:end], from, nil

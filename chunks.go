@@ -55,8 +55,9 @@ type walk struct {
 // wants to be called again, and asks the file first.
 func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
-	if m := w.f.m.Load(); m != nil && !locked && w.off == 0 {
+	if m := w.f.m.Load(); m != nil && canMap && !locked && !w.f.private && w.off == 0 {
 		w.m = m // there is nothing that the file has to be asked for
+		w.f.lends()
 	}
 	for {
 		if w.m != nil && !w.gone && !w.windows(w.m.data) {
@@ -126,7 +127,9 @@ func (w *walk) ask() []byte {
 			w.mem = f.Bytes()
 		}
 	} else if m, err := f.lend(size); err == nil {
-		w.m, w.mem = m, m.data
+		if w.mem = m.data; !f.private { // of which no content is a proof
+			w.m = m
+		}
 	} else if w.m, w.mem = nil, nil; err == os.ErrClosed {
 		return nil
 	}

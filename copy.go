@@ -34,9 +34,10 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 		if dst == nil || dst.private {
 			break // its Write does what is to be done
 		}
-		n, err = f.copyTo(dst.inner, dst.file)
-		dst.wrote(int(min(n, maxInt)))
-		return n, err
+		if dst.flusher != nil {
+			return dst.copyFrom(f.inner, f.file)
+		}
+		return f.copyTo(dst.inner, dst.file)
 	case *os.File, syscall.Conn:
 		return f.copyTo(w, nil)
 	case *bytes.Buffer:
@@ -109,14 +110,16 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 }
 
 // copyFrom has the inner file read from r; src is the File that r is the inner file of, if any.
-func (f *file) copyFrom(r io.Reader, src *file) (n int64, err error) {
+func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 	f.settle(0, -1)
-	defer func() { f.wrote(int(min(n, maxInt))) }()
 	defer f.movedEnd()
 	defer f.cur.leave(f.cur.enter(f.inner))
 	if src != nil {
 		src.settle(0, -1)
 		defer src.cur.leave(src.cur.enter(src.inner))
+	}
+	if f.flusher != nil {
+		return f.flusher.copyFrom(f, r)
 	}
 	return f.inner.ReadFrom(r)
 }

@@ -12,7 +12,7 @@ import (
 // http.FileServerFS, reads them from mappings once that pays. It also has the
 // methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS].
 // It may be used concurrently, and has nothing to be closed; dir is looked up
-// at every call.
+// at every call, and "" is [fs.ErrInvalid] there.
 //
 // Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
 // symbolic link: [os.Root] says what is refused. Errors are *[fs.PathError]
@@ -31,7 +31,7 @@ var (
 
 func (d dirFS) Open(name string) (fs.File, error) {
 	local, err := filepath.Localize(name)
-	if err != nil {
+	if err != nil || d == "" {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	f, err := OpenInRoot(string(d), local)
@@ -83,7 +83,7 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 
 // in calls fn with what is below the directory.
 func (d dirFS) in(op, name string, fn func(r fs.FS) error) error {
-	if _, err := filepath.Localize(name); err != nil {
+	if _, err := filepath.Localize(name); err != nil || d == "" {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	root, err := os.OpenRoot(string(d))

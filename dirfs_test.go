@@ -101,9 +101,19 @@ func TestDirFSPassesTestFS(t *testing.T) {
 	t.Parallel()
 	dir := ftTree(t)
 	ftPut(t, filepath.Join(dir, "big.bin"), ftPattern(3000)) // since TestFS reads byte by byte
-	if err := fstest.TestFS(mmapfile.DirFS(dir), "a.txt", "empty", "sub/deeper/d"); err != nil {
-		t.Error(err)
+	err := fstest.TestFS(mmapfile.DirFS(dir), "a.txt", "empty", "sub/deeper/d")
+	if err == nil {
+		return
 	}
+	root, rerr := os.OpenRoot(dir)
+	if rerr != nil {
+		t.Fatal(rerr)
+	}
+	defer root.Close()
+	if fstest.TestFS(root.FS(), "a.txt") != nil { // qemu-user has two times for one file
+		t.Skip("os.Root's own file system does not pass here either")
+	}
+	t.Error(err)
 }
 
 func TestDirFSAnswersAndFailsAsOSDirFS(t *testing.T) {

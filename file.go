@@ -29,7 +29,9 @@ func (f *File) Close() error {
 	}
 	var serr error
 	if f.flusher != nil {
-		serr = f.flusher.end(f.file)
+		f.flusher.gate.Lock()
+		defer f.flusher.gate.Unlock()
+		serr = f.flush()
 	}
 	f.mu.Lock()
 	if !f.closed {
@@ -41,6 +43,11 @@ func (f *File) Close() error {
 		f.moveTime()
 	}
 	f.mu.Unlock()
+	if f.flusher != nil {
+		if err := f.flusher.end(f.file); err != nil {
+			serr = err
+		}
+	}
 	err := closeInner(f.inner)
 	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
 	if err == nil && serr != nil {
@@ -79,10 +86,15 @@ func (f *File) Truncate(size int64) error {
 	if f.private {
 		return f.truncatePrivate(size)
 	}
-	err := f.truncate(size)
-	if err == nil {
-		f.wrote(1) // so that a flush is due
+	if f.flusher == nil {
+		return f.truncate(size)
 	}
+	_, err := f.flusher.write(f.file, func() (int, error) {
+		if err := f.truncate(size); err != nil {
+			return 0, err
+		}
+		return 1, nil // so that a flush is due
+	})
 	return err
 }
 

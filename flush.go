@@ -2,9 +2,11 @@ package mmapfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,12 +24,14 @@ import (
 // has no error, since its bytes are in the file.
 //
 // A crash of the system loses what was not flushed, and nothing else; a killed
-// process loses nothing under any policy. Close flushes what is left, and waits for that.
+// process loses nothing under any policy. Close flushes what is left, and waits for that
+// and for the writes that have begun; a File that is forgotten instead flushes no more.
 type FlushPolicy struct {
 	// Bytes makes the write that is the first to leave so many bytes unflushed
 	// flush the file before it returns. So when a write has returned, fewer than
 	// Bytes are unflushed, of all the writes that have returned, from however
-	// many goroutines: a crash loses no more of them than that.
+	// many goroutines: a crash loses no more of them than that. ReadFrom and WriteTo flush on
+	// their way.
 	Bytes int64
 
 	// Interval flushes in the background, so often as long as there is
@@ -40,32 +44,41 @@ type FlushPolicy struct {
 // flusher carries out the FlushPolicy of one File, to which it does not lead
 // back, so that a File that is forgotten can be collected.
 type flusher struct {
-	limit   int64         // 0 means none
-	pending atomic.Int64  // bytes written and not known to be durable
-	lent    atomic.Bool   // there may be stores that nobody counts
-	stop    chan struct{} // closed by Close
+	limit   int64        // 0 means none
+	pending atomic.Int64 // bytes written and not known to be durable
+	busy    atomic.Int64 // calls that may be writing, and count at their end
+	lent    atomic.Bool  // there may be stores that nobody counts
+
+	// gate is held for reading by a write until it is counted, and by Close for writing
+	// until no write can succeed any more. It is taken before all other locks.
+	gate sync.RWMutex
 
 	mu      sync.Mutex          // one flush at a time; taken before the File's
 	data    func(f *file) error // under mu: syncData, or what a test wants to happen
 	stopped bool                // under mu
 	err     error               // under mu: the first failure of a flush that nobody called for
+
+	stop func() // ends the goroutine of the interval
 }
 
 func newFlusher(f *file, p FlushPolicy) *flusher {
-	fl := &flusher{limit: p.Bytes, stop: make(chan struct{}), data: (*file).syncData}
+	fl := &flusher{limit: p.Bytes, data: (*file).syncData, stop: func() {}}
 	if p.Interval > 0 {
-		go fl.tick(weak.Make(f), p.Interval)
+		ended := make(chan struct{})
+		fl.stop = sync.OnceFunc(func() { close(ended) })
+		runtime.AddCleanup(f, func(stop func()) { stop() }, fl.stop)
+		go fl.tick(weak.Make(f), p.Interval, ended)
 	}
 	return fl
 }
 
 // tick flushes at every interval, until Close, or until the File is gone.
-func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration) {
+func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-chan struct{}) {
 	t := time.NewTicker(interval)
 	defer t.Stop()
 	for {
 		select {
-		case <-fl.stop:
+		case <-ended:
 			return
 		case <-t.C:
 		}
@@ -83,17 +96,64 @@ func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration) {
 	}
 }
 
-func (fl *flusher) due() bool { return fl.pending.Load() > 0 || fl.lent.Load() }
+func (fl *flusher) due() bool {
+	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.lent.Load()
+}
 
-// wrote notes that n bytes were written. Called with no lock held.
-func (f *file) wrote(n int) {
-	if f.flusher != nil && n > 0 {
-		f.flusher.wrote(f, int64(n))
+// write makes a call that writes, counts what it wrote, and flushes where that is due.
+func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
+	fl.gate.RLock()
+	n, err = call()
+	fl.pending.Add(int64(n))
+	fl.gate.RUnlock()
+	fl.flushDue(f)
+	return n, err
+}
+
+// begin is the beginning of a call that may write, and is not to be waited for. The result
+// is its end, with what it may have written.
+func (fl *flusher) begin() (end func(n int64)) {
+	fl.busy.Add(1)
+	return func(n int64) {
+		fl.pending.Add(n)
+		fl.busy.Add(-1)
 	}
 }
 
-func (fl *flusher) wrote(f *file, n int64) {
-	if fl.pending.Add(n) < fl.limit || fl.limit == 0 {
+// copyPiece is what a copy writes between two counts where there is no limit.
+const copyPiece = 1 << 20
+
+// copyFrom is f.inner.ReadFrom in pieces, each of which is flushed if need be.
+func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
+	end := fl.begin()
+	defer func() { end(0) }()
+	piece, left := int64(copyPiece), int64(math.MaxInt64)
+	if fl.limit > 0 {
+		piece = fl.limit
+	}
+	whole, _ := r.(*io.LimitedReader)
+	if whole != nil {
+		r, left = whole.R, whole.N
+	}
+	for left > 0 {
+		part := io.LimitedReader{R: r, N: min(piece, left)}
+		k, err := f.inner.ReadFrom(&part)
+		n += k
+		if left -= k; whole != nil {
+			whole.N = left
+		}
+		fl.pending.Add(k)
+		fl.flushDue(f)
+		if err != nil || part.N > 0 {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// flushDue flushes if the limit is reached. Called with no lock held.
+func (fl *flusher) flushDue(f *file) {
+	if fl.limit == 0 || fl.pending.Load() < fl.limit {
 		return
 	}
 	fl.mu.Lock()
@@ -129,18 +189,23 @@ func (fl *flusher) sync(f *file) error {
 	return err
 }
 
-// end is the part of Close: the goroutine stops, and what is pending is flushed.
+// end is the part of Close once nothing can be written any more, and before the
+// inner file is closed: the goroutine stops, and what is left is flushed.
 func (fl *flusher) end(f *file) error {
+	fl.stop()
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if fl.stopped {
-		return nil
-	}
-	fl.stopped = true
-	close(fl.stop)
-	if fl.due() {
+	if !fl.stopped && fl.due() {
 		fl.flush(f)
 	}
+	fl.stopped = true
+	return fl.err
+}
+
+// failure is the error of a flush that Sync or Close will tell.
+func (fl *flusher) failure() error {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
 	return fl.err
 }
 
@@ -224,7 +289,7 @@ func (f *File) SyncRange(off, n int64) error {
 		if err := f.syncData(); err != nil {
 			return f.fail("sync", cause(err))
 		}
-		return nil
+		return f.flushFailed()
 	}
 	err := syncMapped(m.data[off&^int64(pageSize-1) : end])
 	switch {
@@ -234,6 +299,17 @@ func (f *File) SyncRange(off, n int64) error {
 		return f.fail("sync", err)
 	case m.store != nil:
 		m.store.coolRange(int(off), int(n))
+	}
+	return f.flushFailed()
+}
+
+// flushFailed is the failure of a flush that came before: the system has taken the pages for
+// clean since then, so that no other flush would tell (fsync(2)).
+func (f *file) flushFailed() error {
+	if f.flusher != nil {
+		if err := f.flusher.failure(); err != nil {
+			return f.fail("sync", cause(err))
+		}
 	}
 	return nil
 }

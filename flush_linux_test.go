@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -213,7 +214,7 @@ func ftChildLock(args []string) error {
 	if err := f.LockMemory(0, page); err != nil || locked() != 2*page {
 		return fmt.Errorf("%d bytes are locked after locking a page again (%v)", locked(), err)
 	}
-	if err := f.UnlockMemory(0, size); err != nil || locked() != 0 {
+	if err := f.UnlockMemory(0, math.MaxInt64); err != nil || locked() != 0 {
 		return fmt.Errorf("%d bytes are locked after unlocking all (%v)", locked(), err)
 	}
 	if err := f.LockMemory(0, page); err != nil {
@@ -254,16 +255,54 @@ func TestPopulateWriteOfAFullDiskIsAnError(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing is populated")
 	}
+	if ftEmulator != "" {
+		t.Skip("qemu-user ignores this advice")
+	}
 	name := ftSmallDisk(t) + "/data"
 	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Truncate(4 << 20); err != nil { // on a disk of 1 MiB
-		t.Fatal(err)
+	for _, size := range []int64{4 << 20, 4<<20 - 100} {
+		if err := f.Truncate(size); err != nil { // on a disk of 1 MiB
+			t.Fatal(err)
+		}
+		err := f.Advise(0, size, mmapfile.PopulateWrite)
+		if !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("populating %d bytes of a disk of 1 MiB: %v", size, err)
+		}
 	}
-	if err := f.Advise(0, 4<<20, mmapfile.PopulateWrite); err == nil || errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("populating 4 MiB of a disk of 1 MiB: %v", err)
+}
+
+func TestAdviceStaysWithTheFilesMapping(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("there is no mapping")
 	}
+	f := ftOpen(t, ftTemp(t, ftPattern(1<<20)))
+	before := ftMaps(t)
+	for off := int64(0); off < 1<<20; off += 4096 {
+		if err := f.Advise(off, 4096, mmapfile.WillNeed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Bytes()
+	if n := ftMaps(t); n > before+50 { // other tests run beside
+		t.Errorf("%d maps, %d before", n, before)
+	}
+}
+
+func TestPrivateOpenOfAPipeDoesNotWait(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, nil) + "pipe"
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ftWithin(t, time.Minute, func() {
+		f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
+		if f != nil || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("a pipe: %v", err)
+		}
+	})
 }

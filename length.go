@@ -49,10 +49,17 @@ func (f *File) Len() int {
 	}
 	if f.asked.Load() != f.moves.Load() {
 		if size, regular := f.stat(); regular {
-			return int(min(size, maxInt))
+			return f.lenOf(size)
 		}
 	}
-	return int(min(f.size.Load(), maxInt))
+	return f.lenOf(f.size.Load())
+}
+
+func (f *file) lenOf(size int64) int {
+	if f.private {
+		size = f.ownSize(size)
+	}
+	return int(min(size, maxInt))
 }
 
 // ask is the file's present length, or -1 where it has none that can be
@@ -64,14 +71,10 @@ func (f *file) ask() int64 {
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	switch m := f.m.Load(); {
-	case f.closed:
+	if f.closed {
 		return -1
-	case m == nil:
-		return 0 // as it was when it was opened
-	default:
-		return min(size, int64(len(m.data)))
 	}
+	return f.ownSize(size)
 }
 
 func (f *file) askFile() int64 {

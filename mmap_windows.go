@@ -259,12 +259,19 @@ func datasync(f *os.File) error { return f.Sync() }
 
 func lockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
 
+// unlockMemory goes page by page where some are not locked, which is an error for all of them.
 func unlockMemory(data []byte) error {
 	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
-	if err == windows.ERROR_NOT_LOCKED {
-		return nil
+	if err != windows.ERROR_NOT_LOCKED {
+		return err
 	}
-	return err
+	for len(data) > pageSize {
+		if err := unlockMemory(data[:pageSize]); err != nil {
+			return err
+		}
+		data = data[pageSize:]
+	}
+	return nil
 }
 
 var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")

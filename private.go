@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// A private File is its mapping: the file is open for reading only, and read
-// where it has become longer than the mapping, which is never replaced. The
-// cursor stays with us, since nothing may read at the kernel's.
+// A private File is its mapping, which is never replaced: of the file, which is
+// open for reading only, calls ask where it ends. The cursor stays with us, since
+// nothing may read at the kernel's.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
@@ -20,6 +20,11 @@ func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, er
 	case flag&(os.O_WRONLY|os.O_TRUNC) != 0:
 		return refuse(fs.ErrInvalid)
 	case flag&os.O_APPEND != 0:
+		return refuse(errors.ErrUnsupported)
+	}
+	// Opening a pipe for reading would wait; and a new file, being empty, is too short for any size.
+	fi, err := os.Stat(name)
+	if err == nil && !fi.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 && size > 0 {
 		return refuse(errors.ErrUnsupported)
 	}
 	inner, err := os.OpenFile(name, flag&^os.O_RDWR, perm)
@@ -51,12 +56,19 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	if err != nil {
 		return err
 	}
-	m := &mapping{data: data, writable: writable, region: newRegion(f, data)}
-	if canMap {
-		m.limit = len(data)
-	} // else calls take the lock, since this is memory that the race detector sees
-	f.m.Store(m)
+	// With a limit of 0 no call goes by the content of a page to tell where the file ends: a
+	// page of our own keeps what it has when the file is cut.
+	f.m.Store(&mapping{data: data[:size:size], writable: writable, region: newRegion(f, data)})
 	return nil
+}
+
+// ownSize is the part of a file of size bytes that was there when it was opened.
+func (f *file) ownSize(size int64) int64 {
+	m := f.m.Load()
+	if m == nil {
+		return 0 // it was empty, or is closed
+	}
+	return min(size, int64(len(m.data)))
 }
 
 // readPrivate is readAt: what the mapping does not have, the file has.
@@ -65,18 +77,19 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	defer f.mu.RUnlock()
 	m := f.m.Load()
 	switch {
-	case off < 0 || len(b) == 0 || m == nil && !f.closed:
+	case off < 0 || len(b) == 0:
 		return f.inner.ReadAt(b, off)
 	case f.closed:
 		return 0, f.fail("read", os.ErrClosed)
 	}
 	for {
 		size, regular := f.stat()
-		own := min(size, int64(len(m.data))) - off
-		if !regular || own <= 0 {
+		if !regular {
 			return f.inner.ReadAt(b, off)
 		}
-		n = int(min(own, int64(len(b))))
+		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
+			return 0, io.EOF
+		}
 		if tryCopy(b[:n], m.data[off:]) {
 			break
 		}
@@ -85,9 +98,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		} // else it has been cut, and we go to its new end
 	}
 	if n < len(b) {
-		var more int
-		more, err = f.inner.ReadAt(b[n:], off+int64(n))
-		n += more
+		err = io.EOF
 	}
 	return n, err
 }
@@ -106,7 +117,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	}
 	m := f.m.Load()
 	size, _ := f.stat()
-	if m == nil || off > min(size, int64(len(m.data)))-int64(len(b)) {
+	if off > f.ownSize(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
 	if tryCopy(m.data[off:off+int64(len(b))], b) {

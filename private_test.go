@@ -297,6 +297,89 @@ func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
 	}
 }
 
+// A page of its own keeps its content where the file is cut in its middle, and is not to be seen for all that.
+func TestCutPrivateFileForgetsItsOwnBytes(t *testing.T) {
+	t.Parallel()
+	ftCanCut(t)
+	name := ftTemp(t, ftPattern(2*int(page)))
+	f := ftPrivate(t, name)
+	if _, err := f.WriteAt(bytes.Repeat([]byte("X"), int(page)), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 100); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 500)
+	if n, err := f.ReadAt(b, 200); n != 0 || err != io.EOF {
+		t.Errorf("ReadAt behind the new end: %d, %v", n, err)
+	}
+	if n, err := f.ReadAt(b, 0); n != 100 || err != io.EOF || b[0] != 'X' {
+		t.Errorf("ReadAt across the new end: %d, %v", n, err)
+	}
+	if err := f.View(200, 50, func([]byte) error { return nil }); err != io.EOF {
+		t.Errorf("View behind the new end: %v", err)
+	}
+	if all, _ := ftWalk(t, f, 64); len(all) != 100 {
+		t.Errorf("Chunks gives %d bytes", len(all))
+	}
+	if n := f.Len(); n != 100 {
+		t.Errorf("Len is %d", n)
+	}
+}
+
+func TestPrivateFileKeepsTheLengthThatTheFileHad(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 100, int(page), 10_000} {
+		name := ftTemp(t, ftPattern(size))
+		f := ftPrivate(t, name)
+		if size > 0 {
+			if _, err := f.WriteAt([]byte{'X'}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Write(bytes.Repeat([]byte("b"), 5000)); err != nil {
+			t.Fatal(err)
+		}
+		o.Close()
+		want := ftPattern(size)
+		if size > 0 {
+			want[0] = 'X'
+		}
+		got, err := io.ReadAll(f)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: reads %d, %v", size, len(got), err)
+		}
+		if end, err := f.Seek(0, io.SeekEnd); end != int64(size) || err != nil {
+			t.Errorf("%d bytes: the end is at %d, %v", size, end, err)
+		}
+		if n, err := f.ReadAt(make([]byte, 10), int64(size)); n != 0 || err != io.EOF {
+			t.Errorf("%d bytes: ReadAt at the end: %d, %v", size, n, err)
+		}
+		if n, err := f.WriteAt([]byte("x"), int64(size)); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%d bytes: WriteAt at the end: %d, %v", size, n, err)
+		}
+		if b := f.Bytes(); len(b) != size || f.Len() != size {
+			t.Errorf("%d bytes: Bytes %d, Len %d", size, len(b), f.Len())
+		}
+	}
+}
+
+func TestPrivateOpenThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, nil) + "new"
+	f, err := mmapfile.Options{Private: true, Size: 10}.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if f != nil || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a new file of 10 bytes: %v", err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
 func TestCutPrivateFileReadsToItsNewEnd(t *testing.T) {
 	t.Parallel()
 	ftCanCut(t)

@@ -184,6 +184,12 @@ func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 		offset += f.cur.pos // an overflow is negative, which the kernel refuses
 		whence = io.SeekStart
 	}
+	if whence == io.SeekEnd && f.private {
+		if size := f.ask(); size >= 0 {
+			offset += size
+			whence = io.SeekStart
+		}
+	}
 	if whence != io.SeekStart || offset < 0 || offset > f.size.Load() {
 		var err error
 		if offset, err = f.inner.Seek(offset, whence); err != nil {

@@ -21,13 +21,19 @@ func (f *File) LockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.eachPage("lock", off, n, func(m *mapping, p []byte, _ int64) error {
-		err := lockMemory(p)
-		if err != nil || f.m.Load() == nil {
-			unlockMemory(p)
+	if off < 0 || n < 0 {
+		return f.fail("lock", fs.ErrInvalid)
+	}
+	m, p, from, err := f.span(off, n, false)
+	if err == nil && len(p) > 0 {
+		if err = f.onPages(m, func() error { return lockMemory(p) }); err != nil {
+			f.unlock(from, int64(len(p)))
 		}
-		return err
-	})
+	}
+	if err != nil {
+		return f.fail("lock", err)
+	}
+	return nil
 }
 
 // UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes
@@ -37,32 +43,42 @@ func (f *File) UnlockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.eachPage("unlock", off, n, func(m *mapping, p []byte, off int64) error {
-		err := unlockMemory(p)
-		for m = m.prev; m != nil; m = m.prev { // locked before the file grew
-			if end := min(off+int64(len(p)), int64(len(m.data))); off < end && err == nil {
-				err = unlockMemory(m.data[off:end])
-			}
+	err := fs.ErrInvalid
+	switch {
+	case off < 0 || n < 0:
+	case f.ask() < 0:
+		err = f.noSize()
+	case !canMap:
+		err = errors.ErrUnsupported
+	default:
+		if err = f.unlock(off, n); err == nil {
+			return nil
 		}
-		return err
-	})
+	}
+	return f.fail("unlock", err)
 }
 
-// eachPage calls fn with the memory of all pages that n bytes at off lie in.
-func (f *File) eachPage(op string, off, n int64, fn func(m *mapping, p []byte, off int64) error) error {
-	if off < 0 || n < 0 {
-		return f.fail(op, fs.ErrInvalid)
+// unlock unlocks the pages of n bytes at off in every mapping: the file may have been
+// longer, or shorter, when they were locked.
+func (f *file) unlock(off, n int64) (err error) {
+	if locked {
+		f.mu.RLock()
+		defer f.mu.RUnlock()
 	}
-	m, p, off, err := f.span(off, n, false)
-	if err == nil && len(p) > 0 {
-		if err = fn(m, p, off); f.m.Load() == nil {
-			err = os.ErrClosed // the memory may not have been the file's any more
+	page := int64(pageSize)
+	for m := f.m.Load(); m != nil; m = m.prev {
+		from, end := off&^(page-1), int64(len(m.data))
+		if n <= end-off {
+			end = min((off+n+page-1)&^(page-1), end)
+		}
+		if from >= end || n == 0 {
+			continue
+		}
+		if e := unlockMemory(m.data[from:end]); err == nil {
+			err = e
 		}
 	}
-	if err != nil {
-		return f.fail(op, err)
-	}
-	return nil
+	return err
 }
 
 // Resident returns how many of the n bytes at off are in memory, as far as the
@@ -107,12 +123,13 @@ func (f *file) resident(off, n int64) (int64, error) {
 	if err != nil || m == nil {
 		return 0, err
 	}
-	total, err := pagesIn(off, min(off+n, int64(len(m.data))), func(off, end int64) (int64, error) {
-		return residentPages(m.data[off&^int64(pageSize-1) : end])
+	total := int64(0)
+	err = f.onPages(m, func() (err error) {
+		total, err = pagesIn(off, min(off+n, int64(len(m.data))), func(off, end int64) (int64, error) {
+			return residentPages(m.data[off&^int64(pageSize-1) : end])
+		})
+		return err
 	})
-	if f.m.Load() == nil {
-		return 0, os.ErrClosed
-	}
 	return total, err
 }
 

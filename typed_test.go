@@ -74,8 +74,8 @@ func TestAtChecksBoundsAndAlignment(t *testing.T) {
 	slice := func(off int64, n int) error { _, err := mmapfile.SliceAt[uint32](f, off, n); return err }
 	big := func(off int64, n int) error { _, err := mmapfile.SliceAt[[1 << 20]uint64](f, off, n); return err }
 	type nested struct {
-		a uint32
-		b [2]struct{ c float64 }
+		A uint32
+		B [2]struct{ C float64 }
 	}
 	for i, c := range []struct{ got, want error }{
 		{ftAt[uint64](f, 88), nil}, {ftAt[uint64](f, 92), fs.ErrInvalid}, {ftAt[uint64](f, 96), io.EOF},
@@ -114,10 +114,10 @@ func TestAtRefusesTypesWithPointers(t *testing.T) {
 	t.Parallel()
 	f := ftOpen(t, ftTemp(t, ftPattern(1000)))
 	type inner struct {
-		n int32
-		s []string
+		N int32
+		S []string
 	}
-	type list struct{ next *list }
+	type list struct{ Next *list }
 	for i, err := range []error{
 		ftAt[*int](f, 0), ftAt[string](f, 0), ftAt[[]byte](f, 0), ftAt[map[int]int](f, 0), ftAt[chan int](f, 0), ftAt[func()](f, 0),
 		ftAt[any](f, 0), ftAt[error](f, 0), ftAt[unsafe.Pointer](f, 0), ftAt[[2]inner](f, 0), ftAt[list](f, 0),
@@ -138,8 +138,8 @@ func TestAtOfAFileForReadingRefusesTypesThatWrite(t *testing.T) {
 	}
 	defer f.Close()
 	type counters struct {
-		id    uint64
-		count [4]atomic.Uint32
+		ID    uint64
+		Count [4]atomic.Uint32
 	}
 	for i, err := range []error{
 		ftAt[atomic.Uint64](f, 0), ftAt[atomic.Bool](f, 0), ftAt[counters](f, 8), ftAt[sync.Mutex](f, 0),

@@ -133,9 +133,15 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if n > math.MaxInt64-off {
 		return io.EOF
 	}
+	if f.flusher != nil {
+		end := f.flusher.begin()
+		defer func() { // also where fn panics
+			end(n) // which fn may have stored to
+			f.flusher.flushDue(f.file)
+		}()
+	}
 	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) {
 		if called, err := f.call(m, off, n, fn, true); called {
-			f.wrote(int(n)) // which fn may have done
 			return err
 		}
 	}
@@ -147,15 +153,14 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 		return f.fail("view", err)
 	case n == 0:
 		return fn([]byte{})
+	case m == nil && n > maxInt/4:
+		return f.fail("view", errors.ErrUnsupported)
 	case m == nil:
-		err = f.viewCopy(off, int(n), fn)
-	default:
-		if locked {
-			defer m.region.unpin() // see mapped
-		}
-		_, err = f.call(m, off, n, fn, false)
+		return f.viewCopy(off, int(n), fn)
+	case locked:
+		defer m.region.unpin() // see mapped
 	}
-	f.wrote(int(n))
+	_, err = f.call(m, off, n, fn, false)
 	return err
 }
 
@@ -233,7 +238,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	case r == nil:
 		// A store behind an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
-		if c.m.writable && !f.inside(c.m, int(c.off+c.n-1)) {
+		if c.m.writable && !f.private && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
 	case f.faulted(r, c.m.data[c.off:c.off+c.n], c.cuts):

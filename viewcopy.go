@@ -12,9 +12,6 @@ import (
 // viewCopy is View where there are no mappings: fn gets a copy, and the bytes
 // that it changed, no others, go into the file when it ends, in whatever way.
 func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
-	if int64(n) > maxInt/4 {
-		return f.fail("view", errors.ErrUnsupported)
-	}
 	p := make([]byte, n)
 	if _, err := f.readAt(p, off); err == io.EOF {
 		return err

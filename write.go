@@ -20,9 +20,10 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
-	n, err = f.writeAt(b, off)
-	f.wrote(n)
-	return n, err
+	if f.flusher != nil {
+		return f.flusher.write(f.file, func() (int, error) { return f.writeAt(b, off) })
+	}
+	return f.writeAt(b, off)
 }
 
 // writeAt stores b where that is possible and pays, or writes it through the
@@ -149,6 +150,13 @@ func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.flusher != nil {
+		return f.flusher.write(f.file, func() (int, error) { return f.write(b) })
+	}
+	return f.write(b)
+}
+
+func (f *file) write(b []byte) (n int, err error) {
 	if len(b) > 0 && f.lockCursor() {
 		n, err = f.writeAt(b, f.cur.pos)
 		if err != nil && !f.private {
@@ -156,7 +164,6 @@ func (f *File) Write(b []byte) (n int, err error) {
 		}
 		f.cur.pos += int64(n)
 		f.cur.mu.Unlock()
-		f.wrote(n)
 		return n, err
 	}
 	if f.private && f.flag&os.O_RDWR != 0 {
@@ -169,7 +176,6 @@ func (f *File) Write(b []byte) (n int, err error) {
 	if n > 0 {
 		f.movedEnd()
 		f.heatUp(n, 0) // by its bytes alone: a file that is being made need not be mapped
-		f.wrote(n)
 	}
 	return n, err
 }
