@@ -1,0 +1,133 @@
+package scan_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"log"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/scan"
+)
+
+// example opens a file with that content for an example.
+func example(content string) (f *mmapfile.File, remove func()) {
+	dir, err := os.MkdirTemp("", "scan")
+	if err != nil {
+		log.Fatal(err)
+	}
+	name := filepath.Join(dir, "data")
+	if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+		log.Fatal(err)
+	}
+	f, err = mmapfile.Open(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return f, func() { f.Close(); os.RemoveAll(dir) }
+}
+
+// Where the first byte is that is not zero.
+func ExampleIndexNot() {
+	f, remove := example(string(make([]byte, 100_000)) + "needle")
+	defer remove()
+
+	off, err := scan.IndexNot(context.Background(), f, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(off)
+	// Output: 100000
+}
+
+// The number of lines, on all cores.
+func ExampleCount() {
+	f, remove := example("one\ntwo\nthree\n")
+	defer remove()
+
+	n, err := scan.Count(context.Background(), f, []byte("\n"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n)
+	// Output: 3
+}
+
+func ExampleAll() {
+	f, remove := example("one fish two fish red fish")
+	defer remove()
+
+	for off, err := range scan.All(context.Background(), f, []byte("fish")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(off)
+	}
+	// Output:
+	// 4
+	// 13
+	// 22
+}
+
+func ExampleLines() {
+	f, remove := example("one\ntwo\nthree")
+	defer remove()
+
+	for off, line := range scan.Lines(context.Background(), f) {
+		fmt.Printf("%d %q\n", off, line)
+	}
+	// Output:
+	// 0 "one\n"
+	// 4 "two\n"
+	// 8 "three"
+}
+
+// Words are counted piece by piece and added up. A word belongs to the piece that it begins in.
+func ExampleChunks() {
+	f, remove := example("the quick brown fox jumps over the lazy dog")
+	defer remove()
+
+	var words atomic.Int64
+	s := scan.Scanner{Chunk: 10} // the zero value chooses for itself
+	err := s.Chunks(context.Background(), f, func(off int64, p []byte) error {
+		n := int64(len(bytes.Fields(p)))
+		before := []byte{' '}
+		if off > 0 {
+			if _, err := f.ReadAt(before, off-1); err != nil {
+				return err
+			}
+		}
+		if before[0] != ' ' && p[0] != ' ' {
+			n-- // it began in the piece before
+		}
+		words.Add(n)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(words.Load())
+	// Output: 9
+}
+
+// With one worker the pieces come in order, as a checksum wants them.
+func ExampleScanner_Chunks() {
+	f, remove := example("123456789")
+	defer remove()
+
+	var sum uint32
+	s := scan.Scanner{Workers: 1}
+	err := s.Chunks(context.Background(), f, func(_ int64, p []byte) error {
+		sum = crc32.Update(sum, crc32.IEEETable, p)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%08x\n", sum)
+	// Output: cbf43926
+}

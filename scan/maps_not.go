@@ -1,0 +1,5 @@
+//go:build !unix || nommap
+
+package scan
+
+const mapsForFree = false

@@ -1,0 +1,203 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"sync/atomic"
+
+	"go.dw1.io/mmapfile"
+)
+
+// Index returns the offset of the first sep in f, or -1, as [bytes.Index] does.
+func Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return Scanner{}.Index(ctx, f, sep)
+}
+
+// IndexByte returns the offset of the first c in f, or -1, as [bytes.IndexByte] does.
+func IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
+	return Scanner{}.IndexByte(ctx, f, c)
+}
+
+// IndexNot returns the offset of the first byte in f that is not c, or -1.
+func IndexNot(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
+	return Scanner{}.IndexNot(ctx, f, c)
+}
+
+// LastIndex returns the offset of the last sep in f, or -1, as [bytes.LastIndex] does.
+func LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return Scanner{}.LastIndex(ctx, f, sep)
+}
+
+// Count returns how many times sep stands in f without overlapping, as [bytes.Count] does: for an
+// empty sep that is the number of runes and one more.
+func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return Scanner{}.Count(ctx, f, sep)
+}
+
+// Chunks calls fn on many goroutines with the content of f in pieces, each piece once, and with
+// its offset. p is the file's own memory, or a buffer, and must not outlive the call nor be written to. The first error
+// of fn ends the search and is returned, that of the lowest piece where there are several; a panic
+// comes out of Chunks. A fault in p, because the file has been cut or closed, ends fn where it is, and is an error.
+// With one worker the pieces come in order.
+func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
+	return Scanner{}.Chunks(ctx, f, fn)
+}
+
+// Index is [Index] as s says.
+func (s Scanner) Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return s.first(ctx, f, len(sep), func(p []byte) int { return bytes.Index(p, sep) })
+}
+
+// IndexByte is [IndexByte] as s says.
+func (s Scanner) IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
+	return s.first(ctx, f, 1, func(p []byte) int { return bytes.IndexByte(p, c) })
+}
+
+// IndexNot is [IndexNot] as s says.
+func (s Scanner) IndexNot(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
+	return s.first(ctx, f, 1, func(p []byte) int { return indexNot(p, c) })
+}
+
+// LastIndex is [LastIndex] as s says.
+func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	src, err := s.open(f)
+	if err != nil {
+		return -1, err
+	}
+	if len(sep) == 0 {
+		return src.size, ctx.Err()
+	}
+	r := run{source: src, Scanner: s, ctx: ctx}
+	pieces, window := src.forward(int64(len(sep)) - 1)
+	r.pieces, r.window = pieces, func(i int64) (off, n int64) { return window(pieces - 1 - i) }
+	var last atomic.Int64
+	last.Store(-1)
+	r.search = func(_, off int64, p []byte) (stop bool, err error) {
+		i := bytes.LastIndex(p, sep)
+		if i >= 0 {
+			keep(&last, off+int64(i), func(now, best int64) bool { return now > best })
+		}
+		return i >= 0, nil
+	}
+	err = r.all()
+	if at := last.Load(); at >= 0 && pieces-1-at/src.chunk < r.failed {
+		return at, nil
+	}
+	return -1, err
+}
+
+// first finds the first match of length n, which find finds in a piece.
+func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p []byte) int) (int64, error) {
+	src, err := s.open(f)
+	if err != nil {
+		return -1, err
+	}
+	if n == 0 {
+		return 0, ctx.Err()
+	}
+	r := run{source: src, Scanner: s, ctx: ctx}
+	r.pieces, r.window = src.forward(int64(n) - 1)
+	var first atomic.Int64
+	first.Store(math.MaxInt64)
+	r.search = func(_, off int64, p []byte) (stop bool, err error) {
+		i := find(p)
+		if i >= 0 {
+			keep(&first, off+int64(i), func(now, best int64) bool { return now < best })
+		}
+		return i >= 0, nil
+	}
+	err = r.all()
+	// All lower pieces were taken before this one, and without an error.
+	if at := first.Load(); at < math.MaxInt64 && at/src.chunk < r.failed {
+		return at, nil
+	}
+	return -1, err
+}
+
+// keep stores now in best if it is better.
+func keep(best *atomic.Int64, now int64, better func(now, best int64) bool) {
+	for b := best.Load(); better(now, b) && !best.CompareAndSwap(b, now); {
+		b = best.Load()
+	}
+}
+
+// Count is [Count] as s says.
+func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	if len(sep) == 0 || overlapsItself(sep) {
+		// Where one match ends decides on the next.
+		n := int64(0)
+		for _, err := range s.All(ctx, f, sep) {
+			if err != nil {
+				return 0, err
+			}
+			n++
+		}
+		return n, nil
+	}
+	src, err := s.open(f)
+	if err != nil {
+		return 0, err
+	}
+	r := run{source: src, Scanner: s, ctx: ctx}
+	r.pieces, r.window = src.forward(int64(len(sep)) - 1)
+	var count atomic.Int64
+	r.search = func(_, _ int64, p []byte) (stop bool, err error) {
+		count.Add(int64(bytes.Count(p, sep)))
+		return false, nil
+	}
+	if err := r.all(); err != nil {
+		return 0, err
+	}
+	return count.Load(), nil
+}
+
+// overlapsItself reports whether sep can begin inside itself, as "aa" and "abcab" can.
+func overlapsItself(sep []byte) bool {
+	for i := 1; i < len(sep); i++ {
+		if bytes.HasPrefix(sep, sep[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Chunks is [Chunks] as s says.
+func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
+	src, err := s.open(f)
+	if err != nil {
+		return err
+	}
+	r := run{source: src, Scanner: s, ctx: ctx}
+	r.pieces, r.window = src.forward(0)
+	r.search = func(_, off int64, p []byte) (stop bool, err error) { return false, fn(off, p[:len(p):len(p)]) }
+	return r.all()
+}
+
+// indexNot returns the place of the first byte of p that is not c, or -1.
+func indexNot(p []byte, c byte) int {
+	const step = 64
+	word := uint64(c) * 0x0101010101010101
+	i := 0
+	for ; len(p)-i >= step; i += step {
+		b := p[i : i+step : i+step]
+		x := binary.LittleEndian.Uint64(b) ^ word
+		x |= binary.LittleEndian.Uint64(b[8:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[16:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[24:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[32:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[40:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[48:]) ^ word
+		x |= binary.LittleEndian.Uint64(b[56:]) ^ word
+		if x != 0 {
+			break
+		}
+	}
+	for ; i < len(p); i++ {
+		if p[i] != c {
+			return i
+		}
+	}
+	return -1
+}
