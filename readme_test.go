@@ -67,7 +67,7 @@ func standsIn(file, want []string) bool {
 
 func TestReadmeSnippets(t *testing.T) {
 	var examples []string
-	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go"} {
+	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go", "scan/example_test.go"} {
 		examples = append(examples, fileLines(t, name)...)
 	}
 	n := 0
