@@ -93,6 +93,5 @@ ROUNDS ?= 5
 OUT ?= needle.txt
 
 # Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
-needle: export GOEXPERIMENT ?= simd
 needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about three minutes
-	@go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
+	@GOEXPERIMENT=$${GOEXPERIMENT-simd} go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
