@@ -15,7 +15,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-peers
+.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-peers needle
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -86,3 +86,12 @@ bench-full: ## compare with os.File: everything, about twelve minutes
 
 bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about three minutes
 	@go -C benchdata run . peers -rounds 10 -benchtime 50ms
+
+# For needle: the size of the file, how often, and where the raw results go, from benchdata on.
+SIZE ?= 1G
+ROUNDS ?= 5
+OUT ?= needle.txt
+
+# Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
+needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about three minutes
+	@GOEXPERIMENT=$${GOEXPERIMENT-simd} go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'

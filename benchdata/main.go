@@ -1,8 +1,9 @@
-// Command benchdata measures mmapfile against os.File and against its peers in Rust, and prints
-// what was measured.
+// Command benchdata measures mmapfile against os.File, against its peers in Rust and against other
+// ways to search a file, and prints what was measured.
 //
 //	benchdata run [flags]      measure, keep the raw results in a file, print the tables
 //	benchdata peers [flags]    the same, with the peers
+//	benchdata needle [flags]   the same, with the searches
 //	benchdata tables FILE      print the tables from raw results
 //	benchdata readme FILE MD   put the table of the README into MD
 //	benchdata check FILE MD    fail if the table in MD is not that of FILE
@@ -37,6 +38,8 @@ func command(ctx context.Context, args []string) error {
 		return measure(ctx, args[1:])
 	case len(args) > 0 && args[0] == "peers":
 		return measurePeers(ctx, args[1:])
+	case len(args) > 0 && args[0] == "needle":
+		return measureNeedle(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
 		return tables(ctx, args[1])
 	case len(args) == 3 && args[0] == "readme":
@@ -44,7 +47,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) == 3 && args[0] == "check":
 		return readme(args[1], args[2], true)
 	}
-	return errors.New("usage: run [flags] | peers [flags] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | tables FILE | readme FILE MD | check FILE MD")
 }
 
 // tables prints what the raw results in file say.
@@ -53,7 +56,10 @@ func tables(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	if res.ofPeers() {
+	switch {
+	case res.ofNeedle():
+		return reportNeedle(os.Stdout, res)
+	case res.ofPeers():
 		return reportPeers(os.Stdout, res)
 	}
 	dir, err := os.MkdirTemp("", "benchdata-")
@@ -97,7 +103,10 @@ func readme(file, md string, check bool) error {
 		return err
 	}
 	b := osBlock
-	if res.ofPeers() {
+	switch {
+	case res.ofNeedle():
+		b = needleBlock
+	case res.ofPeers():
 		b = peersBlock
 	}
 	table, err := b.render(res)

@@ -14,8 +14,9 @@ type block struct {
 }
 
 var (
-	osBlock    = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
-	peersBlock = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
+	osBlock     = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
+	peersBlock  = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
+	needleBlock = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
 )
 
 // readmeRows are the rows that the README shows: the good and the bad ones, a line each.

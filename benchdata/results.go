@@ -14,7 +14,9 @@ import (
 type results struct {
 	config map[string]string
 	rows   []string                        // in the order of the file, as "Read/size=1KB"
-	times  map[string]map[string][]float64 // row, implementation: seconds per operation
+	times  map[string]map[string][]float64 // row, implementation or way: seconds per operation
+	// row: percent of the file that was in memory before, where that was measured
+	resident map[string][]float64
 }
 
 func readResults(file string) (*results, error) {
@@ -23,7 +25,11 @@ func readResults(file string) (*results, error) {
 		return nil, err
 	}
 	defer f.Close()
-	res := &results{config: map[string]string{}, times: map[string]map[string][]float64{}}
+	res := &results{
+		config:   map[string]string{},
+		times:    map[string]map[string][]float64{},
+		resident: map[string][]float64{},
+	}
 	r := benchfmt.NewReader(f, file)
 	for r.Scan() {
 		switch rec := r.Result().(type) {
@@ -52,6 +58,8 @@ func (res *results) add(rec *benchfmt.Result) {
 		switch part := string(part); {
 		case strings.HasPrefix(part, "/impl="):
 			impl = strings.TrimPrefix(part, "/impl=")
+		case strings.HasPrefix(part, "/way="):
+			impl = strings.TrimPrefix(part, "/way=")
 		case strings.HasPrefix(part, "/"):
 			row += part
 		}
@@ -65,6 +73,9 @@ func (res *results) add(rec *benchfmt.Result) {
 		res.times[row] = map[string][]float64{}
 	}
 	res.times[row][impl] = append(res.times[row][impl], sec)
+	if percent, ok := rec.Value("resident-%"); ok {
+		res.resident[row] = append(res.resident[row], percent)
+	}
 }
 
 // median is the median time per operation in seconds, 0 if it was not measured.

@@ -92,6 +92,11 @@ func keep(ctx context.Context, dir string, opt options, versions [][2]string, pr
 	if err := measureTo(ctx, raw, dir, opt, versions, programs); err != nil {
 		return nil, err
 	}
+	return store(raw, opt.out)
+}
+
+// store copies complete results to where they are kept.
+func store(raw, out string) (*results, error) {
 	res, err := readResults(raw)
 	if err != nil {
 		return nil, err
@@ -100,7 +105,7 @@ func keep(ctx context.Context, dir string, opt options, versions [][2]string, pr
 	if err != nil {
 		return nil, err
 	}
-	return res, os.WriteFile(opt.out, text, 0o644)
+	return res, os.WriteFile(out, text, 0o644)
 }
 
 // measureTo runs the programs round by round, so that the implementations take turns and a slow

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/needle"
+)
+
+// needleSample is a run over 1 GiB in which the first way needs 2 s and each of the others 1 s, for
+// which it takes turns; with more workers than one, those that work in parallel take 0.5 s.
+func needleSample() string {
+	text := "date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nsize: 1G\nworkers: 2\n" +
+		"missing-chunk-simd: it needs GOEXPERIMENT=simd, on amd64\nnote-mmap-avx2: measured without AVX2\n"
+	line := func(way, state string, workers int, sec float64, resident int) {
+		text += fmt.Sprintf("BenchmarkNeedle/way=%s/state=%s/workers=%d-2 \t 1\t %.0f ns/op\t 1.00 MB/s\t %d.00 resident-%%\n",
+			way, state, workers, sec*1e9, resident)
+	}
+	for round := range 3 {
+		for i, w := range needle.Ways() {
+			if w.Name == "chunk-simd" {
+				continue
+			}
+			sec := 1.0
+			if i == 0 {
+				sec = 2
+			}
+			sec *= []float64{1, 5, 0.9}[round]
+			line(w.Name, "warm", 1, sec, 100)
+			if w.Open == nil {
+				line(w.Name, "cold", 1, 10*sec, 0)
+			}
+			for _, n := range []int{2, 4, 8} {
+				if w.Parallel {
+					line(w.Name, "warm", n, sec/2, 100)
+				}
+				if w.Parallel && w.Open == nil {
+					line(w.Name, "cold", n, 5*sec, 0)
+				}
+			}
+		}
+	}
+	return text
+}
+
+func TestReportNeedle(t *testing.T) {
+	for what, text := range map[string]string{"os.File": sample, "Rust": peersSample()} {
+		if parse(t, text).ofNeedle() {
+			t.Errorf("a comparison with %s is taken for searches", what)
+		}
+	}
+	res := parse(t, needleSample())
+	if !res.ofNeedle() || res.ofPeers() {
+		t.Error("searches are not taken for them")
+	}
+	if n := res.rounds(); n != 3 {
+		t.Errorf("%d rounds, want 3", n)
+	}
+	var out bytes.Buffer
+	if err := reportNeedle(&out, res); err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
+	for _, want := range []string{
+		"way, 2 workers where in parallel\twarm, GB/s\tspeed-up\tcold, GB/s\tspeed-up\n",
+		"os.ReadFile, byte by byte\t0.54\t1.00\t0.05\t1.00\n",
+		"mmap, words\t1.07\t2.00\t0.11\t2.00\n",
+		"mmap, eight words a step, in parallel\t2.15\t4.00\t0.21\t4.00\n",
+		"Read in chunks, simd/archsimd\t–\t–\t–\t–\n",
+		"the machine: memory, eight words a step, in parallel\t2.15\t4.00\t–\t–\n",
+		"GB/s by the number of workers\t1\t2\t4\t8\n",
+		"pread, eight words a step, warm\t1.07\t2.15\t2.15\t2.15\n",
+		"pread, eight words a step, cold\t0.11\t0.21\t0.21\t0.21\n",
+		"The file: 1 GiB. Medians of 3 rounds.\n",
+		"Not measured: Read in chunks, simd/archsimd; it needs GOEXPERIMENT=simd, on amd64.\n",
+		"mmap, AVX2 in assembler: measured without AVX2.\n",
+		"none of the file was in memory",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+func TestNeedleResident(t *testing.T) {
+	for percent, want := range map[string]string{
+		" 12.50 resident-%": "Up to 12.5% of the file stayed",
+		" 99.90 resident-%": "cold is warm here",
+		"100.00 resident-%": "cold is warm here",
+	} {
+		var out bytes.Buffer
+		text := strings.Replace(needleSample(), " 0.00 resident-%", percent, 1)
+		if err := reportNeedle(&out, parse(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
+	}
+
+	var out bytes.Buffer
+	text := strings.Replace(needleSample(), "100.00 resident-%", "50.00 resident-%", 1)
+	if err := reportNeedle(&out, parse(t, text)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "As little as 50% of the file") {
+		t.Errorf("nothing is said of too little memory in\n%s", &out)
+	}
+
+	// Where mincore is missing, nothing cold is measured.
+	text = regexp.MustCompile(`\t *\S+ resident-%`).ReplaceAllString(needleSample(), "")
+	text = regexp.MustCompile(`(?m)^.*/state=cold/.*\n`).ReplaceAllString(text, "")
+	out.Reset()
+	if err := reportNeedle(&out, parse(t, "missing-cold: it needs Linux\n"+text)); err != nil {
+		t.Fatal(err)
+	}
+	if s := out.String(); !strings.Contains(s, "Not measured: cold; it needs Linux.\n") || strings.Contains(s, ", cold ") {
+		t.Errorf("unexpected text:\n%s", s)
+	}
+}
+
+func TestReadmeNeedle(t *testing.T) {
+	dir := t.TempDir()
+	raw, md := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "README.md")
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := osBlock.begin + "old\n" + osBlock.end
+	write(raw, needleSample())
+	write(md, other+needleBlock.begin+"old\n"+needleBlock.end)
+	if err := readme(raw, md, true); err == nil {
+		t.Error("check passes for an old block")
+	}
+	if err := readme(raw, md, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := readme(raw, md, true); err != nil {
+		t.Error("check after readme:", err)
+	}
+	text, err := os.ReadFile(md)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		other + needleBlock.begin + "| way, 2 workers",
+		"|---|--:|--:|--:|--:|\n| `os.ReadFile`, byte by byte | 0.54 | 1.00 | 0.05 | 1.00 |\n",
+		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds; EPYC",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+
+	for what, text := range map[string]string{
+		"a way without results": regexp.MustCompile(`(?m)^.*/way=mmap-words/.*\n`).ReplaceAllString(needleSample(), ""),
+		"no size":               strings.Replace(needleSample(), "size: 1G\n", "", 1),
+		"no number of workers":  strings.Replace(needleSample(), "workers: 2\n", "", 1),
+	} {
+		if _, err := renderNeedle(parse(t, text)); err == nil {
+			t.Errorf("no error for %s", what)
+		}
+	}
+}
+
+// A small run has every row, with as many rounds.
+func TestMeasureNeedle(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("BENCH_DIR", dir)
+	raw := filepath.Join(dir, "raw.txt")
+	const size = 300_003
+	if err := searchTo(t.Context(), raw, dir, size, 2); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "needle.txt")
+	res, err := store(raw, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := res.rounds(); n != 2 || !res.ofNeedle() {
+		t.Errorf("%d rounds, want 2", n)
+	}
+	if got := res.config["size"]; got != "300003" {
+		t.Errorf("size %q", got)
+	}
+	for _, w := range needle.Ways() {
+		_, missing := res.config["missing-"+w.Name]
+		for _, state := range []string{"warm", "cold"} {
+			want := w.Missing == "" && (state == "warm" || w.Open == nil && needle.MissingCold == "")
+			for _, n := range []int{1, 2, 4, 8} {
+				if got := res.median(needleRow(state, n), w.Name) > 0; got != (want && (n == 1 || w.Parallel)) {
+					t.Errorf("%s, %s, %d workers: measured %v", w.Name, state, n, got)
+				}
+			}
+		}
+		if missing != (w.Missing != "") {
+			t.Errorf("%s: said to be missing: %v", w.Name, missing)
+		}
+	}
+	if _, err := renderNeedle(res); err != nil {
+		t.Error(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	t.Chdir(dir)
+	if err := measureNeedle(ctx, []string{"-size", "1M", "-out", out}); err == nil || err.Error() != "interrupted" {
+		t.Errorf("error %v of a run that is broken off", err)
+	}
+	if left, err := filepath.Glob("mmapfile-bench-*"); len(left) > 0 || err != nil {
+		t.Errorf("it leaves %q, %v", left, err)
+	}
+	if _, err := readResults(out); err != nil {
+		t.Error("it takes away the results of the run before:", err)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"4G": 4 << 30, "256M": 256 << 20, "3K": 3072, "1001": 1001} {
+		got, err := parseSize(text)
+		if got != want || err != nil {
+			t.Errorf("parseSize(%q) = %d, %v", text, got, err)
+		}
+		if back := formatSize(want); back != text {
+			t.Errorf("formatSize(%d) = %q, want %q", want, back, text)
+		}
+	}
+	for _, text := range []string{"", "G", "-1G", "0", "1.5G", "1T", "99999999999G"} {
+		if n, err := parseSize(text); err == nil {
+			t.Errorf("parseSize(%q) = %d and no error", text, n)
+		}
+	}
+	for size, want := range map[string]string{"4G": "4 GiB", "256M": "256 MiB", "1001": "1001 bytes"} {
+		if got := sizeName(size); got != want {
+			t.Errorf("sizeName(%q) = %q, want %q", size, got, want)
+		}
+	}
+	for procs, want := range map[int][]int{1: {1, 2, 4, 8}, 6: {1, 2, 4, 6, 8}, 32: {1, 2, 4, 8, 32}} {
+		if got := workerCounts(procs); !slices.Equal(got, want) {
+			t.Errorf("%d processors: %v", procs, got)
+		}
+	}
+}
