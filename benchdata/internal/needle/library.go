@@ -1,15 +1,39 @@
 package needle
 
+import (
+	"context"
+	"errors"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/scan"
+)
+
 // libraryWays are those of mmapfile itself.
-//
-// THE PLACE FOR THE LIBRARY'S ROWS: once package go.dw1.io/mmapfile/scan is there, go.mod gets
-// "require go.dw1.io/mmapfile v0.0.0" and "replace go.dw1.io/mmapfile => ../", and this returns
-//
-//	{Name: "scan", What: "`mmapfile` and `scan`", Find: scanFile, Parallel: true},
-//	{Name: "scan-warm", What: "`scan`, mapped before", Open: scanOpen, Parallel: true},
-//
-// where scanFile opens, searches with scan.Scanner{Workers: workers}.IndexNot(ctx, f, 0) and
-// closes, and scanOpen opens and maps with f.Bytes() and returns the search and f.Close.
 func libraryWays() []Way {
-	return nil
+	return []Way{
+		{Name: "scan", What: "`scan`, with opening and mapping", Find: scanFile, Parallel: true},
+		{Name: "scan-warm", What: "`scan`, mapped before", Open: scanOpen, Parallel: true},
+	}
+}
+
+func scanFile(path string, workers int) (off int64, err error) {
+	f, err := mmapfile.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	off, err = indexNot(f, workers)
+	return off, errors.Join(err, f.Close())
+}
+
+func scanOpen(path string) (find func(workers int) (int64, error), closeFile func() error, err error) {
+	f, err := mmapfile.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Bytes() // maps it
+	return func(workers int) (int64, error) { return indexNot(f, workers) }, f.Close, nil
+}
+
+func indexNot(f *mmapfile.File, workers int) (int64, error) {
+	return scan.Scanner{Workers: workers}.IndexNot(context.Background(), f, 0)
 }
