@@ -15,23 +15,24 @@ const (
 	Normal Advice = iota
 	// Sequential: read ahead further, and let go of what was read sooner.
 	Sequential
-	// Random: a fault reads its own page and none around it. Not for memory
-	// that will be written: 1 GiB of first stores went at 0.9 GiB/s with it, at 2.5
+	// Random: a fault reads its own page and none around it. Not for memory that
+	// will be written: 1 GiB of first stores went at 0.9 GiB/s with it, at 2.5
 	// and more without (Linux 6.18, ext4).
 	Random
 	// WillNeed starts reading the range into memory, and does not wait.
 	WillNeed
-	// DontNeed gives back this mapping's pages; the file and its cache
-	// stay. Pages that are locked have to be unlocked first. A first store after a Sync then costs what it does in a fresh mapping, which
-	// is 20 times less with large folios (0.22 µs a page instead of 4.8 on Linux 6.18, ext4);
-	// on tmpfs, and with pages of 4 KiB, it only costs.
+	// DontNeed gives back this mapping's pages; the file and its cache stay.
+	// Pages that are locked have to be unlocked first. A first store after a
+	// Sync then costs what it does in a fresh mapping, which is 20 times less
+	// with large folios (0.22 µs a page instead of 4.8 on Linux 6.18, ext4); on
+	// tmpfs, and with pages of 4 KiB, it only costs.
 	DontNeed
 	// HugePages asks for huge pages, where the file system has them.
 	HugePages
-	// PopulateRead brings the range into memory and maps it, and waits for
-	// that, page by page. Not for memory that will be written (each first store costs 4.8 µs after it,
-	// with large folios, instead of 0.22), nor before reading all of a file once:
-	// faulting as one goes is faster (Linux 6.18, ext4).
+	// PopulateRead brings the range into memory and maps it, and waits for that,
+	// page by page. Not for memory that will be written (each first store costs
+	// 4.8 µs after it, with large folios, instead of 0.22), nor before reading
+	// all of a file once: faulting as one goes is faster (Linux 6.18, ext4).
 	PopulateRead
 	// PopulateWrite does the same for storing, and so makes the pages dirty: the
 	// file has its blocks, and a Sync writes it all; those of a private File are
@@ -40,23 +41,27 @@ const (
 )
 
 // Advise tells the system how n bytes at off will be used, and maps the file if
-// need be. What lies behind the end of the file is left out. The system knows pages
-// alone: Normal, Sequential, Random, WillNeed and HugePages, which are hints, reach to the pages that the
-// range begins and ends in; DontNeed and the populating ones only to those that it
-// covers, where the end of the file ends its page.
+// need be. What lies behind the end of the file is left out. The system knows
+// pages alone: Normal, Sequential, Random, WillNeed and HugePages, which are
+// hints, reach to the pages that the range begins and ends in; DontNeed and the
+// populating ones only to those that it covers, where the end of the file ends
+// its page.
 //
 // It may be called concurrently with everything, Close included. An error is a
-// *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off or n or an
-// unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
-// platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on
-// a file not open for writing, [io.ErrUnexpectedEOF] where the
-// file was cut while it was populated, or the system's. A page that cannot be had
-// (the disk is full under a hole, the device fails) is an error of the populating ones, and no fault.
+// *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off or n or
+// an unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
+// platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on a
+// file not open for writing, [io.ErrUnexpectedEOF] where the file was cut while
+// it was populated, or the system's. A page that cannot be had (the disk is
+// full under a hole, the device fails) is an error of the populating ones, and
+// no fault.
 //
-// Advice concerns the mapping that the File has now: when a file has grown much there
-// is another, which has to be told again. On Linux and the BSDs it is madvise(2), and the populating ones touch each page, but for
-// PopulateWrite on Linux 5.14 and later, which is MADV_POPULATE_WRITE; on Windows WillNeed is PrefetchVirtualMemory and
-// the other hints are errors.ErrUnsupported. So is DontNeed on a private File (see [Options]), whose changes it would drop.
+// Advice concerns the mapping that the File has now: when a file has grown much
+// there is another, which has to be told again. On Linux and the BSDs it is
+// madvise(2), and the populating ones touch each page, but for PopulateWrite on
+// Linux 5.14 and later, which is MADV_POPULATE_WRITE; on Windows WillNeed is
+// PrefetchVirtualMemory and the other hints are errors.ErrUnsupported. So is
+// DontNeed on a private File (see [Options]), whose changes it would drop.
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -96,8 +101,8 @@ var errFault = errors.New("page fault")
 // advisePages is advise for pages that are mapped.
 func advisePages(p []byte, a Advice) error {
 	if a == PopulateRead {
-		// Not MADV_POPULATE_READ: 1 GiB took that 109 ms, and this 86; and 50 and 5
-		// where it was mapped already (Linux 6.18, ext4).
+		// Not MADV_POPULATE_READ: 1 GiB took that 109 ms, and this 86; and 50
+		// and 5 where it was mapped already (Linux 6.18, ext4).
 		if !readable(p) {
 			return errFault
 		}
@@ -126,8 +131,8 @@ func (f *file) onPages(m *mapping, call func() error) error {
 	return os.ErrClosed // so that they may have been reserved by then
 }
 
-// span is the mapped memory of n bytes at off, as far as the file reaches, widened or
-// narrowed to whole pages; and where that begins in the file.
+// span is the mapped memory of n bytes at off, as far as the file reaches,
+// widened or narrowed to whole pages; and where that begins in the file.
 func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
 	size := f.ask()
 	switch {

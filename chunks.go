@@ -10,21 +10,23 @@ import (
 )
 
 // Chunks returns an iterator over the file in windows of size bytes, each with
-// its offset; the last one may be shorter. It panics where size is less than 1, as [slices.Chunk]
-// does. A walk copies nothing and allocates nothing for a window; it ends
-// where the file ends when it gets there, whoever has made it longer or shorter meanwhile,
-// and with Close. It may be called concurrently with everything, Close included; so may
-// the iterator, each walk of which begins at the start of the file.
+// its offset; the last one may be shorter. It panics where size is less than 1,
+// as [slices.Chunk] does. A walk copies nothing and allocates nothing for a
+// window; it ends where the file ends when it gets there, whoever has made it
+// longer or shorter meanwhile, and with Close. It may be called concurrently
+// with everything, Close included; so may the iterator, each walk of which
+// begins at the start of the file.
 //
-// The windows are the file's own memory as [File.Bytes] describes it: they
-// are valid until Close, while f is reachable, storing into one writes the file, and what is cut off
-// by somebody faults when it is touched. In the body of the loop, on its own
-// goroutine, such a fault is a panic with a [runtime.Error] that may be
-// recovered; elsewhere it ends the process. [File.View] makes an error of it.
+// The windows are the file's own memory as [File.Bytes] describes it: they are
+// valid until Close, while f is reachable, storing into one writes the file,
+// and what is cut off by somebody faults when it is touched. In the body of the
+// loop, on its own goroutine, such a fault is a panic with a [runtime.Error]
+// that may be recovered; elsewhere it ends the process. [File.View] makes an
+// error of it.
 //
-// A file that is empty or closed, or not a regular one, has no windows. One that
-// cannot be mapped is read, each window into memory of its own, in which stores are lost;
-// an error in that ends the walk early.
+// A file that is empty or closed, or not a regular one, has no windows. One
+// that cannot be mapped is read, each window into memory of its own, in which
+// stores are lost; an error in that ends the walk early.
 func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")
@@ -51,8 +53,8 @@ type walk struct {
 	gone     bool   // there was one: ask the file first
 }
 
-// on goes on until the end, or until a page turns out to be gone: then it
-// wants to be called again, and asks the file first.
+// on goes on until the end, or until a page turns out to be gone: then it wants
+// to be called again, and asks the file first.
 func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
 	if m := w.f.m.Load(); m != nil && canMap && !locked && !w.f.private && w.off == 0 {

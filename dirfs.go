@@ -17,7 +17,8 @@ import (
 // Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
 // symbolic link: [os.Root] says what is refused. Errors are *[fs.PathError]
 // with the name that was given, and [fs.ErrInvalid] for one that is not valid
-// ([fs.ValidPath]) or that no file of this system can have ([filepath.Localize]).
+// ([fs.ValidPath]) or that no file of this system can have
+// ([filepath.Localize]).
 func DirFS(dir string) fs.FS { return dirFS(dir) }
 
 type dirFS string

@@ -15,29 +15,30 @@ import (
 
 // FlushPolicy says when a File makes durable what was written to it, besides
 // the calls of [File.Sync]. The zero value is never, as with [os.File]. What
-// every method writes counts, and what [File.View] was given of a file that is open for
-// writing; what is stored through Bytes, Chunks, At and SliceAt cannot be counted, and
-// goes with the next flush.
+// every method writes counts, and what [File.View] was given of a file that is
+// open for writing; what is stored through Bytes, Chunks, At and SliceAt cannot
+// be counted, and goes with the next flush.
 //
 // A flush is fdatasync(2) on Linux, and what Sync does elsewhere. If one fails,
 // the next call of Sync or Close returns its error; the write that led to it
 // has no error, since its bytes are in the file.
 //
 // A crash of the system loses what was not flushed, and nothing else; a killed
-// process loses nothing under any policy. Close flushes what is left, and waits for that
-// and for the writes that have begun; a File that is forgotten instead flushes no more.
+// process loses nothing under any policy. Close flushes what is left, and waits
+// for that and for the writes that have begun; a File that is forgotten instead
+// flushes no more.
 type FlushPolicy struct {
 	// Bytes makes the write that is the first to leave so many bytes unflushed
 	// flush the file before it returns. So when a write has returned, fewer than
 	// Bytes are unflushed, of all the writes that have returned, from however
-	// many goroutines: a crash loses no more of them than that. ReadFrom and WriteTo flush on
-	// their way.
+	// many goroutines: a crash loses no more of them than that. ReadFrom and
+	// WriteTo flush on their way.
 	Bytes int64
 
-	// Interval flushes in the background, so often as long as there is
-	// something to flush. A crash loses what was written in the last interval,
-	// and in the time that the flush takes. Once Bytes, Chunks, At or SliceAt
-	// handed out memory that can be stored to, there always is something.
+	// Interval flushes in the background, so often as long as there is something
+	// to flush. A crash loses what was written in the last interval, and in the
+	// time that the flush takes. Once Bytes, Chunks, At or SliceAt handed out
+	// memory that can be stored to, there always is something.
 	Interval time.Duration
 }
 
@@ -49,8 +50,9 @@ type flusher struct {
 	busy    atomic.Int64 // calls that may be writing, and count at their end
 	lent    atomic.Bool  // there may be stores that nobody counts
 
-	// gate is held for reading by a write until it is counted, and by Close for writing
-	// until no write can succeed any more. It is taken before all other locks.
+	// gate is held for reading by a write until it is counted, and by Close for
+	// writing until no write can succeed any more. It is taken before all other
+	// locks.
 	gate sync.RWMutex
 
 	mu      sync.Mutex          // one flush at a time; taken before the File's
@@ -110,8 +112,8 @@ func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
 	return n, err
 }
 
-// begin is the beginning of a call that may write, and is not to be waited for. The result
-// is its end, with what it may have written.
+// begin is the beginning of a call that may write, and is not to be waited for.
+// The result is its end, with what it may have written.
 func (fl *flusher) begin() (end func(n int64)) {
 	fl.busy.Add(1)
 	return func(n int64) {
@@ -210,11 +212,11 @@ func (fl *flusher) failure() error {
 }
 
 // Sync makes all that was written durable, through the mapping or not, and
-// returns once it is, as [os.File.Sync] does, with its errors, or with that of a
-// flush that a [FlushPolicy] made before. It may be called
-// concurrently with everything, Close included. What [File.Bytes],
-// [File.View] and the like were used to store is part of it. On a private File (see [Options]),
-// of which nothing is ever in the file, it does nothing.
+// returns once it is, as [os.File.Sync] does, with its errors, or with that of
+// a flush that a [FlushPolicy] made before. It may be called concurrently with
+// everything, Close included. What [File.Bytes], [File.View] and the like were
+// used to store is part of it. On a private File (see [Options]), of which
+// nothing is ever in the file, it does nothing.
 func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -259,17 +261,20 @@ func (f *file) syncData() error {
 }
 
 // SyncRange makes the n bytes at off durable, and the file's length as far as
-// it is needed to read them, and returns once they are. A crash of the system after
-// that does not lose them; what was written elsewhere in the file it may lose, and the
-// modification time. Bytes behind the end of the file need no syncing, and are no error.
+// it is needed to read them, and returns once they are. A crash of the system
+// after that does not lose them; what was written elsewhere in the file it may
+// lose, and the modification time. Bytes behind the end of the file need no
+// syncing, and are no error.
 //
 // It may be called concurrently with everything, Close included. An error is a
 // *[fs.PathError] with Op "sync": [fs.ErrInvalid] for a negative off or n,
-// [os.ErrClosed], or the system's. On a private File (see [Options]) it does nothing.
+// [os.ErrClosed], or the system's. On a private File (see [Options]) it does
+// nothing.
 //
-// On Linux, where the File is open for reading and writing and mapped, this is msync(2) with
-// MS_SYNC, which writes back the range's pages, however they were changed, and
-// waits for the disk as fsync(2) does (mm/msync.c). Everywhere else the whole file is synced.
+// On Linux, where the File is open for reading and writing and mapped, this is
+// msync(2) with MS_SYNC, which writes back the range's pages, however they were
+// changed, and waits for the disk as fsync(2) does (mm/msync.c). Everywhere
+// else the whole file is synced.
 func (f *File) SyncRange(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -303,8 +308,8 @@ func (f *File) SyncRange(off, n int64) error {
 	return f.flushFailed()
 }
 
-// flushFailed is the failure of a flush that came before: the system has taken the pages for
-// clean since then, so that no other flush would tell (fsync(2)).
+// flushFailed is the failure of a flush that came before: the system has taken
+// the pages for clean since then, so that no other flush would tell (fsync(2)).
 func (f *file) flushFailed() error {
 	if f.flusher != nil {
 		if err := f.flusher.failure(); err != nil {

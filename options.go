@@ -12,16 +12,17 @@ type Options struct {
 	// shorter becomes so long, with its blocks allocated.
 	Size int64
 
-	// Private makes a copy on write of the file. What is written, by any
-	// method or into its memory, is seen through this File alone, and gone with
-	// Close: the file never changes, and is opened for reading only.
+	// Private makes a copy on write of the file. What is written, by any method
+	// or into its memory, is seen through this File alone, and gone with Close:
+	// the file never changes, and is opened for reading only.
 	//
 	// Such a File has the length that the file had when it was opened. Writing
 	// behind that, Truncate and O_APPEND are [errors.ErrUnsupported], and so is
 	// what is not a regular file; O_WRONLY and O_TRUNC are [fs.ErrInvalid].
 	// O_CREATE makes an empty file where there is none. Sync and SyncRange do
-	// nothing, and Flush says nothing. SyscallConn is errors.ErrUnsupported, since
-	// system calls see the file as it is on the disk; Fd and OS give that file.
+	// nothing, and Flush says nothing. SyscallConn is errors.ErrUnsupported,
+	// since system calls see the file as it is on the disk; Fd and OS give that
+	// file.
 	//
 	// Whether a page that was not written shows what others write to the file
 	// later is for the system to say (mmap(2), MAP_PRIVATE). Where somebody cuts
@@ -29,9 +30,9 @@ type Options struct {
 	// reads as the end of the file.
 	Private bool
 
-	// Flush says when written bytes are made durable without a call of Sync.
-	// It says nothing for a file that is open for reading only, nor for a pipe,
-	// a socket, a character device or a directory.
+	// Flush says when written bytes are made durable without a call of Sync. It
+	// says nothing for a file that is open for reading only, nor for a pipe, a
+	// socket, a character device or a directory.
 	Flush FlushPolicy
 }
 

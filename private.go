@@ -9,8 +9,8 @@ import (
 )
 
 // A private File is its mapping, which is never replaced: of the file, which is
-// open for reading only, calls ask where it ends. The cursor stays with us, since
-// nothing may read at the kernel's.
+// open for reading only, calls ask where it ends. The cursor stays with us,
+// since nothing may read at the kernel's.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
@@ -56,8 +56,8 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	if err != nil {
 		return err
 	}
-	// With a limit of 0 no call goes by the content of a page to tell where the file ends: a
-	// page of our own keeps what it has when the file is cut.
+	// With a limit of 0 no call goes by the content of a page to tell where the
+	// file ends: a page of our own keeps what it has when the file is cut.
 	f.m.Store(&mapping{data: data[:size:size], writable: writable, region: newRegion(f, data)})
 	return nil
 }

@@ -7,16 +7,18 @@ import (
 )
 
 // LockMemory keeps the n bytes at off in memory until [File.UnlockMemory] or
-// Close, and maps the file if need be. The lock is one of whole pages, those that the range begins and ends in included,
-// and ends at the end of the file; a file that has grown has to be locked again. Locks do not
-// count: what was locked twice is unlocked by one call.
+// Close, and maps the file if need be. The lock is one of whole pages, those
+// that the range begins and ends in included, and ends at the end of the file;
+// a file that has grown has to be locked again. Locks do not count: what was
+// locked twice is unlocked by one call.
 //
 // It may be called concurrently with everything, Close included. An error is a
 // *[fs.PathError] with Op "lock": [fs.ErrInvalid] for a negative off or n,
-// [os.ErrClosed], [errors.ErrUnsupported] for what cannot be mapped and on platforms without
-// such a call, or the system's, ENOMEM or EPERM over RLIMIT_MEMLOCK (mlock(2)); on Windows
-// the working set is the limit (VirtualLock). After an error no page of the
-// range is locked, not even those that an earlier call had locked.
+// [os.ErrClosed], [errors.ErrUnsupported] for what cannot be mapped and on
+// platforms without such a call, or the system's, ENOMEM or EPERM over
+// RLIMIT_MEMLOCK (mlock(2)); on Windows the working set is the limit
+// (VirtualLock). After an error no page of the range is locked, not even those
+// that an earlier call had locked.
 func (f *File) LockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -36,9 +38,10 @@ func (f *File) LockMemory(off, n int64) error {
 	return nil
 }
 
-// UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes
-// at off. That they were not locked is no error. It may be called concurrently with
-// everything, Close included; errors are those of LockMemory, with Op "unlock".
+// UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes at
+// off. That they were not locked is no error. It may be called concurrently
+// with everything, Close included; errors are those of LockMemory, with Op
+// "unlock".
 func (f *File) UnlockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -58,8 +61,8 @@ func (f *File) UnlockMemory(off, n int64) error {
 	return f.fail("unlock", err)
 }
 
-// unlock unlocks the pages of n bytes at off in every mapping: the file may have been
-// longer, or shorter, when they were locked.
+// unlock unlocks the pages of n bytes at off in every mapping: the file may
+// have been longer, or shorter, when they were locked.
 func (f *file) unlock(off, n int64) (err error) {
 	if locked {
 		f.mu.RLock()
@@ -82,15 +85,15 @@ func (f *file) unlock(off, n int64) (err error) {
 }
 
 // Resident returns how many of the n bytes at off are in memory, as far as the
-// file reaches, at this moment. It may be called concurrently with
-// everything, Close included, and leaves everything where it is.
+// file reaches, at this moment. It may be called concurrently with everything,
+// Close included, and leaves everything where it is.
 //
 // An error is a *[fs.PathError] with Op "resident": [fs.ErrInvalid] for a
 // negative off or n, [os.ErrClosed], [errors.ErrUnsupported] for what is not a
-// regular file and where the platform does not tell (Windows, OpenBSD, Solaris, AIX), or the
-// system's. Linux says it of the page cache (cachestat(2)), from 6.5 on, and of some files to
-// their owner or writer alone (EPERM); before that, and elsewhere, it is
-// mincore(2), which needs a mapping.
+// regular file and where the platform does not tell (Windows, OpenBSD, Solaris,
+// AIX), or the system's. Linux says it of the page cache (cachestat(2)), from
+// 6.5 on, and of some files to their owner or writer alone (EPERM); before
+// that, and elsewhere, it is mincore(2), which needs a mapping.
 func (f *File) Resident(off, n int64) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid

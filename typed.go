@@ -11,24 +11,26 @@ import (
 	"unsafe"
 )
 
-// At returns the T at the byte offset off of the file, in place: what is
-// stored there is in the file, and seen at once by every process that has it open, so that
-// a *[sync/atomic.Uint64] counts for all of them. It may be called concurrently
-// with everything, Close included.
+// At returns the T at the byte offset off of the file, in place: what is stored
+// there is in the file, and seen at once by every process that has it open, so
+// that a *[sync/atomic.Uint64] counts for all of them. It may be called
+// concurrently with everything, Close included.
 //
-// The memory is the file's own, as [File.Bytes] describes it: it is valid
-// until Close, also when the file grows, and f must stay reachable
-// meanwhile ([runtime.KeepAlive]). Storing faults where f is not open for
-// writing, and touching it does once somebody has cut the file before it; that
-// ends the process. The bytes are laid out as Go lays out T on this machine, in its
-// byte order; int, uint and uintptr have its word's size, and a bool has to be 0 or 1.
+// The memory is the file's own, as [File.Bytes] describes it: it is valid until
+// Close, also when the file grows, and f must stay reachable meanwhile
+// ([runtime.KeepAlive]). Storing faults where f is not open for writing, and
+// touching it does once somebody has cut the file before it; that ends the
+// process. The bytes are laid out as Go lays out T on this machine, in its byte
+// order; int, uint and uintptr have its word's size, and a bool has to be 0 or
+// 1.
 //
-// A T that the file does not hold as a whole is [io.EOF]. All other errors are *[fs.PathError] with Op
-// "at": [fs.ErrInvalid] for a negative off, one that does not suit T (64-bit
-// numbers want a multiple of 8, as sync/atomic does, also on 32-bit machines), or a
-// T that holds pointers; [fs.ErrPermission] for a T with a type of sync or sync/atomic in it, whose
-// methods write, in a file that is open for reading only; [os.ErrClosed];
-// [errors.ErrUnsupported] for what cannot be mapped; or the system's.
+// A T that the file does not hold as a whole is [io.EOF]. All other errors are
+// *[fs.PathError] with Op "at": [fs.ErrInvalid] for a negative off, one that
+// does not suit T (64-bit numbers want a multiple of 8, as sync/atomic does,
+// also on 32-bit machines), or a T that holds pointers; [fs.ErrPermission] for
+// a T with a type of sync or sync/atomic in it, whose methods write, in a file
+// that is open for reading only; [os.ErrClosed]; [errors.ErrUnsupported] for
+// what cannot be mapped; or the system's.
 //
 // Where a platform has no mappings (build tag nommap), it is a copy, as for Bytes.
 func At[T any](f *File, off int64) (*T, error) {
@@ -37,8 +39,9 @@ func At[T any](f *File, off int64) (*T, error) {
 }
 
 // SliceAt returns n values of type T at the byte offset off as one slice, in
-// place, of capacity n. All that is said of [At] holds for them; a negative n is
-// [fs.ErrInvalid], and n = 0 gives an empty slice anywhere up to the end of the file.
+// place, of capacity n. All that is said of [At] holds for them; a negative n
+// is [fs.ErrInvalid], and n = 0 gives an empty slice anywhere up to the end of
+// the file.
 func SliceAt[T any](f *File, off int64, n int) ([]T, error) {
 	p, err := f.typed(reflect.TypeFor[T](), off, n)
 	if err != nil {

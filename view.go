@@ -18,14 +18,13 @@ import (
 // concurrently with everything, Close included.
 //
 // The memory is the file's own, shared with other processes: storing into it
-// writes the file if that was opened with [os.O_RDWR] (and on Windows without [os.O_APPEND]), and is
-// a fault if it was not. It
-// belongs to f and ends with [File.Close], and no sooner when the file grows; it
-// does not grow itself, so call again. f must stay reachable while it is used
-// ([runtime.KeepAlive]). Where the file is cut, by anyone, the part of the
-// slice that is gone faults when it is touched, which ends the process:
-// [File.View] is the form that is safe from that. The memory is not
-// synchronised with concurrent writes.
+// writes the file if that was opened with [os.O_RDWR] (and on Windows without
+// [os.O_APPEND]), and is a fault if it was not. It belongs to f and ends with
+// [File.Close], and no sooner when the file grows; it does not grow itself, so
+// call again. f must stay reachable while it is used ([runtime.KeepAlive]).
+// Where the file is cut, by anyone, the part of the slice that is gone faults
+// when it is touched, which ends the process: [File.View] is the form that is
+// safe from that. The memory is not synchronised with concurrent writes.
 //
 // Where the system maps nothing beyond a file's end (Windows), each Bytes that
 // finds the file grown leaves one more mapping until Close.
@@ -34,10 +33,11 @@ import (
 // refuses that (ERROR_USER_MAPPED_FILE) for a file that is mapped. That is why
 // there calls use a mapping only once Bytes or View has asked for one.
 //
-// What was stored is in the file at once and durable after [File.Sync]. The file's
-// modification time is the kernel's matter then, which moves it when it first finds a page
-// changed. Where a platform has no mappings (build tag nommap), the slice
-// is a copy in memory, written back by Sync, Close and calls that go to the file.
+// What was stored is in the file at once and durable after [File.Sync]. The
+// file's modification time is the kernel's matter then, which moves it when it
+// first finds a page changed. Where a platform has no mappings (build tag
+// nommap), the slice is a copy in memory, written back by Sync, Close and calls
+// that go to the file.
 func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
@@ -113,16 +113,16 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 // p is the file's own memory as [File.Bytes] describes it; it ends when fn
 // returns. Unlike there, a fault inside fn, on the goroutine that called it,
 // does not end the process: fn is abandoned where it was, and View returns a
-// *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF] where
-// the file was cut, [fs.ErrPermission] for a store into a file not open for
-// writing, or the system's error. Any other panic of fn goes on.
+// *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF]
+// where the file was cut, [fs.ErrPermission] for a store into a file not open
+// for writing, or the system's error. Any other panic of fn goes on.
 //
 // A range that goes past the end of the file is [io.EOF], and fn is not called;
 // a negative off or n is [fs.ErrInvalid] and what cannot be mapped
 // [errors.ErrUnsupported] or the system's error, both in a *fs.PathError. The
 // error of fn is returned as it is. View does not allocate. Where a platform
-// has no mappings (build tag nommap), p is a copy in memory, and what fn changed
-// in it is written when fn returns.
+// has no mappings (build tag nommap), p is a copy in memory, and what fn
+// changed in it is written when fn returns.
 func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -164,8 +164,8 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	return err
 }
 
-// window finds a mapping that shows n bytes at off, all of them in the file; it is nil
-// if n is 0, or nothing can be mapped here. lend is as for mapped.
+// window finds a mapping that shows n bytes at off, all of them in the file; it
+// is nil if n is 0, or nothing can be mapped here. lend is as for mapped.
 func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 	if m := f.m.Load(); lend && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.holds(m, int(off+n-1)) {
 		return m, nil
@@ -204,8 +204,8 @@ func (f *file) noSize() error {
 	return errors.ErrUnsupported
 }
 
-// viewCall is a call of View's function: as few words as can be, since the stores of
-// them are what keeps one call's cache misses from those of the next.
+// viewCall is a call of View's function: as few words as can be, since the
+// stores of them are what keeps one call's cache misses from those of the next.
 type viewCall struct {
 	m      *mapping
 	off, n int64
@@ -214,8 +214,8 @@ type viewCall struct {
 	called bool
 }
 
-// call runs fn on n bytes at off under the guard. With prove it does so only if m can
-// tell that the file still has all of them.
+// call runs fn on n bytes at off under the guard. With prove it does so only if
+// m can tell that the file still has all of them.
 func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove bool) (called bool, err error) {
 	c := viewCall{m: m, off: off, n: n, cuts: f.truncs.Load(), old: debug.SetPanicOnFault(true)}
 	defer f.endCall(&c, &err)
@@ -250,8 +250,9 @@ func (f *file) endCall(c *viewCall, err *error) {
 }
 
 // faulted reports whether the panic r is a fault in the pages of p. An emulator
-// may give a wrong address (qemu-user 7.2 does for SIGBUS), and not every platform gives
-// one: there the pages themselves are tried, and whether they were cut off and came back.
+// may give a wrong address (qemu-user 7.2 does for SIGBUS), and not every
+// platform gives one: there the pages themselves are tried, and whether they
+// were cut off and came back.
 func (f *file) faulted(r any, p []byte, cuts uint32) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {

@@ -14,8 +14,9 @@ import (
 // atOnce is how many matches are looked for before the first of them is handed out.
 const atOnce = 512
 
-// All returns an iterator over the offsets of all sep in f that do not overlap, in
-// order: as many as [Count] counts. An error is the last that it yields, with the offset -1.
+// All returns an iterator over the offsets of all sep in f that do not overlap,
+// in order: as many as [Count] counts. An error is the last that it yields,
+// with the offset -1.
 func All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq2[int64, error] {
 	return Scanner{}.All(ctx, f, sep)
 }
@@ -104,11 +105,12 @@ func (m *matches) findRunes(p []byte) error {
 	return nil
 }
 
-// Lines returns an iterator over the lines of f with their offsets, as [bytes.Lines] does: each
-// ends with its "\n", but for the last where that has none. The lines are the file's own
-// memory, as [mmapfile.File.Chunks] hands it out, and are good until Close; those of a file that
-// cannot be mapped are copies. An error ends the iteration early: ctx.Err and
-// the File's own calls tell of it.
+// Lines returns an iterator over the lines of f with their offsets, as
+// [bytes.Lines] does: each ends with its "\n", but for the last where that has
+// none. The lines are the file's own memory, as [mmapfile.File.Chunks] hands it
+// out, and are good until Close; those of a file that cannot be mapped are
+// copies. An error ends the iteration early: ctx.Err and the File's own calls
+// tell of it.
 func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, []byte] {
 	return Scanner{}.Lines(ctx, f)
 }

@@ -4,19 +4,19 @@
 //	n, err := scan.Count(ctx, f, []byte("\n"))
 //
 // A [Scanner] says with how many goroutines, in what pieces, and who is told
-// how far it is; the functions of the package are those of its zero value. They give what
-// the functions of the same names in [bytes] give for the whole content, matches
-// across the borders of pieces included.
+// how far it is; the functions of the package are those of its zero value. They
+// give what the functions of the same names in [bytes] give for the whole
+// content, matches across the borders of pieces included.
 //
-// All of them may be called from any number of goroutines, on the same [mmapfile.File]
-// too, and beside Close and truncation: a File that is closed meanwhile gives an error
-// for which errors.Is(err, os.ErrClosed) holds, one that is cut short
-// [io.ErrUnexpectedEOF]; no goroutine is left behind. The
-// content is that of the length which the file has at the beginning; what others
-// write meanwhile is seen or not. Errors are *[fs.PathError]
-// with Op "scan" or that of the call that failed; a File that is
-// not a regular file is [errors.ErrUnsupported], and a nil one [os.ErrInvalid]. When ctx is
-// done, its error comes once each goroutine is through with its piece.
+// All of them may be called from any number of goroutines, on the same
+// [mmapfile.File] too, and beside Close and truncation: a File that is closed
+// meanwhile gives an error for which errors.Is(err, os.ErrClosed) holds, one
+// that is cut short [io.ErrUnexpectedEOF]; no goroutine is left behind. The
+// content is that of the length which the file has at the beginning; what
+// others write meanwhile is seen or not. Errors are *[fs.PathError] with Op
+// "scan" or that of the call that failed; a File that is not a regular file is
+// [errors.ErrUnsupported], and a nil one [os.ErrInvalid]. When ctx is done, its
+// error comes once each goroutine is through with its piece.
 package scan
 
 import (
@@ -33,20 +33,21 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Scanner says how a file is searched. The zero value is what most want. A Scanner may be used by
-// several goroutines at once, unless its Progress may not.
+// Scanner says how a file is searched. The zero value is what most want. A
+// Scanner may be used by several goroutines at once, unless its Progress may
+// not.
 type Scanner struct {
 	// Workers is the number of goroutines; 0 or less means GOMAXPROCS.
 	Workers int
 
-	// Chunk is how many bytes one goroutine takes at a time; 0 or less means
-	// as many as suit the file. Memory of Workers × Chunk bytes is used where the file
-	// is read and not mapped, and none otherwise.
+	// Chunk is how many bytes one goroutine takes at a time; 0 or less means as
+	// many as suit the file. Memory of Workers × Chunk bytes is used where the
+	// file is read and not mapped, and none otherwise.
 	Chunk int
 
 	// Progress, if it is not nil, is told how many of how many bytes are done,
-	// some ten times a second and at the end of a search without an error, when done is
-	// total. Its calls come one after the other, from any goroutine.
+	// some ten times a second and at the end of a search without an error, when
+	// done is total. Its calls come one after the other, from any goroutine.
 	Progress func(done, total int64)
 
 	// Via forces a way to the bytes, for measuring.
@@ -57,9 +58,9 @@ type Scanner struct {
 type Via int
 
 const (
-	// Auto is Mapping, but Reads for a file of 64 KiB or less, for one that is not in
-	// memory for the most part, and where mapping a file has a price (Windows, and
-	// platforms without mappings).
+	// Auto is Mapping, but Reads for a file of 64 KiB or less, for one that is
+	// not in memory for the most part, and where mapping a file has a price
+	// (Windows, and platforms without mappings).
 	Auto Via = iota
 	// Mapping looks at the file's pages in place, by [mmapfile.File.View].
 	Mapping
@@ -167,8 +168,8 @@ func (r *reader) mappable() bool {
 	return r.f.View(0, min(1, r.size), func([]byte) error { return nil }) == nil
 }
 
-// A run is one search on several goroutines. The pieces are numbered, and
-// taken in that order.
+// A run is one search on several goroutines. The pieces are numbered, and taken
+// in that order.
 type run struct {
 	*source
 	Scanner

@@ -29,17 +29,20 @@ func LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error)
 	return Scanner{}.LastIndex(ctx, f, sep)
 }
 
-// Count returns how many times sep stands in f without overlapping, as [bytes.Count] does: for an
-// empty sep that is the number of runes and one more.
+// Count returns how many times sep stands in f without overlapping, as
+// [bytes.Count] does: for an empty sep that is the number of runes and one
+// more.
 func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Count(ctx, f, sep)
 }
 
-// Chunks calls fn on many goroutines with the content of f in pieces, each piece once, and with
-// its offset. p is the file's own memory, or a buffer, and must not outlive the call nor be written to. The first error
-// of fn ends the search and is returned, that of the lowest piece where there are several; a panic
-// comes out of Chunks. A fault in p, because the file has been cut or closed, ends fn where it is, and is an error.
-// With one worker the pieces come in order.
+// Chunks calls fn on many goroutines with the content of f in pieces, each
+// piece once, and with its offset. p is the file's own memory, or a buffer, and
+// must not outlive the call nor be written to. The first error of fn ends the
+// search and is returned, that of the lowest piece where there are several; a
+// panic comes out of Chunks. A fault in p, because the file has been cut or
+// closed, ends fn where it is, and is an error. With one worker the pieces come
+// in order.
 func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
 	return Scanner{}.Chunks(ctx, f, fn)
 }
@@ -178,9 +181,9 @@ func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64
 // notBlock is what indexNot compares at once: with the piece beside it, it fits into the first cache.
 const notBlock = 4 << 10
 
-// indexNot returns the place of the first byte of p that is not that of which block
-// consists, or -1. Comparing is vectorised in the standard library: 28 GB/s on one core, where
-// eight words OR-ed a step come to 12 (EPYC, Go 1.26).
+// indexNot returns the place of the first byte of p that is not that of which
+// block consists, or -1. Comparing is vectorised in the standard library: 28
+// GB/s on one core, where eight words OR-ed a step come to 12 (EPYC, Go 1.26).
 func indexNot(p, block []byte) int {
 	i := 0
 	for n := len(block); n >= 64; n /= 8 {
