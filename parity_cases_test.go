@@ -44,6 +44,9 @@ func TestEveryCallDoesWhatOSFileDoes(t *testing.T) {
 				}
 				t.Run("further contents", func(t *testing.T) { t.Skip("wasm takes its time: two contents only, and under -short one") })
 			}
+			if strings.HasPrefix(s.name, "copies") && runtime.GOARCH == "wasm" && testing.Short() {
+				t.Skip("copies take minutes on wasm: not under -short")
+			}
 			slow := testing.Short() || runtime.GOARCH == "wasm" || runtime.GOOS == "windows"
 			if strings.HasPrefix(s.name, "copies") && slow {
 				contents, modes = contents[:1], modes[:1]

@@ -2,5 +2,7 @@
 
 package scan
 
-// mapsForFree says that a mapping is in nobody's way, and that View copies nothing.
-const mapsForFree = true
+const (
+	mapsForFree = true  // a mapping is in nobody's way
+	viewCopies  = false // View has a mapping to show
+)

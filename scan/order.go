@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"iter"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"unicode/utf8"
@@ -13,6 +14,9 @@ import (
 
 // atOnce is how many matches are looked for before the first of them is handed out.
 const atOnce = 512
+
+// promptly is after how many of them the context is asked again.
+const promptly = 16
 
 // All returns an iterator over the offsets of all sep in f that do not overlap,
 // in order: as many as [Count] counts. An error is the last that it yields,
@@ -30,12 +34,15 @@ func (s Scanner) All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq
 			return
 		}
 		m, t := matches{reader: reader{source: src}, sep: bytes.Clone(sep)}, newTeller(s.Progress)
-		for !m.ended {
+		for !m.ended || ctx.Err() != nil {
 			if err := m.more(ctx); err != nil {
 				yield(-1, err)
 				return
 			}
-			for _, at := range m.found {
+			for i, at := range m.found {
+				if i%promptly == promptly-1 && ctx.Err() != nil {
+					break // and m.more says so
+				}
 				if !yield(at, nil) {
 					return
 				}
@@ -51,6 +58,8 @@ type matches struct {
 	reader
 	sep   []byte
 	off   int64 // where to go on
+	base  int64 // of the bytes that were read
+	read  []byte
 	found []int64
 	ended bool
 }
@@ -62,13 +71,12 @@ func (m *matches) more(ctx context.Context) error {
 		return err
 	}
 	extra := int64(max(len(m.sep)-1, utf8.UTFMax))
-	n := min(m.chunk+extra, m.size-m.off)
-	if n > 0 {
+	if n := m.window(m.off, extra); n > 0 {
 		find := m.findSep
 		if len(m.sep) == 0 {
 			find = m.findRunes
 		}
-		if err := m.at(m.off, n, find); err != nil {
+		if err := m.look(n, find); err != nil {
 			return err
 		}
 	}
@@ -76,6 +84,22 @@ func (m *matches) more(ctx context.Context) error {
 		m.found = append(m.found, m.size) // behind the last rune
 	}
 	return nil
+}
+
+// look calls find with n bytes from m.off on. Where these are read, what is left
+// of the buffer comes first.
+func (m *matches) look(n int64, find func(p []byte) error) (err error) {
+	if !m.reads {
+		return m.at(m.off, n, find)
+	}
+	if end := m.base + int64(len(m.read)); m.off < m.base || m.off >= end || end < m.size && end-m.off < int64(max(len(m.sep), utf8.UTFMax)) {
+		if m.read, err = m.reader.read(m.off, n); err != nil {
+			m.read = nil
+			return err
+		}
+		m.base = m.off
+	}
+	return find(m.read[m.off-m.base:])
 }
 
 func (m *matches) findSep(p []byte) error {
@@ -107,10 +131,12 @@ func (m *matches) findRunes(p []byte) error {
 
 // Lines returns an iterator over the lines of f with their offsets, as
 // [bytes.Lines] does: each ends with its "\n", but for the last where that has
-// none. The lines are the file's own memory, as [mmapfile.File.Chunks] hands it
-// out, and are good until Close; those of a file that cannot be mapped are
-// copies. An error ends the iteration early: ctx.Err and the File's own calls
-// tell of it.
+// none. The lines are the file's own memory, as [mmapfile.File.Bytes] hands it
+// out: they are good until Close, and what is cut off by somebody faults when it
+// is touched, which is a panic in the body of the loop, on its own goroutine, and
+// ends the process elsewhere. Where nothing can be mapped, and on Windows, they
+// are copies. It cannot tell of an error: that ends the iteration early, so a
+// reader to whom it matters adds up the lengths, or uses [All].
 func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, []byte] {
 	return Scanner{}.Lines(ctx, f)
 }
@@ -124,13 +150,16 @@ func (s Scanner) Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, [
 		}
 		// A fault in the loop's body is a panic, and does not end the process.
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		all := f.Bytes()
+		var all []byte
+		if !src.reads || mapsForFree {
+			all = f.Bytes()
+		}
 		start := int64(0)
 		line := func(end int64) bool {
-			p := []byte(nil)
+			var p []byte
 			if end <= int64(len(all)) {
 				p = all[start:end:end]
-			} else if p = make([]byte, end-start); !readFull(f, p, start) {
+			} else if p = readLine(f, start, end); p == nil {
 				return false
 			}
 			off := start
@@ -142,8 +171,8 @@ func (s Scanner) Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, [
 			if m.more(ctx) != nil {
 				return
 			}
-			for _, at := range m.found {
-				if !line(at + 1) {
+			for i, at := range m.found {
+				if i%promptly == promptly-1 && ctx.Err() != nil || !line(at+1) {
 					return
 				}
 			}
@@ -157,7 +186,14 @@ func (s Scanner) Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, [
 	}
 }
 
-func readFull(f *mmapfile.File, p []byte, off int64) bool {
-	n, _ := f.ReadAt(p, off)
-	return n == len(p)
+// readLine is nil where it cannot be read, or where no slice can be so long.
+func readLine(f *mmapfile.File, start, end int64) []byte {
+	if end-start > math.MaxInt/2 {
+		return nil
+	}
+	p := make([]byte, end-start)
+	if n, _ := f.ReadAt(p, start); n < len(p) {
+		return nil
+	}
+	return p
 }

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -41,8 +42,9 @@ type Scanner struct {
 	Workers int
 
 	// Chunk is how many bytes one goroutine takes at a time; 0 or less means as
-	// many as suit the file. Memory of Workers × Chunk bytes is used where the
-	// file is read and not mapped, and none otherwise.
+	// many as suit the file. Where the file is read and not mapped, each goroutine
+	// has a buffer for so many bytes, and for as many more as what is looked for is
+	// long; and Lines, where nothing can be mapped, one for each line.
 	Chunk int
 
 	// Progress, if it is not nil, is told how many of how many bytes are done,
@@ -62,7 +64,8 @@ const (
 	// not in memory for the most part, and where mapping a file has a price
 	// (Windows, and platforms without mappings).
 	Auto Via = iota
-	// Mapping looks at the file's pages in place, by [mmapfile.File.View].
+	// Mapping looks at the file's pages in place, by [mmapfile.File.View]; where a
+	// platform has no mappings, it is Reads.
 	Mapping
 	// Reads copies pieces into buffers that stay in the processor's cache.
 	Reads
@@ -95,7 +98,13 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 		return nil, fail(f, errors.ErrUnsupported)
 	}
 	src := &source{f: f, size: fi.Size()}
-	if src.reads = s.Via == Reads; s.Via == Auto {
+	if src.size == 0 {
+		// Files of /proc and the like say so, and are not empty.
+		if n, _ := f.ReadAt(make([]byte, 1), 0); n > 0 {
+			return nil, fail(f, errors.ErrUnsupported)
+		}
+	}
+	if src.reads = s.Via == Reads || viewCopies; s.Via == Auto {
 		src.reads = !mapsForFree || src.size <= leastChunk || !inMemory(f, src.size)
 	}
 	if src.chunk = int64(s.Chunk); s.Chunk <= 0 {
@@ -103,8 +112,9 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 		if src.reads {
 			src.chunk = readChunk
 		}
-		src.chunk = min(src.chunk, max(leastChunk, src.size/int64(4*s.workers())))
+		src.chunk = min(src.chunk, max(leastChunk, src.size/4/int64(s.workers())))
 	}
+	src.chunk = min(src.chunk, max(1, src.size)) // so that sums of sizes stay in range
 	return src, nil
 }
 
@@ -139,33 +149,48 @@ type reader struct {
 	buf []byte
 }
 
-// at calls fn with the n bytes at off, all of them in the file.
+// at calls fn with the n bytes at off, all of them in the file. An error of fn
+// is returned as it is.
 func (r *reader) at(off, n int64, fn func(p []byte) error) error {
 	if !r.reads {
-		err := r.f.View(off, n, fn)
+		called, fnErr := false, error(nil)
+		err := r.f.View(off, n, func(p []byte) error {
+			called = true
+			fnErr = fn(p)
+			return fnErr
+		})
 		switch {
+		case called && fnErr != nil:
+			return fnErr
+		case err == nil || called || errors.Is(err, os.ErrClosed):
+			return err
 		case err == io.EOF:
 			return fail(r.f, io.ErrUnexpectedEOF)
-		case !errors.Is(err, errors.ErrUnsupported) || r.mappable():
-			return err
 		}
-		// It cannot be mapped, and fn has not been called.
+		// It cannot be mapped, for want of address space perhaps.
+	}
+	p, err := r.read(off, n)
+	if err != nil {
+		return err
+	}
+	return fn(p)
+}
+
+// read reads n bytes at off into the buffer.
+func (r *reader) read(off, n int64) ([]byte, error) {
+	if n > math.MaxInt/2 {
+		return nil, fail(r.f, errors.ErrUnsupported)
 	}
 	if int64(cap(r.buf)) < n {
 		r.buf = make([]byte, n)
 	}
 	p := r.buf[:n]
 	if _, err := r.f.ReadAt(p, off); err == io.EOF {
-		return fail(r.f, io.ErrUnexpectedEOF)
+		return nil, fail(r.f, io.ErrUnexpectedEOF)
 	} else if err != nil {
-		return err
+		return nil, err
 	}
-	return fn(p)
-}
-
-// mappable reports whether an [errors.ErrUnsupported] was not View's.
-func (r *reader) mappable() bool {
-	return r.f.View(0, min(1, r.size), func([]byte) error { return nil }) == nil
+	return p, nil
 }
 
 // A run is one search on several goroutines. The pieces are numbered, and taken
@@ -196,8 +221,17 @@ type run struct {
 func (src *source) forward(extra int64) (pieces int64, window func(i int64) (off, n int64)) {
 	return (src.size + src.chunk - 1) / src.chunk, func(i int64) (off, n int64) {
 		off = i * src.chunk
-		return off, min(src.chunk+extra, src.size-off)
+		return off, src.window(off, extra)
 	}
+}
+
+// window is how long the piece at off is with extra bytes behind it.
+func (src *source) window(off, extra int64) int64 {
+	n := src.size - off
+	if n-src.chunk > extra {
+		n = src.chunk + extra
+	}
+	return n
 }
 
 // all runs the search to its end.
@@ -208,6 +242,7 @@ func (r *run) all() error {
 	for range workers - 1 {
 		others.Go(r.work)
 	}
+	defer others.Wait() // also where the caller's function ends this goroutine
 	if workers > 0 {
 		r.work()
 	}
@@ -234,8 +269,10 @@ func (r *run) work() {
 		r.stopped.Store(true)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.panicked = v; v == nil {
+		if v == nil {
 			r.exited = true // by runtime.Goexit in the caller's function
+		} else if r.panicked == nil {
+			r.panicked = v
 		}
 	}()
 	r.pieceByPiece()

@@ -206,7 +206,7 @@ func TestFirstErrorStopsAll(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, bad) || calls.Load() > 100 {
+		if !errors.Is(err, bad) || err.Error() != "bad at 10240" || calls.Load() > 100 {
 			t.Errorf("%v after %d calls", err, calls.Load())
 		}
 		// Also one that looks like that of a file which cannot be mapped.
@@ -214,6 +214,119 @@ func TestFirstErrorStopsAll(t *testing.T) {
 		err = scan.Scanner{Workers: 1, Via: via}.Chunks(ctx, f, func(int64, []byte) error { calls.Add(1); return errors.ErrUnsupported })
 		if err != errors.ErrUnsupported || calls.Load() != 1 {
 			t.Errorf("%v after %d calls", err, calls.Load())
+		}
+	}
+}
+
+// What the function returns comes back as it is, whatever the package itself makes of such an error.
+func TestErrorsOfTheFunctionAreNotTakenForOthers(t *testing.T) {
+	t.Parallel()
+	f := open(t, make([]byte, 1000))
+	for _, via := range vias {
+		for _, want := range []error{io.EOF, io.ErrUnexpectedEOF, errors.ErrUnsupported, os.ErrClosed} {
+			if err := (scan.Scanner{Via: via}).Chunks(ctx, f, func(int64, []byte) error { return want }); err != want {
+				t.Errorf("via %v: %v came back as %v", via, want, err)
+			}
+		}
+	}
+}
+
+func TestEnormousChunksAndManyWorkers(t *testing.T) {
+	t.Parallel()
+	content := []byte("to be or not to be")
+	f := open(t, content)
+	const most = int(^uint(0) >> 1)
+	for _, via := range vias {
+		for _, chunk := range []int{most, most - 1, most - 17, most / 2, 19, 18, 17} {
+			for _, workers := range []int{0, 1, most, most/2 + 1} {
+				for _, sep := range []string{"be", "o", "", "to be or not to be", "to be or not to be?", "aa"} {
+					check(t, scan.Scanner{Workers: workers, Chunk: chunk, Via: via}, f, content, []byte(sep))
+				}
+			}
+		}
+	}
+	if n, err := (scan.Scanner{Workers: most}).Count(ctx, f, []byte("o")); n != 4 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	// A border is looked for in no more time than the separator is long.
+	if n, err := scan.Count(ctx, f, append(bytes.Repeat([]byte("a"), 1<<20), 'b')); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestGoexitInTheFunctionLeavesNoWorkerBehind(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH == "wasm" {
+		t.Skip("one goroutine runs at a time")
+	}
+	f := open(t, make([]byte, 100_000))
+	for range 20 {
+		var inside atomic.Int64
+		var caller sync.WaitGroup
+		caller.Go(func() {
+			defer func() {
+				if n := inside.Load(); n != 0 {
+					t.Errorf("%d calls are inside when the caller ends", n)
+				}
+			}()
+			scan.Scanner{Workers: 4, Chunk: 1000}.Chunks(ctx, f, func(off int64, _ []byte) error {
+				inside.Add(1)
+				defer inside.Add(-1)
+				if off == 5000 {
+					runtime.Goexit()
+				}
+				for range 1000 {
+					runtime.Gosched()
+				}
+				return nil
+			})
+		})
+		caller.Wait()
+	}
+}
+
+func TestManyMatchesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("\n"), 1<<20)
+	f := open(t, content)
+	for _, via := range vias {
+		began, n := time.Now(), 0
+		for _, err := range (scan.Scanner{Via: via}).All(ctx, f, []byte("\n")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		t.Logf("via %v: %v", via, time.Since(began))
+		if n != len(content) {
+			t.Errorf("via %v: %d matches", via, n)
+		}
+	}
+}
+
+func TestAllStopsSoonAfterItsContext(t *testing.T) {
+	t.Parallel()
+	f := open(t, bytes.Repeat([]byte("x\n"), 10_000))
+	for _, how := range []string{"All", "Lines"} {
+		c, cancel := context.WithCancel(ctx)
+		n, last := 0, error(nil)
+		if how == "All" {
+			for _, err := range scan.All(c, f, []byte("x")) {
+				cancel()
+				n++
+				last = err
+			}
+			if last != context.Canceled {
+				t.Errorf("All ends with %v", last)
+			}
+		} else {
+			for range scan.Lines(c, f) {
+				cancel()
+				n++
+			}
+		}
+		if cancel(); n > 40 {
+			t.Errorf("%s handed out %d after it was cancelled", how, n)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 		return -1, err
 	}
 	if len(sep) == 0 {
-		return src.size, ctx.Err()
+		return s.atOnce(ctx, src, src.size)
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
 	pieces, window := src.forward(int64(len(sep)) - 1)
@@ -86,9 +86,19 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 	}
 	err = r.all()
 	if at := last.Load(); at >= 0 && pieces-1-at/src.chunk < r.failed {
+		r.found(err)
 		return at, nil
 	}
 	return -1, err
+}
+
+// atOnce is a search that has nothing to look at.
+func (s Scanner) atOnce(ctx context.Context, src *source, at int64) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return -1, err
+	}
+	newTeller(s.Progress).end(src.size)
+	return at, nil
 }
 
 // first finds the first match of length n, which find finds in a piece.
@@ -98,7 +108,7 @@ func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p
 		return -1, err
 	}
 	if n == 0 {
-		return 0, ctx.Err()
+		return s.atOnce(ctx, src, 0)
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
 	r.pieces, r.window = src.forward(int64(n) - 1)
@@ -114,9 +124,17 @@ func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p
 	err = r.all()
 	// All lower pieces were taken before this one, and without an error.
 	if at := first.Load(); at < math.MaxInt64 && at/src.chunk < r.failed {
+		r.found(err)
 		return at, nil
 	}
 	return -1, err
+}
+
+// found ends a search that has its match, whatever else failed behind it.
+func (r *run) found(err error) {
+	if err != nil {
+		r.teller.end(r.size)
+	}
 }
 
 // keep stores now in best if it is better.
@@ -128,7 +146,14 @@ func keep(best *atomic.Int64, now int64, better func(now, best int64) bool) {
 
 // Count is [Count] as s says.
 func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
-	if len(sep) == 0 || overlapsItself(sep) {
+	src, err := s.open(f)
+	if err == nil {
+		err = ctx.Err()
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case len(sep) == 0 || int64(len(sep)) <= src.size && overlapsItself(sep):
 		// Where one match ends decides on the next.
 		n := int64(0)
 		for _, err := range s.All(ctx, f, sep) {
@@ -138,10 +163,6 @@ func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 			n++
 		}
 		return n, nil
-	}
-	src, err := s.open(f)
-	if err != nil {
-		return 0, err
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
 	r.pieces, r.window = src.forward(int64(len(sep)) - 1)
@@ -156,14 +177,22 @@ func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 	return count.Load(), nil
 }
 
-// overlapsItself reports whether sep can begin inside itself, as "aa" and "abcab" can.
+// overlapsItself reports whether sep can begin inside itself, as "aa" and
+// "abcab" can: it does where it has a border, by the failure function of Knuth,
+// Morris and Pratt.
 func overlapsItself(sep []byte) bool {
+	border := make([]int, len(sep))
+	k := 0
 	for i := 1; i < len(sep); i++ {
-		if bytes.HasPrefix(sep, sep[i:]) {
-			return true
+		for k > 0 && sep[i] != sep[k] {
+			k = border[k-1]
 		}
+		if sep[i] == sep[k] {
+			k++
+		}
+		border[i] = k
 	}
-	return false
+	return k > 0
 }
 
 // Chunks is [Chunks] as s says.

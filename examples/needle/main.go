@@ -23,6 +23,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second interrupt ends what does not look at ctx
 	if err := search(ctx, os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "needle:", err)
 		os.Exit(1)
@@ -54,7 +55,7 @@ func search(ctx context.Context, name string, text []string) error {
 	if err != nil {
 		return err
 	}
-	searched := off
+	searched := off // all that had to be, at least
 	if off < 0 {
 		searched = int64(f.Len())
 		fmt.Print("not found")

@@ -1,0 +1,8 @@
+//go:build nommap || !(unix || windows)
+
+package scan
+
+const (
+	mapsForFree = false
+	viewCopies  = true
+)

@@ -1,5 +1,0 @@
-//go:build !unix || nommap
-
-package scan
-
-const mapsForFree = false
