@@ -136,7 +136,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f.flusher != nil {
 		end := f.flusher.begin()
 		defer func() { // also where fn panics
-			end(n) // which fn may have stored to
+			end(min(n, int64(f.Len()))) // which fn may have stored to
 			f.flusher.flushDue(f.file)
 		}()
 	}
