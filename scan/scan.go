@@ -92,6 +92,10 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 	}
 	fi, err := f.Stat()
 	if err != nil {
+		// Windows does not say there that it is closed, nor does os.File.
+		if _, rerr := f.ReadAt(make([]byte, 1), 0); errors.Is(rerr, os.ErrClosed) {
+			err = rerr
+		}
 		return nil, err
 	}
 	if !fi.Mode().IsRegular() {
