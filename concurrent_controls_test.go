@@ -77,7 +77,7 @@ func TestCloseRacesEveryControl(t *testing.T) {
 	whole := ftPattern(ftRaceSize)
 	rounds := 40
 	if testing.Short() || ftRace {
-		rounds = 12
+		rounds = 6 // each kind, mapped and not
 	}
 	kinds := []mmapfile.Options{{}, {Private: true}, {Flush: mmapfile.FlushPolicy{Bytes: 10_000, Interval: time.Millisecond}}}
 	calls := ftControlCalls(whole)
