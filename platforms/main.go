@@ -37,7 +37,8 @@ var targets = []target{
 	{name: "linux/386", env: []string{"GOOS=linux", "GOARCH=386", "CGO_ENABLED=0"}},
 	{name: "nommap", args: []string{"-tags=nommap"}},
 	{name: "race-nommap", env: []string{"CGO_ENABLED=1"}, args: []string{"-race", "-tags=nommap"}, tool: "gcc", from: "gcc"},
-	{name: "windows/amd64", env: []string{"GOOS=windows", "GOARCH=amd64"}, tool: "wine64", exec: "{dir}/wine/run", from: "wine64"},
+	// One package after the other: the first of several to start keeps wine's server, and go test, waiting for all.
+	{name: "windows/amd64", env: []string{"GOOS=windows", "GOARCH=amd64"}, args: []string{"-p", "1"}, tool: "wine64", exec: "{dir}/wine/run", from: "wine64"},
 	{name: "js/wasm", env: []string{"GOOS=js", "GOARCH=wasm"}, tool: "node", exec: "{goroot}/lib/wasm/go_js_wasm_exec", from: "nodejs"},
 	{
 		name: "wasip1/wasm", env: []string{"GOOS=wasip1", "GOARCH=wasm", "GOWASIRUNTIME=wazero"},
