@@ -133,13 +133,18 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if n > math.MaxInt64-off {
 		return io.EOF
 	}
-	if f.flusher != nil {
-		end := f.flusher.begin()
-		defer func() { // also where fn panics
-			end(min(n, int64(f.Len()))) // which fn may have stored to
-			f.flusher.flushDue(f.file)
-		}()
+	if f.flusher == nil {
+		return f.view(off, n, fn)
 	}
+	end := f.flusher.begin()
+	defer func() { // also where fn panics
+		end(min(n, int64(f.Len()))) // which fn may have stored to
+		f.flusher.flushDue(f.file)
+	}()
+	return f.view(off, n, fn)
+}
+
+func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err

@@ -211,8 +211,8 @@ func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64
 const notBlock = 4 << 10
 
 // indexNot returns the place of the first byte of p that is not that of which
-// block consists, or -1. Comparing is vectorised in the standard library: 28
-// GB/s on one core, where eight words OR-ed a step come to 12 (EPYC, Go 1.26).
+// block consists, or -1. Comparing is vectorised in the standard library, and
+// somewhat faster than words that are OR-ed (make needle has both).
 func indexNot(p, block []byte) int {
 	i := 0
 	for n := len(block); n >= 64; n /= 8 {
