@@ -36,13 +36,23 @@ func ftStatus(key string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc/self/status", key)
 }
 
+// ftNarrow is the size of a file and the address space that a process gets beyond what it has, which is less:
+// much of it goes to a stack and an arena of C's malloc for each thread that Go starts.
+func ftNarrow() (size, room int64) {
+	if strconv.IntSize == 32 {
+		return 1 << 30, 200 << 20
+	}
+	return 16 << 30, 4 << 30
+}
+
 // ftChildNarrow works on a file that is larger than the address space left to it.
 func ftChildNarrow(args []string) error {
 	used, err := ftStatus("VmSize")
 	if err != nil {
 		return err
 	}
-	limit := uint64(used + 200<<20)
+	size, room := ftNarrow()
+	limit := uint64(used + room)
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 		return err
 	}
@@ -55,7 +65,7 @@ func ftChildNarrow(args []string) error {
 			return fmt.Errorf("Bytes gave %d bytes", len(b))
 		}
 		called := false
-		if err := f.View(0, 1<<30, func([]byte) error { called = true; return nil }); err == nil || called {
+		if err := f.View(0, size, func([]byte) error { called = true; return nil }); err == nil || called {
 			return fmt.Errorf("View of it all: %v, called %v", err, called)
 		}
 	}
@@ -76,7 +86,7 @@ func ftChildNarrow(args []string) error {
 		if total != 320<<20 {
 			return fmt.Errorf("Chunks came to %d", total)
 		}
-		if _, err := mmapfile.At[byte](f, 1<<30-1); err == nil {
+		if _, err := mmapfile.At[byte](f, size-1); err == nil {
 			return errors.New("At of a file that cannot be mapped")
 		}
 	}
@@ -97,7 +107,7 @@ func ftChildNarrow(args []string) error {
 			return fmt.Errorf("Read: %d, %w, %v", n, err, b[:50])
 		}
 	}
-	if n := f.Len(); n != 1<<30 {
+	if n := f.Len(); int64(n) != size {
 		return fmt.Errorf("Len is %d", n)
 	}
 	return f.Close()
@@ -112,7 +122,8 @@ func TestFileLargerThanTheAddressSpaceIsServedBySystemCalls(t *testing.T) {
 		t.Skip("no limit of address space under " + ftEmulator)
 	}
 	name := ftTemp(t, nil)
-	if err := os.Truncate(name, 1<<30); err != nil {
+	size, _ := ftNarrow()
+	if err := os.Truncate(name, size); err != nil {
 		t.Fatal(err)
 	}
 	ftRun(t, ftChild(t, nil, "narrow", name))
