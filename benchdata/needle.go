@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -66,23 +67,33 @@ func searchTo(ctx context.Context, raw, dir string, size int64, rounds int) erro
 		return err
 	}
 	defer f.Close()
-	writeMachine(f, dir, needleConfig(size, needle.Ways())...)
+	writeMachine(f, dir, needleConfig(size, slices.Concat(needle.Ways(), needle.LineWays()))...)
 
 	p := newProgress(os.Stderr, rounds)
 	defer p.end()
 	fmt.Fprintf(os.Stderr, "writing a file of %s\n", sizeName(formatSize(size)))
-	s := &searches{out: f, path: filepath.Join(dir, "zeros"), size: size, p: p}
-	err = needle.WriteFile(s.path, size, func(done int64) error {
+	writing := func(done int64) error {
 		if done%(64<<20) == 0 {
 			p.show(fmt.Sprintf("writing the file, %d%%", 100*done/size))
 		}
 		return ctx.Err()
-	})
+	}
+	zeros := &searches{name: "Needle", ways: needle.Ways(), cold: true, want: size - int64(needle.WordSize),
+		out: f, path: filepath.Join(dir, "zeros"), size: size, p: p}
+	if err := needle.WriteFile(zeros.path, size, writing); err != nil {
+		return err
+	}
+	lines := &searches{name: "Lines", ways: needle.LineWays(), out: f, path: filepath.Join(dir, "sources"), size: size, p: p}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return err
 	}
+	sources := filepath.Join(strings.TrimSpace(string(root)), "src")
+	if lines.want, err = needle.WriteSources(lines.path, sources, size, writing); err != nil {
+		return err
+	}
 	for p.round = 0; p.round <= rounds; p.round++ {
-		if err := s.round(ctx); err != nil {
+		if err := errors.Join(zeros.round(ctx), lines.round(ctx)); err != nil {
 			return err
 		}
 	}
@@ -125,6 +136,10 @@ func processor() string {
 
 // searches measures on one file.
 type searches struct {
+	name string // of the benchmark
+	ways []needle.Way
+	cold bool  // also while the file is not in memory
+	want int64 // what each way has to find
 	out  io.Writer
 	path string
 	size int64
@@ -137,15 +152,15 @@ func (s *searches) round(ctx context.Context) error {
 	if err := s.warm(); err != nil {
 		return err
 	}
-	for _, w := range needle.Ways() {
+	for _, w := range s.ways {
 		if err := s.way(ctx, w, "warm"); err != nil {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
-	if s.p.round == 0 || needle.MissingCold != "" {
+	if s.p.round == 0 || !s.cold || needle.MissingCold != "" {
 		return nil
 	}
-	for _, w := range needle.Ways() {
+	for _, w := range s.ways {
 		if w.Open != nil {
 			continue
 		}
@@ -212,7 +227,7 @@ func workerCounts(procs int) []int {
 // search measures one search and writes a line in Go's benchmark format. Beside the usual figures
 // it has how much of the file was in memory before.
 func (s *searches) search(way, state string, workers int, find func(workers int) (int64, error)) error {
-	name := fmt.Sprintf("Needle/way=%s/state=%s/workers=%d", way, state, workers)
+	name := fmt.Sprintf("%s/way=%s/state=%s/workers=%d", s.name, way, state, workers)
 	if s.p.round > 0 {
 		s.p.show(name)
 	} else {
@@ -239,8 +254,8 @@ func (s *searches) search(way, state string, workers int, find func(workers int)
 	if err != nil {
 		return err
 	}
-	if want := s.size - int64(needle.WordSize); off != want {
-		return fmt.Errorf("found at %d, and it is at %d", off, want)
+	if off != s.want {
+		return fmt.Errorf("found %d, and it is %d", off, s.want)
 	}
 	if s.p.round == 0 {
 		return nil

@@ -18,18 +18,19 @@ func (res *results) ofNeedle() bool {
 	return strings.HasPrefix(res.rows[0], "Needle/")
 }
 
-func needleRow(state string, workers int) string {
-	return fmt.Sprintf("Needle/state=%s/workers=%d", state, workers)
+func searchRow(name, state string, workers int) string {
+	return fmt.Sprintf("%s/state=%s/workers=%d", name, state, workers)
 }
 
 // searched are the results of searches, in billions of bytes a second.
 type searched struct {
+	name    string // of the benchmark
 	res     *results
 	size    float64
 	workers int // of the ways that run in parallel, in the first table
 }
 
-func newSearched(res *results) (*searched, error) {
+func newSearched(res *results, name string) (*searched, error) {
 	size, err := parseSize(res.config["size"])
 	if err != nil {
 		return nil, err
@@ -38,12 +39,12 @@ func newSearched(res *results) (*searched, error) {
 	if err != nil {
 		return nil, fmt.Errorf("number of workers: %w", err)
 	}
-	return &searched{res, float64(size), workers}, nil
+	return &searched{name, res, float64(size), workers}, nil
 }
 
 // speed is the median speed of a way, 0 if it was not measured.
 func (s *searched) speed(way, state string, workers int) float64 {
-	if sec := s.res.median(needleRow(state, workers), way); sec > 0 {
+	if sec := s.res.median(searchRow(s.name, state, workers), way); sec > 0 {
 		return s.size / sec / 1e9
 	}
 	return 0
@@ -60,13 +61,15 @@ func (s *searched) speedHere(w needle.Way, state string) float64 {
 // grid is a table, the heading first.
 type grid [][]string
 
-// ways is the table of all ways. The speed-up is that over the first of them.
-func (s *searched) ways(ways []needle.Way) grid {
-	g := grid{{fmt.Sprintf("way, %d workers where in parallel", s.workers),
-		"warm, GB/s", "speed-up", "cold, GB/s", "speed-up"}}
+// compare is a table of ways in some states. The speed-up is that over the first of them.
+func (s *searched) compare(ways []needle.Way, what string, states ...string) grid {
+	g := grid{{fmt.Sprintf("%s, %d workers where in parallel", what, s.workers)}}
+	for _, state := range states {
+		g[0] = append(g[0], state+", GB/s", "speed-up")
+	}
 	for _, w := range ways {
 		line := []string{w.What}
-		for _, state := range []string{"warm", "cold"} {
+		for _, state := range states {
 			speed, first := s.speedHere(w, state), s.speedHere(ways[0], state)
 			up := 0.0
 			if first > 0 {
@@ -158,14 +161,29 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
+// needleGrids are all tables, and their notes.
+func needleGrids(res *results) (grids []grid, notes []string, err error) {
+	s, err := newSearched(res, "Needle")
+	if err != nil {
+		return nil, nil, err
+	}
+	ways, lineWays := needle.Ways(), needle.LineWays()
+	lines := *s
+	lines.name = "Lines"
+	return []grid{
+		s.compare(ways, "way", "warm", "cold"),
+		s.parallel(ways),
+		lines.compare(lineWays, "counting lines", "warm"),
+	}, s.notes(slices.Concat(ways, lineWays)), nil
+}
+
 // reportNeedle prints the tables.
 func reportNeedle(out io.Writer, res *results) error {
-	s, err := newSearched(res)
+	grids, notes, err := needleGrids(res)
 	if err != nil {
 		return err
 	}
-	ways := needle.Ways()
-	for _, g := range []grid{s.ways(ways), s.parallel(ways)} {
+	for _, g := range grids {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w)
 		for _, line := range g {
@@ -175,8 +193,8 @@ func reportNeedle(out io.Writer, res *results) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\nThe file: %s. Medians of %d rounds.\n", sizeName(res.config["size"]), res.rounds())
-	for _, note := range s.notes(ways) {
+	fmt.Fprintf(out, "\nEach file: %s. Medians of %d rounds.\n", sizeName(res.config["size"]), res.rounds())
+	for _, note := range notes {
 		fmt.Fprintln(out, plain(note))
 	}
 	return nil
@@ -187,18 +205,19 @@ func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 
 // renderNeedle is the block of the README.
 func renderNeedle(res *results) (string, error) {
-	s, err := newSearched(res)
+	grids, notes, err := needleGrids(res)
 	if err != nil {
 		return "", err
 	}
-	ways := needle.Ways()
-	for _, w := range ways {
-		if s.speedHere(w, "warm") == 0 && res.config["missing-"+w.Name] == "" {
-			return "", fmt.Errorf("%s was not measured", w.Name)
+	for _, g := range grids {
+		for _, line := range g[1:] {
+			if line[1] == digits(0) && !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, "Not measured: "+line[0]+";") }) {
+				return "", fmt.Errorf("%s was not measured", line[0])
+			}
 		}
 	}
 	var b strings.Builder
-	for _, g := range []grid{s.ways(ways), s.parallel(ways)} {
+	for _, g := range grids {
 		for i, line := range g {
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
 			if i == 0 {
@@ -208,6 +227,6 @@ func renderNeedle(res *results) (string, error) {
 		b.WriteString("\n")
 	}
 	command := "make needle SIZE=" + cmp.Or(res.config["size"], "unknown")
-	b.WriteString(origin(res, command) + strings.Join(s.notes(ways), "\n") + "\n")
+	b.WriteString(origin(res, command) + strings.Join(notes, "\n") + "\n")
 	return b.String(), nil
 }

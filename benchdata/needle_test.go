@@ -19,6 +19,7 @@ import (
 func needleSample() string {
 	text := "date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nsize: 1G\nworkers: 2\n" +
 		"missing-chunk-simd: it needs GOEXPERIMENT=simd, on amd64\nnote-mmap-avx2: measured without AVX2\n"
+	var lines strings.Builder
 	line := func(way, state string, workers int, sec float64, resident int) {
 		text += fmt.Sprintf("BenchmarkNeedle/way=%s/state=%s/workers=%d-2 \t 1\t %.0f ns/op\t 1.00 MB/s\t %d.00 resident-%%\n",
 			way, state, workers, sec*1e9, resident)
@@ -46,8 +47,16 @@ func needleSample() string {
 				}
 			}
 		}
+		for _, w := range needle.LineWays() {
+			for _, n := range []int{1, 2} {
+				fmt.Fprintf(&lines, "BenchmarkLines/way=%s/state=warm/workers=%d-2 \t 1\t %d ns/op\t 1.00 MB/s\t 100.00 resident-%%\n", w.Name, n, 1_000_000_000/n)
+				if !w.Parallel {
+					break
+				}
+			}
+		}
 	}
-	return text
+	return text + lines.String()
 }
 
 func TestReportNeedle(t *testing.T) {
@@ -75,10 +84,13 @@ func TestReportNeedle(t *testing.T) {
 		"mmap, eight words a step, in parallel\t2.15\t4.00\t0.21\t4.00\n",
 		"Read in chunks, simd/archsimd\t–\t–\t–\t–\n",
 		"the machine: memory, eight words a step, in parallel\t2.15\t4.00\t–\t–\n",
+		"counting lines, 2 workers where in parallel\twarm, GB/s\tspeed-up\n",
+		"grep -c ''\t1.07\t1.00\n",
+		"scan.Count, mapped before\t2.15\t2.00\n",
 		"GB/s by the number of workers\t1\t2\t4\t8\n",
 		"pread, eight words a step, warm\t1.07\t2.15\t2.15\t2.15\n",
 		"pread, eight words a step, cold\t0.11\t0.21\t0.21\t0.21\n",
-		"The file: 1 GiB. Medians of 3 rounds.\n",
+		"Each file: 1 GiB. Medians of 3 rounds.\n",
 		"Not measured: Read in chunks, simd/archsimd; it needs GOEXPERIMENT=simd, on amd64.\n",
 		"mmap, AVX2 in assembler: measured without AVX2.\n",
 		"none of the file was in memory",
@@ -197,13 +209,18 @@ func TestMeasureNeedle(t *testing.T) {
 		for _, state := range []string{"warm", "cold"} {
 			want := w.Missing == "" && (state == "warm" || w.Open == nil && needle.MissingCold == "")
 			for _, n := range []int{1, 2, 4, 8} {
-				if got := res.median(needleRow(state, n), w.Name) > 0; got != (want && (n == 1 || w.Parallel)) {
+				if got := res.median(searchRow("Needle", state, n), w.Name) > 0; got != (want && (n == 1 || w.Parallel)) {
 					t.Errorf("%s, %s, %d workers: measured %v", w.Name, state, n, got)
 				}
 			}
 		}
 		if missing != (w.Missing != "") {
 			t.Errorf("%s: said to be missing: %v", w.Name, missing)
+		}
+	}
+	for _, w := range needle.LineWays() {
+		if got := res.median(searchRow("Lines", "warm", 1), w.Name) > 0; got != (w.Missing == "") {
+			t.Errorf("counting lines, %s: measured %v", w.Name, got)
 		}
 	}
 	if _, err := renderNeedle(res); err != nil {

@@ -169,3 +169,33 @@ func TestResidentAndDrop(t *testing.T) {
 		t.Errorf("in memory: %v, %v", share, err)
 	}
 }
+
+func TestEachWayCountsTheLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sources")
+	none := func(int64) error { return nil }
+	if _, err := WriteSources(path, t.TempDir(), 1000, none); err == nil {
+		t.Error("sources without any")
+	}
+	const size = 3*chunk + 77 // the files of this package several times over
+	want, err := WriteSources(path, ".", size, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.ReadFile(path)
+	if err != nil || len(p) != size || !bytes.HasPrefix(p, []byte("package needle\n")) {
+		t.Fatalf("%d bytes, %v", len(p), err)
+	}
+	if n := bytes.Count(p, newline); int64(n) != want || n < 1000 {
+		t.Errorf("%d lines, said to be %d", n, want)
+	}
+	for _, w := range LineWays() {
+		if w.Missing != "" {
+			continue
+		}
+		for _, workers := range []int{1, 3} {
+			if n, err := w.search(path, workers); n != want || err != nil {
+				t.Errorf("%s, %d workers: %d, %v; want %d", w.Name, workers, n, err, want)
+			}
+		}
+	}
+}
