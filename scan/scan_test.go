@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -387,72 +386,6 @@ func TestCancelledSearchReturnsTheContextsError(t *testing.T) {
 	}
 	for range scan.Lines(c, f) {
 		t.Error("a line after the end")
-	}
-}
-
-func TestWhatIsNoFileIsAnError(t *testing.T) {
-	t.Parallel()
-	dir, err := mmapfile.Open(tempDir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	closed := open(t, []byte("x"))
-	closed.Close()
-	for what, c := range map[string]struct {
-		f    *mmapfile.File
-		want error
-	}{"nil": {nil, os.ErrInvalid}, "closed": {closed, os.ErrClosed}, "a directory": {dir, errors.ErrUnsupported}} {
-		_, e1 := scan.Index(ctx, c.f, []byte("x"))
-		_, e2 := scan.Count(ctx, c.f, nil)
-		_, e3 := scan.LastIndex(ctx, c.f, []byte("x"))
-		e4 := scan.Chunks(ctx, c.f, func(int64, []byte) error { t.Error("called"); return nil })
-		for i, err := range []error{e1, e2, e3, e4} {
-			if !errors.Is(err, c.want) {
-				t.Errorf("%s, call %d: %v", what, i, err)
-			}
-			if pe := (*fs.PathError)(nil); c.f != nil && !errors.As(err, &pe) {
-				t.Errorf("%s, call %d: %v is no PathError", what, i, err)
-			}
-		}
-	}
-}
-
-// Whoever cuts or closes the file while it is searched, the search ends, with an error or in full.
-func TestSearchBesideTruncationAndCloseEnds(t *testing.T) {
-	t.Parallel()
-	if runtime.GOARCH == "wasm" {
-		t.Skip("one goroutine runs at a time")
-	}
-	before := runtime.NumGoroutine()
-	const size = 4 << 20
-	for round := range 40 {
-		for _, via := range vias {
-			f := open(t, make([]byte, size))
-			s := scan.Scanner{Workers: 3, Chunk: 64 << 10, Via: via}
-			var other sync.WaitGroup
-			other.Go(func() {
-				for range round {
-					runtime.Gosched()
-				}
-				if round%2 == 0 {
-					f.Close()
-				} else {
-					f.Truncate(100)
-				}
-			})
-			n, err := s.IndexNot(ctx, f, 0)
-			if n != -1 || err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("round %d, via %v: %d, %v", round, via, n, err)
-			}
-			other.Wait()
-		}
-	}
-	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before+20 && time.Now().Before(end); {
-		runtime.Gosched()
-	}
-	if n := runtime.NumGoroutine(); n > before+20 { // other tests run beside
-		t.Errorf("%d goroutines, %d before", n, before)
 	}
 }
 
