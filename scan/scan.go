@@ -108,12 +108,14 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 			return nil, fail(f, errors.ErrUnsupported)
 		}
 	}
+	cold := false
 	if src.reads = s.Via == Reads || viewCopies; s.Via == Auto {
-		src.reads = !mapsForFree || src.size <= leastChunk || !inMemory(f, src.size)
+		cold = src.size > leastChunk && !inMemory(f, src.size)
+		src.reads = !mapsForFree || src.size <= leastChunk || cold
 	}
 	if src.chunk = int64(s.Chunk); s.Chunk <= 0 {
 		src.chunk = mappedChunk
-		if src.reads {
+		if src.reads && !cold { // a disk likes long reads, and is what limits them
 			src.chunk = readChunk
 		}
 		src.chunk = min(src.chunk, max(leastChunk, src.size/4/int64(s.workers())))

@@ -439,3 +439,37 @@ func TestOneWorkerTakesPiecesInOrder(t *testing.T) {
 		t.Errorf("%v at %d", err, next)
 	}
 }
+
+func TestIndexNotFindsTheFirstOfTwoWhereverTheyAre(t *testing.T) {
+	t.Parallel()
+	const size = 9000
+	content := bytes.Repeat([]byte("a"), size)
+	f := open(t, content)
+	step := 97
+	if testing.Short() {
+		step = 971
+	}
+	for first := 0; first < size; first += step {
+		for _, second := range []int{first + 1, first + 511, first + 512, first + 2048, first + 2250, first + 4500, size - 1} {
+			if second >= size {
+				continue
+			}
+			for _, at := range []int{second, first} {
+				if _, err := f.WriteAt([]byte("b"), int64(at)); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := scan.IndexNot(ctx, f, 'a'); got != int64(at) || err != nil {
+					t.Errorf("%d, %v; want %d", got, err, at)
+				}
+			}
+			for _, at := range []int{second, first} {
+				if _, err := f.WriteAt([]byte("a"), int64(at)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if got, err := scan.IndexNot(ctx, f, 'a'); got != -1 || err != nil {
+		t.Errorf("%d, %v in a file without", got, err)
+	}
+}

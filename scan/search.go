@@ -207,14 +207,25 @@ func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64
 	return r.all()
 }
 
-// notBlock is what indexNot compares at once: with the piece beside it, it fits into the first cache.
-const notBlock = 4 << 10
+const (
+	notBlock   = 512 // what indexNot compares at once
+	notStreams = 4
+)
 
 // indexNot returns the place of the first byte of p that is not that of which
-// block consists, or -1. Comparing is vectorised in the standard library, and
-// somewhat faster than words that are OR-ed (make needle has both).
+// block consists, or -1. Comparing is vectorised in the standard library. What
+// limits it is how much a core asks of memory at a time, and it asks for more
+// from several places: that is 1.3 times as fast as from one (make needle).
 func indexNot(p, block []byte) int {
+	part := len(p) / notStreams / notBlock * notBlock
 	i := 0
+	for i < part && bytes.Equal(p[i:i+notBlock], block) && bytes.Equal(p[part+i:part+i+notBlock], block) &&
+		bytes.Equal(p[2*part+i:2*part+i+notBlock], block) && bytes.Equal(p[3*part+i:3*part+i+notBlock], block) {
+		i += notBlock
+	}
+	if i == part {
+		i = notStreams * part
+	}
 	for n := len(block); n >= 64; n /= 8 {
 		for len(p)-i >= n && bytes.Equal(p[i:i+n], block[:n]) {
 			i += n
