@@ -233,12 +233,8 @@ func (f *file) sync() error {
 	}
 	ferr := f.flush()
 	f.moveTime()
-	m := f.m.Load()
-	if err := f.inner.Sync(); err != nil {
+	if err := f.judged(f.inner.Sync); err != nil {
 		return err
-	}
-	if m != nil && m.store != nil {
-		m.store.cool()
 	}
 	if ferr != nil {
 		return f.fail("sync", cause(ferr))
@@ -250,14 +246,24 @@ func (f *file) sync() error {
 // file's times.
 func (f *file) syncData() error {
 	ferr := f.flush()
-	m := f.m.Load()
-	if err := datasync(f.inner); err != nil {
+	if err := f.judged(func() error { return datasync(f.inner) }); err != nil {
 		return err
 	}
-	if m != nil && m.store != nil {
-		m.store.cool()
-	}
 	return ferr
+}
+
+// judged calls sync, and tells the policy for stores how long it has taken.
+func (f *file) judged(sync func() error) error {
+	m := f.m.Load()
+	if m == nil || m.store == nil {
+		return sync()
+	}
+	saved, began := m.turns.takeSaved(), time.Now()
+	err := sync()
+	if err == nil {
+		m.store.synced(time.Since(began), saved)
+	}
+	return err
 }
 
 // SyncRange makes the n bytes at off durable, and the file's length as far as

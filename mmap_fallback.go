@@ -184,3 +184,6 @@ func lockMemory([]byte) error                           { return errors.ErrUnsup
 func unlockMemory([]byte) error                         { return errors.ErrUnsupported }
 func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+
+// makeReady is nothing that there is here.
+func makeReady(*os.File, []byte) error { return errors.ErrUnsupported }

@@ -94,6 +94,21 @@ func adviseMemory(data []byte, a Advice) (err error) {
 	return err
 }
 
+// makeReady has each page of data, which is f's, taken for one that was stored to,
+// in one call: what it costs beyond that is the file system's part. It fills
+// no holes.
+func makeReady(f *os.File, data []byte) error {
+	holes := true
+	withFd(f, func(fd int) {
+		var st unix.Stat_t
+		holes = unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size
+	})
+	if holes {
+		return errHoles
+	}
+	return adviseMemory(data, PopulateWrite)
+}
+
 // cachedPages counts the pages of n bytes of f at off that are in the page cache.
 func cachedPages(f *os.File, off, n int64) (pages int64, err error) {
 	cerr := withFd(f, func(fd int) {

@@ -335,3 +335,6 @@ func storageOf(f *os.File) storage {
 	})
 	return kind
 }
+
+// makeReady is nothing that there is here.
+func makeReady(*os.File, []byte) error { return errors.ErrUnsupported }

@@ -1,67 +1,245 @@
 package mmapfile
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // storePolicy decides between the two ways of writing inside the file. A store
-// into a page that is dirty already is two to three times faster than pwrite; the
-// first store to a page that was just read or synced is up to ten times slower
-// (4.8 µs against 0.45, with large folios). So a write goes through pwrite
-// until its region has been written often since the last Sync: each write
-// counts one, and one for each of its pages, or two if it covers a region as a
-// whole; and from four a page on the region's writes are stores. So a file that
-// is written once, in pages or more, is never stored to, and one that is
-// rewritten again and again is from the third time on.
+// into a page that is ready for it costs almost nothing, and making it ready,
+// which every page needs after a read, a Sync or a write-back, as much as some
+// writes by pwrite; for many pages at once it is far cheaper than for each of
+// them when it is stored to. So the writes of a region of 64 KiB go through
+// pwrite until stores would have saved four times what making it ready costs,
+// which is measured; then all of it is made ready, and stored to until the next Sync.
+//
+// Two things can make that a bad choice, and are measured too: a Sync may take
+// longer, since the system writes larger pieces of a file that was stored to, and
+// somebody else's write-back may take the readiness away all the time. If a
+// period between two Syncs costs more by that than its stores have saved, the
+// next ones do without, four times as many each time it happens; and stores that
+// are slower than pwrite end all readiness, and double what must have been saved
+// before there is another.
 type storePolicy struct {
 	shift uint
-	limit uint32
-	epoch atomic.Uint32   // moved on by Sync, which makes all counts void
-	count []atomic.Uint32 // epoch in the upper 16 bits, count in the lower
+	epoch atomic.Uint32 // moved on by Sync, which makes all counts void
+	limit atomic.Uint32
+	rests atomic.Bool // no stores in this period
+	count []atomic.Uint32
+
+	mu      sync.Mutex // guards what follows, of which only samples take note
+	call    typical    // nanoseconds that a small pwrite takes
+	price   typical    // nanoseconds that making a region ready takes
+	plain   typical    // nanoseconds that a Sync takes after a period without stores
+	blind   bool       // nothing can be made ready here
+	holes   bool       // nor in this file
+	doubled uint       // how often stores were slow lately
+	slow    int        // the more, the more of the last samples were slow
+	fast    int        // samples since
+
+	spent  float64 // in this period for making ready
+	left   int     // Syncs until there may be stores again
+	resume int     // for how many the next rest is
+	judged int     // periods with stores
 }
 
+// A count is of what stores would have saved, a small write being savedCall.
 const (
 	regionShift    = 16      // 64 KiB
 	regionsMax     = 1 << 14 // past this regions get larger: 64 KiB of counts
-	countsPerPage  = 4
 	policyPageSize = 4 << 10 // what counts as a page here, whatever the system's
 	countBits      = 16
-	countMask      = 1<<countBits - 1
+	countReady     = 1<<countBits - 1 // the region is stored to
+	countMost      = countReady - 1
+
+	savedCall = 4
+	savedPage = 2
+
+	limitLeast = 8 * savedCall
+	limitMost  = 1 << 15
+	limitBlind = 64 * savedCall // each page has to be stored to four times, as 16 have room in a region
+
+	sampleStores = 128 // of so many one is timed
+	sampleCalls  = 16
+	slowMark     = 24
+	slowStep     = 8
 )
 
 func newStorePolicy(size int) *storePolicy {
-	p := &storePolicy{shift: regionShift}
+	p := &storePolicy{shift: regionShift, resume: 4}
+	p.call.value, p.price.value = 700, 4000
 	for size>>p.shift >= regionsMax {
 		p.shift++
+		p.price.value *= 2
 	}
-	p.limit = uint32(min(countsPerPage<<(p.shift-12), countMask))
 	p.count = make([]atomic.Uint32, size>>p.shift+1)
+	p.setLimit()
 	return p
+}
+
+// setLimit is called with mu held, or before anybody else has p.
+func (p *storePolicy) setLimit() {
+	limit := 4 * p.price.value / p.call.value * savedCall
+	if p.blind || p.holes {
+		limit = limitBlind * float64(int(1)<<(p.shift-regionShift))
+	}
+	limit = max(limit, limitLeast) * float64(int(1)<<p.doubled)
+	p.limit.Store(uint32(min(limit, limitMost)))
+}
+
+// saves is what a store of n bytes saves.
+func saves(n int) uint32 {
+	return savedCall + savedPage*uint32(min(n/policyPageSize, countMost))
 }
 
 // hot reports whether a write of n bytes at off should be a store, and counts
 // it. Counts are set without a lock: one that gets lost delays the decision by
 // one write.
-func (p *storePolicy) hot(off, n int) bool {
+func (f *file) hot(m *mapping, off, n int) bool {
+	p := m.store
+	if p.rests.Load() {
+		return false
+	}
 	epoch := p.epoch.Load() << countBits
-	last := (off + n - 1) >> p.shift
-	hot := true
-	for r := off >> p.shift; r <= last; r++ {
+	first, last := off>>p.shift, (off+n-1)>>p.shift
+	part := saves(min(n, 1<<p.shift))
+	limit := p.limit.Load()
+	ready, due := true, true
+	for r := first; r <= last; r++ {
 		c := p.count[r].Load()
-		if c&^countMask != epoch {
-			c = epoch
-		}
-		if c&countMask >= p.limit {
+		if c == epoch|countReady {
 			continue
 		}
-		hot = false
-		part := min(n, 1<<p.shift)
-		pages := uint32(part+policyPageSize-1) / policyPageSize
-		add := 1 + pages
-		if n >= 1<<p.shift {
-			add += pages
+		ready = false
+		if c&^countReady != epoch {
+			c = epoch
 		}
-		p.count[r].Store(epoch | min(p.limit, c&countMask+add))
+		if c&countReady == countReady {
+			continue
+		}
+		c += min(part, countMost-c&countReady)
+		p.count[r].Store(c)
+		due = due && c&countReady >= limit
 	}
-	return hot
+	if ready || !due {
+		return ready
+	}
+	f.makeReady(m, first, last)
+	for r := first; r <= last; r++ {
+		p.count[r].Store(epoch | countReady)
+	}
+	return true
+}
+
+// makeReady makes the regions from first to last ready to be stored to. It is
+// of no consequence if that fails: each store then does it for its page.
+func (f *file) makeReady(m *mapping, first, last int) {
+	p := m.store
+	p.mu.Lock()
+	blind := p.blind
+	p.mu.Unlock()
+	if blind {
+		return
+	}
+	end := min(int64(last+1)<<p.shift, (f.size.Load()+int64(pageSize)-1)&^int64(pageSize-1), int64(len(m.data)))
+	start := int64(first) << p.shift
+	if start >= end {
+		return
+	}
+	began := time.Now()
+	err := makeReady(f.inner, m.data[start:end])
+	took := float64(time.Since(began))
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent += took
+	p.holes = err == errHoles
+	p.blind = errors.Is(err, errors.ErrUnsupported)
+	if err == nil {
+		p.price.add(took * float64(int64(1)<<p.shift) / float64(end-start))
+	}
+	p.setLimit()
+}
+
+var errHoles = errors.New("the file has holes")
+
+// typical is a value that half of the samples are above. Their mean would be that
+// of the few in which the goroutine was interrupted or the disk was waited for.
+type typical struct{ value, samples float64 }
+
+func (t *typical) add(sample float64) {
+	step := 1 + 1/(t.samples+1) // large at first
+	t.samples = min(t.samples+1, 15)
+	switch {
+	case t.value == 0:
+		t.value = sample
+	case sample > t.value:
+		t.value *= step
+	default:
+		t.value /= step
+	}
+}
+
+// tookCall takes note of a small pwrite.
+func (p *storePolicy) tookCall(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.call.add(float64(took))
+	p.setLimit()
+}
+
+// tookStore takes note of a store of n bytes.
+func (p *storePolicy) tookStore(took time.Duration, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if float64(took) <= p.call.value+float64(n)/2 {
+		p.slow = max(0, p.slow-1)
+		if p.fast++; p.fast >= 64 && p.doubled > 0 {
+			p.doubled--
+			p.fast = 0
+			p.setLimit()
+		}
+		return
+	}
+	if p.slow += slowStep; p.slow >= slowMark {
+		p.slow, p.fast = 0, 0
+		p.doubled = min(p.doubled+1, 10)
+		p.setLimit()
+		p.cool()
+	}
+}
+
+// synced takes note of a Sync, before which stores have saved so much.
+func (p *storePolicy) synced(took time.Duration, saved uint32) {
+	p.cool()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spent := p.spent
+	p.spent = 0
+	if saved == 0 {
+		p.plain.add(float64(took))
+		if p.left--; p.left <= 0 {
+			p.rests.Store(false)
+		}
+		return
+	}
+	p.judged++
+	switch {
+	case p.plain.samples == 0 || p.judged%64 == 0: // it has to be known, and may change
+		p.rest(1)
+	case spent+float64(took)-p.plain.value > float64(saved)/savedCall*p.call.value:
+		p.rest(p.resume)
+		p.resume = min(4*p.resume, 1024)
+	default:
+		p.resume = 4
+	}
+}
+
+func (p *storePolicy) rest(syncs int) {
+	p.left = syncs
+	p.rests.Store(true)
 }
 
 // coolRange is cool for the regions of n bytes at off.

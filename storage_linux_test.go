@@ -204,3 +204,32 @@ func TestWriteAtAppendsOnceTheDescriptorDoes(t *testing.T) {
 		}
 	}
 }
+
+// What stores make ready at once is part of the file already.
+func TestHotWritesFillNoMoreHolesThanTheyTouch(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, nil)
+	if err := os.Truncate(name, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	f := ftOpen(t, name)
+	ftMap(t, f)
+	const pages = 10
+	for page := range int64(pages) {
+		for range 2000 {
+			if _, err := f.WriteAt([]byte("content"), 1<<20+page*64<<10); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		t.Fatal(err)
+	}
+	if got := st.Blocks * 512; got > 2*pages*int64(max(st.Blksize, 4096)) {
+		t.Errorf("%d bytes are allocated for %d pages", got, pages)
+	}
+}

@@ -30,10 +30,12 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 // inner file.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	first := false
+	var timed *storePolicy
 	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
 		turn := m.turns.take(off, len(b))
 		defer m.turns.give(turn)
-		if f.covers(m, off, len(b)) && (split || m.store.hot(int(off), len(b))) {
+		switch covered := f.covers(m, off, len(b)); {
+		case covered && (split || f.hot(m, int(off), len(b))):
 			// The first goes to the kernel, for what that does at a write and we
 			// cannot: tell who watches the file, and take its capabilities away.
 			// Of a long one the first page will do, if nobody has the descriptor.
@@ -44,9 +46,11 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 					first = false
 				}
 			}
-			if !first && f.stored(m, b, int(off)) {
+			if !first && f.stored(m, b, int(off), turn) {
 				return len(b), nil
 			}
+		case covered && len(b) <= policyPageSize && m.turns.call(turn):
+			timed = m.store
 		}
 	}
 	if f.private {
@@ -54,7 +58,14 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	}
 	known, cuts := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
+	var began time.Time
+	if timed != nil {
+		began = time.Now()
+	}
 	n, err = f.inner.WriteAt(b, off)
+	if timed != nil {
+		timed.tookCall(time.Since(began))
+	}
 	if n == 0 {
 		return n, err
 	}
@@ -101,12 +112,20 @@ func (f *file) checkMode() {
 // stored stores b and reports whether it is in the file: behind an end that
 // somebody has moved here it would be lost, and show up again as if it were
 // the file's.
-func (f *file) stored(m *mapping, b []byte, off int) bool {
+func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 	ok := false
+	timed := m.turns.store(turn, len(b))
+	var began time.Time
+	if timed {
+		began = time.Now()
+	}
 	if f.isLast(m, m.pageBehind(off+len(b)-1)) {
 		ok = f.storeLast(m, b, off)
 	} else {
 		ok = f.store(m, b, off)
+	}
+	if timed {
+		m.store.tookStore(time.Since(began), len(b))
 	}
 	if !ok {
 		return false
