@@ -8,6 +8,8 @@ tool (
 )
 
 require (
+	github.com/edsrzf/mmap-go v1.2.0
+	golang.org/x/exp v0.0.0-20260824195058-e88cd73687aa
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.48.0
 )
@@ -21,6 +23,9 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
+	peer.example/mmapfile v0.1.2
 )
 
 replace go.dw1.io/mmapfile => ../
+
+replace peer.example/mmapfile => go.dw1.io/mmapfile v0.1.2
