@@ -2,8 +2,11 @@ package lab
 
 import (
 	"errors"
+	"flag"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	edsrzf "github.com/edsrzf/mmap-go"
@@ -99,13 +102,24 @@ func openBare(path string, flag int, size int64) (io.Closer, error) {
 func (f bare) ReadAt(p []byte, off int64) (int, error)  { return copy(p, f.mem[off:]), nil }
 func (f bare) WriteAt(p []byte, off int64) (int, error) { return copy(f.mem[off:], p), nil }
 
+var implFlag = flag.String("impl", "", "`regexp` of the implementations to measure; all of them if empty")
+
 // each runs fn for every implementation in list that has the methods of F.
 func each[F any](b *testing.B, list []impl, fn func(b *testing.B, im impl)) {
+	asked, err := regexp.Compile(*implFlag)
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, im := range list {
-		if _, ok := im.kind.(F); ok {
+		if _, ok := im.kind.(F); ok && asked.MatchString(im.name) {
 			b.Run("impl="+im.name, func(b *testing.B) { fn(b, im) })
 		}
 	}
+}
+
+// eachOpen runs fn for every implementation that has the methods of F, with path open.
+func eachOpen[F any](b *testing.B, path string, flag int, fn func(b *testing.B, f F)) {
+	each[F](b, everyone, func(b *testing.B, im impl) { fn(b, open[F](b, im, path, flag)) })
 }
 
 // open opens path until the end of b.
@@ -121,4 +135,9 @@ func open[F any](b *testing.B, im impl, path string, flag int) F {
 		}
 	})
 	return f.(F)
+}
+
+// without is everyone but one.
+func without(other impl) []impl {
+	return slices.DeleteFunc(slices.Clone(everyone), func(im impl) bool { return im.name == other.name })
 }
