@@ -278,19 +278,6 @@ func TestPeerBenchmarks(t *testing.T) {
 			t.Errorf("%s is the row of no benchmark", r.row)
 		}
 	}
-
-	skipped := regexp.MustCompile(withoutPeers("Zeros"))
-	for name, want := range map[string]bool{
-		"BenchmarkWalk": true, "BenchmarkGrow": true, "BenchmarkReadAtZeros": true,
-		"BenchmarkReadAt": false, "BenchmarkSync": false,
-	} {
-		if got := skipped.MatchString(name); got != want {
-			t.Errorf("%s skipped: %v", name, got)
-		}
-	}
-	if regexp.MustCompile(withoutPeers("")).MatchString("BenchmarkRead") {
-		t.Error("everything is skipped")
-	}
 }
 
 func TestCrateVersion(t *testing.T) {

@@ -18,7 +18,7 @@ type copyFile interface {
 func BenchmarkCopyFileToFile(b *testing.B) {
 	eachSize(b, []int{mb, 100 * mb}, func(b *testing.B, from string, size int) {
 		to := data(b, size)
-		each[copyFile](b, everyone, func(b *testing.B, im impl) {
+		each[copyFile](b, over(size), func(b *testing.B, im impl) {
 			src := open[copyFile](b, im, from, os.O_RDONLY)
 			dst := open[copyFile](b, im, to, os.O_RDWR)
 			measure(b, 1, size, func() error {
@@ -37,8 +37,8 @@ func BenchmarkCopyFileToFile(b *testing.B) {
 
 // BenchmarkCopyFileToTCP sends a file over the loopback by io.Copy, until the other side has it.
 func BenchmarkCopyFileToTCP(b *testing.B) {
-	eachSize(b, []int{mb, 100 * mb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f copyFile) {
+	eachSizeToRead(b, []int{mb, 100 * mb}, func(b *testing.B, path string, size int) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f copyFile) {
 			conn, done := dialReceiver(b, size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {

@@ -32,7 +32,11 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.bench"); f.Value.String() != "" {
 		fmt.Printf("piece: %s\n", sizeName(*pieceFlag))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, path := range readOnly {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
 }
 
 func sizeName(n int) string {
@@ -69,6 +73,26 @@ func data(b *testing.B, size int) string {
 		b.Fatal(err)
 	}
 	return path
+}
+
+// readOnly are the files that the rows share which only read.
+var readOnly = map[int]string{}
+
+// dataToRead is data for those: making 1 GiB for each of them takes longer than they do.
+func dataToRead(b *testing.B, size int) string {
+	b.Helper()
+	if readOnly[size] == "" {
+		dir, err := os.MkdirTemp(*dirFlag, "mmapfile-lab-")
+		if err != nil {
+			b.Fatal(err)
+		}
+		path := filepath.Join(dir, "data")
+		readOnly[size] = path // to be removed, whatever comes
+		if err := writeBlocks(osFile, path, content(size), *pieceFlag); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return readOnly[size]
 }
 
 // writeBlocks makes a new file of data, in writes of so many bytes.

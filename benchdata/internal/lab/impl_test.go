@@ -117,9 +117,18 @@ func each[F any](b *testing.B, list []impl, fn func(b *testing.B, im impl)) {
 	}
 }
 
-// eachOpen runs fn for every implementation that has the methods of F, with path open.
-func eachOpen[F any](b *testing.B, path string, flag int, fn func(b *testing.B, f F)) {
-	each[F](b, everyone, func(b *testing.B, im impl) { fn(b, open[F](b, im, path, flag)) })
+// eachOpen runs fn for every implementation that has the methods of F, with path open. An operation
+// moves so many bytes.
+func eachOpen[F any](b *testing.B, bytes int, path string, flag int, fn func(b *testing.B, f F)) {
+	each[F](b, over(bytes), func(b *testing.B, im impl) { fn(b, open[F](b, im, path, flag)) })
+}
+
+// over is everyone, but os.File once only where an operation takes long, by its bytes.
+func over(bytes int) []impl {
+	if bytes >= 500*mb {
+		return without(osAgain)
+	}
+	return everyone
 }
 
 // open opens path until the end of b.

@@ -67,6 +67,13 @@ func eachSize(b *testing.B, sizes []int, fn func(b *testing.B, path string, size
 	}
 }
 
+// eachSizeToRead is eachSize for rows that do not write.
+func eachSizeToRead(b *testing.B, sizes []int, fn func(b *testing.B, path string, size int)) {
+	for _, size := range sizes {
+		b.Run("size="+sizeName(size), func(b *testing.B) { fn(b, dataToRead(b, size), size) })
+	}
+}
+
 func rewind(f io.Seeker) error {
 	_, err := f.Seek(0, io.SeekStart)
 	return err

@@ -16,8 +16,8 @@ const readBlock = 4 * kb
 var publishedSizes = []int{kb, 10 * kb, 100 * kb, mb, 10 * mb, 100 * mb, 500 * mb, gb}
 
 func BenchmarkRead(b *testing.B) {
-	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
+	eachSizeToRead(b, publishedSizes, func(b *testing.B, path string, size int) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
 			buf := buffer(readBlock)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
@@ -30,8 +30,8 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkReadAt(b *testing.B) {
-	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
+	eachSizeToRead(b, publishedSizes, func(b *testing.B, path string, size int) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			buf := buffer(readBlock)
 			measure(b, 1, size, func() error { return readAtThrough(f, buf, size) })
 		})
@@ -41,8 +41,8 @@ func BenchmarkReadAt(b *testing.B) {
 // BenchmarkReadAtParallel reads 4 KiB anywhere in the file, on as many goroutines as there are
 // processors. The figure is the time divided by the number of reads.
 func BenchmarkReadAtParallel(b *testing.B) {
-	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
+	eachSizeToRead(b, publishedSizes, func(b *testing.B, path string, size int) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			const reads = 1000
 			n, goroutines := min(size, readBlock), runtime.GOMAXPROCS(0)
 			if err := readAtThrough(f, buffer(readBlock), size); err != nil {
@@ -75,7 +75,7 @@ func BenchmarkReadAtParallel(b *testing.B) {
 
 func BenchmarkWrite(b *testing.B) {
 	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriteSeeker) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriteSeeker) {
 			p := content(size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
@@ -89,8 +89,8 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkWriteAt(b *testing.B) {
-	eachSize(b, oneCallSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
+	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
 			p := content(size)
 			measure(b, 1, size, func() error {
 				n, err := f.WriteAt(p, 0)
@@ -106,7 +106,7 @@ func BenchmarkReadFrom(b *testing.B) {
 		io.ReaderFrom
 	}
 	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f file) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f file) {
 			p := content(size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
@@ -123,7 +123,7 @@ func BenchmarkReadFrom(b *testing.B) {
 const smallFile = 36
 
 func BenchmarkSeek(b *testing.B) {
-	eachOpen(b, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f io.Seeker) {
+	eachOpen(b, 0, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f io.Seeker) {
 		measure(b, 10, 0, func() error {
 			for i := range int64(10) {
 				if pos, err := f.Seek(i, io.SeekStart); pos != i {
@@ -136,7 +136,7 @@ func BenchmarkSeek(b *testing.B) {
 }
 
 func BenchmarkWriteTo(b *testing.B) {
-	eachOpen(b, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f seekWriterTo) {
+	eachOpen(b, 0, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f seekWriterTo) {
 		measure(b, 1, smallFile, func() error {
 			if err := rewind(f); err != nil {
 				return err
@@ -154,7 +154,7 @@ type seekWriterTo interface {
 
 func BenchmarkStat(b *testing.B) {
 	type file interface{ Stat() (fs.FileInfo, error) }
-	eachOpen(b, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f file) {
+	eachOpen(b, 0, data(b, smallFile), os.O_RDONLY, func(b *testing.B, f file) {
 		measure(b, 1, 0, func() error {
 			_, err := f.Stat()
 			return err
@@ -165,7 +165,7 @@ func BenchmarkStat(b *testing.B) {
 // BenchmarkSync syncs a file that did not change since.
 func BenchmarkSync(b *testing.B) {
 	type file interface{ Sync() error }
-	eachOpen(b, data(b, kb), os.O_RDWR, func(b *testing.B, f file) {
+	eachOpen(b, 0, data(b, kb), os.O_RDWR, func(b *testing.B, f file) {
 		measure(b, 1, 0, f.Sync)
 	})
 }

@@ -31,7 +31,7 @@ func measurePass(b *testing.B, size int, pass func() error) {
 
 func BenchmarkReadRecord(b *testing.B) {
 	eachRecord(b, []int{64, kb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
 			record := buffer(size)
 			measurePass(b, size, func() error {
 				if err := rewind(f); err != nil {
@@ -50,7 +50,7 @@ func BenchmarkReadRecord(b *testing.B) {
 
 func BenchmarkReadAtRecord(b *testing.B) {
 	eachRecord(b, []int{64, kb, 4 * kb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			record := buffer(size)
 			measurePass(b, size, func() error { return readAtThrough(f, record, hotWindow) })
 		})
@@ -61,7 +61,7 @@ func BenchmarkReadAtRecord(b *testing.B) {
 func BenchmarkSliceCopy(b *testing.B) {
 	type file interface{ Bytes() []byte }
 	eachRecord(b, []int{64, kb, 4 * kb, 64 * kb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f file) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f file) {
 			record, mem := buffer(size), f.Bytes()
 			measurePass(b, size, func() error {
 				for off := 0; off < hotWindow; off += size {
@@ -75,7 +75,7 @@ func BenchmarkSliceCopy(b *testing.B) {
 
 func BenchmarkWriteRecord(b *testing.B) {
 	eachRecord(b, []int{64, kb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriteSeeker) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriteSeeker) {
 			record := content(size)
 			measurePass(b, size, func() error {
 				if err := rewind(f); err != nil {
@@ -94,7 +94,7 @@ func BenchmarkWriteRecord(b *testing.B) {
 
 func BenchmarkWriteAtRecord(b *testing.B) {
 	eachRecord(b, []int{64, kb, 4 * kb}, func(b *testing.B, path string, size int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
 			record := content(size)
 			measurePass(b, size, func() error { return writeAtThrough(f, record, hotWindow) })
 		})
@@ -106,7 +106,7 @@ func BenchmarkWriteAtRecord(b *testing.B) {
 func BenchmarkReadAtZeros(b *testing.B) {
 	eachRecord(b, []int{64, kb}, func(b *testing.B, path string, size int) {
 		clearFile(b, path)
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
+		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			record := buffer(size)
 			measurePass(b, size, func() error { return readAtThrough(f, record, hotWindow) })
 		})
@@ -116,7 +116,7 @@ func BenchmarkReadAtZeros(b *testing.B) {
 func BenchmarkWriteAtZeros(b *testing.B) {
 	eachRecord(b, []int{64, kb}, func(b *testing.B, path string, size int) {
 		clearFile(b, path)
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
+		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
 			record := make([]byte, size)
 			measurePass(b, size, func() error { return writeAtThrough(f, record, hotWindow) })
 		})
@@ -138,7 +138,7 @@ const goroutinePasses = 64
 // from one file.
 func BenchmarkReadAtGoroutines(b *testing.B) {
 	eachGoroutines(b, func(b *testing.B, path string, goroutines int) {
-		eachOpen(b, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
+		eachOpen(b, kb, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			measureGoroutines(b, goroutines, func(record []byte, _ int) error {
 				return readAtThrough(f, record, hotWindow)
 			})
@@ -149,7 +149,7 @@ func BenchmarkReadAtGoroutines(b *testing.B) {
 // BenchmarkWriteAtGoroutines is the same for writes, each goroutine's to a window of its own.
 func BenchmarkWriteAtGoroutines(b *testing.B) {
 	eachGoroutines(b, func(b *testing.B, path string, goroutines int) {
-		eachOpen(b, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
+		eachOpen(b, kb, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
 			measureGoroutines(b, goroutines, func(record []byte, i int) error {
 				for off := i * hotWindow; off < (i+1)*hotWindow; off += len(record) {
 					if n, err := f.WriteAt(record, int64(off)); n != len(record) {

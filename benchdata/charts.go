@@ -1,0 +1,277 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// chart is a picture of the raw results.
+type chart struct {
+	file, alt string
+	figure    func(res *results) figure
+}
+
+var charts = []chart{
+	{"time.svg", "Time per operation against size, for each method and implementation", timeChart},
+	{"speedup.svg", "Speed-up over os.File against size, for each method", speedupChart},
+	{"goroutines.svg", "Records a second by the number of goroutines", goroutinesChart},
+	{"writes.svg", "Time to write in terms of os.File's, by the state of the file", writesChart},
+	{"reads.svg", "Time to read in terms of os.File's, by the state of the file", readsChart},
+}
+
+// methods are the rows by size that the charts show, and their names there.
+var methods = []named{
+	{"ReadAtOneCall", "ReadAt, one call"}, {"ReadOneCall", "Read, one call"}, {"ReadAt", "ReadAt in 4 KiB calls"},
+	{"WriteAt", "WriteAt, one call"}, {"Write", "Write, one call"}, {"ReadFrom", "ReadFrom"},
+}
+
+// implOrder is the order of the implementations in legends.
+var implOrder = []string{"os", "mmapfile", "v0.1.2", "exp", "edsrzf", "copy"}
+
+func timeChart(res *results) figure {
+	fig := figure{title: "Time per operation by size", height: 470}
+	for i, m := range methods {
+		p := newPanel(m.what)
+		sizes(p)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{duration}
+		for _, impl := range implOrder {
+			addLine(p, look(impl), bySize(res, m.row, func(row string) float64 { return res.median(row, impl) }))
+		}
+		if i%3 == 0 {
+			fig.panels = append(fig.panels, nil)
+		}
+		fig.panels[i/3] = append(fig.panels[i/3], p)
+	}
+	for _, impl := range implOrder {
+		fig.legend = append(fig.legend, look(impl))
+	}
+	return fig
+}
+
+func speedupChart(res *results) figure {
+	fig := figure{title: "How many times as fast as os.File, by size", height: 300, panels: [][]*plot.Plot{nil}}
+	for _, impl := range []string{"mmapfile", "v0.1.2"} {
+		p := newPanel(impl)
+		sizes(p)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{}
+		p.Y.Min, p.Y.Max = 0.5, 100
+		p.Add(plotter.NewFunction(func(float64) float64 { return 1 }))
+		for i, m := range methods {
+			e := spareEntry(m.what, i)
+			points := bySize(res, m.row, func(row string) float64 { return res.ratio(row, "os", impl) })
+			addLine(p, e, points)
+			if impl == "mmapfile" {
+				fig.legend = append(fig.legend, e)
+			}
+		}
+		fig.panels[0] = append(fig.panels[0], p)
+	}
+	return fig
+}
+
+func goroutinesChart(res *results) figure {
+	fig := figure{title: "Records of 1 KiB a second, by goroutines", height: 280, panels: [][]*plot.Plot{nil}}
+	for _, m := range []named{{"ReadAtGoroutines", "ReadAt, millions a second"}, {"WriteAtGoroutines", "WriteAt, millions a second"}} {
+		p := newPanel(m.what)
+		p.X.Label.Text = "goroutines"
+		p.Y.Min = 0
+		var ticks []plot.Tick
+		for _, impl := range implOrder {
+			var points plotter.XYs
+			for _, row := range res.rows {
+				n, ok := strings.CutPrefix(row, m.row+"/goroutines=")
+				count, err := strconv.Atoi(n)
+				if sec := res.median(row, impl); ok && err == nil && sec > 0 {
+					points = append(points, plotter.XY{X: float64(count), Y: 1e-6 / sec})
+					ticks = append(ticks, plot.Tick{Value: float64(count), Label: n})
+				}
+			}
+			addLine(p, look(impl), points)
+		}
+		p.X.Tick.Marker = plot.ConstantTicks(ticks)
+		fig.panels[0] = append(fig.panels[0], p)
+	}
+	for _, impl := range implOrder {
+		fig.legend = append(fig.legend, look(impl))
+	}
+	return fig
+}
+
+func writesChart(res *results) figure {
+	return stateChart(res, "Writes: time in terms of os.File's, by the state of the file", "Policy/")
+}
+
+func readsChart(res *results) figure {
+	return stateChart(res, "Reads of 64 MiB: time in terms of os.File's, by the state of the file", "ReadThrough/", "ReadAnywhere/")
+}
+
+// stateChart has a line for each row with one of the prefixes, and on it a mark for each
+// implementation and each policy.
+func stateChart(res *results, title string, prefixes ...string) figure {
+	var rows []string
+	var impls []string
+	for _, row := range res.rows {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(row, p) }) && res.median(row, "os") > 0 {
+			rows = append(rows, row)
+			for impl := range res.times[row] {
+				if impl != "os" && !slices.Contains(impls, impl) {
+					impls = append(impls, impl)
+				}
+			}
+		}
+	}
+	order := append([]string{"os-again"}, implOrder...)
+	slices.SortFunc(impls, func(a, b string) int {
+		// Policies, which are not listed, come last, by name.
+		return cmp.Or(cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b))), cmp.Compare(a, b))
+	})
+
+	p := newPanel("")
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{}
+	p.X.Min, p.X.Max = 0.9, 1.1
+	p.Y.Min, p.Y.Max = 0.5, float64(len(rows))+0.5
+	fig := figure{title: title, height: vg.Length(80 + 13*len(rows)), panels: [][]*plot.Plot{{p}}}
+	var ticks []plot.Tick
+	for i, row := range rows {
+		label := row
+		if prefixes[0] == "Policy/" {
+			label = strings.TrimPrefix(row, "Policy/state=")
+		}
+		ticks = append(ticks, plot.Tick{Value: float64(len(rows) - i), Label: label})
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}})
+	if err == nil { // two points that are there
+		one.LineStyle = draw.LineStyle{Color: ink, Width: 0.75}
+		p.Add(one)
+	}
+	for n, impl := range impls {
+		e := look(impl)
+		if e.shape == nil {
+			e = spareEntry(impl, n)
+		}
+		var points plotter.XYs
+		for i, row := range rows {
+			if r := res.ratio(row, impl, "os"); r > 0 {
+				points = append(points, plotter.XY{X: r, Y: float64(len(rows) - i)})
+			}
+		}
+		addMarks(p, e, points)
+		fig.legend = append(fig.legend, e)
+	}
+	return fig
+}
+
+func look(impl string) entry {
+	l := looks[impl]
+	return entry{plain(cmp.Or(implNames[impl], impl)), l.color, l.shape}
+}
+
+func spareEntry(name string, i int) entry {
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.TriangleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.CrossGlyph{}}
+	return entry{name, spare[i%len(spare)], shapes[i%len(shapes)]}
+}
+
+// bySize are the values of the rows with a key for the size, by that.
+func bySize(res *results, method string, value func(row string) float64) plotter.XYs {
+	var points plotter.XYs
+	for _, row := range res.rows {
+		size, ok := strings.CutPrefix(row, method+"/size=")
+		if v := value(row); ok && v > 0 {
+			points = append(points, plotter.XY{X: bytesOf(size), Y: v})
+		}
+	}
+	slices.SortFunc(points, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+	return points
+}
+
+// bytesOf is the number of bytes in a size as rows have it, like 64B or 10MB.
+func bytesOf(size string) float64 {
+	for _, u := range []struct {
+		name  string
+		bytes float64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}} {
+		if digits, ok := strings.CutSuffix(size, u.name); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			if err != nil {
+				return math.NaN()
+			}
+			return n * u.bytes
+		}
+	}
+	return math.NaN()
+}
+
+func addLine(p *plot.Plot, e entry, points plotter.XYs) {
+	if line, err := plotter.NewLine(points); err == nil { // no points, no line
+		line.LineStyle = draw.LineStyle{Color: e.color, Width: 1.25}
+		p.Add(line)
+	}
+	addMarks(p, e, points)
+}
+
+func addMarks(p *plot.Plot, e entry, points plotter.XYs) {
+	if marks, err := plotter.NewScatter(points); err == nil {
+		marks.GlyphStyle = draw.GlyphStyle{Color: e.color, Radius: 2.5, Shape: e.shape}
+		p.Add(marks)
+	}
+}
+
+// sizes makes the horizontal axis one of sizes from 1 KiB to 1 GiB.
+func sizes(p *plot.Plot) {
+	p.X.Scale = plot.LogScale{}
+	p.X.Min, p.X.Max = 1<<10, 1<<30
+	p.X.Tick.Marker = plot.ConstantTicks{
+		{Value: 1 << 10, Label: "1 KiB"}, {Value: 1 << 15, Label: "32 KiB"}, {Value: 1 << 20, Label: "1 MiB"},
+		{Value: 1 << 25, Label: "32 MiB"}, {Value: 1 << 30, Label: "1 GiB"},
+	}
+}
+
+// decades are the powers of ten on a logarithmic axis.
+type decades struct{ label func(v float64) string }
+
+func (d decades) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+		v := math.Pow(10, e)
+		ticks = append(ticks, plot.Tick{Value: v, Label: d.label(v)})
+	}
+	return ticks
+}
+
+// factors are 1, 2 and 5 on each power of ten.
+type factors struct{}
+
+func (factors) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for _, d := range (decades{duration}).Ticks(low, high) {
+		for _, f := range []float64{1, 2, 5} {
+			v := d.Value * f
+			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.3g×", v)})
+		}
+	}
+	return ticks
+}
+
+// caption says on what the results were measured.
+func caption(res *results) string {
+	c := func(key string) string { return cmp.Or(res.config[key], "unknown") }
+	return fmt.Sprintf("%s, %s cores, %s, %s, %s; medians of %d rounds at %s",
+		c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"), res.rounds(), c("commit"))
+}
+
+// draw is the picture of the results.
+func (ch chart) draw(res *results) ([]byte, error) {
+	fig := ch.figure(res)
+	fig.caption = caption(res)
+	return fig.svg()
+}
