@@ -6,7 +6,7 @@ BENCH ?=
 
 # What bench leaves to bench-full, for it to take three minutes.
 BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|ReadOneCall|Zeros|ToDiscard|\
-	/block=1MB|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[1245]))
+	/block=1MB|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
 # And what compare does too: it is for calls, and the disk has its own moods.
 COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
 # For bench-compare: the commits. HEAD may be empty, for what stands here.
