@@ -64,7 +64,7 @@ func speedupChart(res *results) figure {
 		sizes(p)
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{}
 		p.Y.Min, p.Y.Max = 0.5, 100
-		p.Add(plotter.NewFunction(func(float64) float64 { return 1 }))
+		addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, plotter.XYs{{X: 1 << 10, Y: 1}, {X: 1 << 30, Y: 1}})
 		for i, m := range methods {
 			e := spareEntry(m.what, i)
 			points := bySize(res, m.row, func(row string) float64 { return res.ratio(row, "os", impl) })
@@ -107,66 +107,78 @@ func goroutinesChart(res *results) figure {
 }
 
 func writesChart(res *results) figure {
-	return stateChart(res, "Writes: time in terms of os.File's, by the state of the file", "Policy/")
+	return stateChart(res, "Writes: time in terms of os.File's, by the state of the file", writeStates)
 }
 
 func readsChart(res *results) figure {
 	return stateChart(res, "Reads of 64 MiB: time in terms of os.File's, by the state of the file", "ReadThrough/", "ReadAnywhere/")
 }
 
+// series are the marks of one implementation, or of one policy: time in terms of os.File's.
+type series struct {
+	entry
+	ratio func(row string) float64
+}
+
 // stateChart has a line for each row with one of the prefixes, and on it a mark for each
-// implementation and each policy.
+// implementation and os.File against itself.
 func stateChart(res *results, title string, prefixes ...string) figure {
 	var rows []string
-	var impls []string
 	for _, row := range res.rows {
 		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(row, p) }) && res.median(row, "os") > 0 {
 			rows = append(rows, row)
-			for impl := range res.times[row] {
-				if impl != "os" && !slices.Contains(impls, impl) {
-					impls = append(impls, impl)
-				}
-			}
 		}
 	}
-	order := append([]string{"os-again"}, implOrder...)
-	slices.SortFunc(impls, func(a, b string) int {
-		// Policies, which are not listed, come last, by name.
-		return cmp.Or(cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b))), cmp.Compare(a, b))
-	})
+	var list []series
+	for _, impl := range append([]string{"os-again"}, implOrder[1:]...) {
+		ratio := func(row string) float64 { return res.ratio(row, impl, "os") }
+		if slices.ContainsFunc(rows, func(row string) bool { return ratio(row) > 0 }) {
+			list = append(list, series{look(impl), ratio})
+		}
+	}
+	for i, policy := range res.policiesWithin(rows) {
+		list = append(list, series{spareEntry(policy, i), func(row string) float64 { return res.ratio(row, policy, "os") }})
+	}
+	return dots(title, rows, list)
+}
 
+// policyChart has a mark for each policy that was tried, beside the one that is used.
+func policyChart(res *results, policies []*results) figure {
+	all := append([]*results{res}, policies...)
+	var list []series
+	for i, r := range all {
+		e := look("mmapfile")
+		if i > 0 {
+			e = spareEntry(r.config["policy"], i)
+		}
+		list = append(list, series{e, func(row string) float64 { return r.ratio(row, "mmapfile", "os") }})
+	}
+	return dots("Ways to write that were tried: time in terms of os.File's, by the state of the file", stateRows(all), list)
+}
+
+// dots has a line for each row.
+func dots(title string, rows []string, list []series) figure {
 	p := newPanel("")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{}
-	p.X.Min, p.X.Max = 0.9, 1.1
+	p.X.Min, p.X.Max = 0.9, 1.1 // and what the marks need
 	p.Y.Min, p.Y.Max = 0.5, float64(len(rows))+0.5
 	fig := figure{title: title, height: vg.Length(80 + 13*len(rows)), panels: [][]*plot.Plot{{p}}}
 	var ticks []plot.Tick
 	for i, row := range rows {
-		label := row
-		if prefixes[0] == "Policy/" {
-			label = strings.TrimPrefix(row, "Policy/state=")
-		}
-		ticks = append(ticks, plot.Tick{Value: float64(len(rows) - i), Label: label})
+		ticks = append(ticks, plot.Tick{Value: float64(len(rows) - i), Label: strings.TrimPrefix(row, writeStates)})
 	}
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}})
-	if err == nil { // two points that are there
-		one.LineStyle = draw.LineStyle{Color: ink, Width: 0.75}
-		p.Add(one)
-	}
-	for n, impl := range impls {
-		e := look(impl)
-		if e.shape == nil {
-			e = spareEntry(impl, n)
-		}
+	one := plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}}
+	addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, one)
+	for _, s := range list {
 		var points plotter.XYs
 		for i, row := range rows {
-			if r := res.ratio(row, impl, "os"); r > 0 {
+			if r := s.ratio(row); r > 0 {
 				points = append(points, plotter.XY{X: r, Y: float64(len(rows) - i)})
 			}
 		}
-		addMarks(p, e, points)
-		fig.legend = append(fig.legend, e)
+		addMarks(p, s.entry, points)
+		fig.legend = append(fig.legend, s.entry)
 	}
 	return fig
 }
@@ -212,11 +224,15 @@ func bytesOf(size string) float64 {
 }
 
 func addLine(p *plot.Plot, e entry, points plotter.XYs) {
+	addStroke(p, draw.LineStyle{Color: e.color, Width: 1.25}, points)
+	addMarks(p, e, points)
+}
+
+func addStroke(p *plot.Plot, style draw.LineStyle, points plotter.XYs) {
 	if line, err := plotter.NewLine(points); err == nil { // no points, no line
-		line.LineStyle = draw.LineStyle{Color: e.color, Width: 1.25}
+		line.LineStyle = style
 		p.Add(line)
 	}
-	addMarks(p, e, points)
 }
 
 func addMarks(p *plot.Plot, e entry, points plotter.XYs) {
@@ -269,9 +285,8 @@ func caption(res *results) string {
 		c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"), res.rounds(), c("commit"))
 }
 
-// draw is the picture of the results.
-func (ch chart) draw(res *results) ([]byte, error) {
-	fig := ch.figure(res)
+// draw is a picture of the results.
+func (fig figure) draw(res *results) ([]byte, error) {
 	fig.caption = caption(res)
 	return fig.svg()
 }

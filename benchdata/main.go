@@ -47,9 +47,9 @@ func command(ctx context.Context, args []string) error {
 	case len(args) == 2 && args[0] == "tables":
 		return tables(ctx, args[1])
 	case len(args) == 3 && args[0] == "readme":
-		return readme(ctx, args[1], args[2], false)
+		return publish(ctx, args[1], args[2], false)
 	case len(args) == 3 && args[0] == "check":
-		return readme(ctx, args[1], args[2], true)
+		return publish(ctx, args[1], args[2], true)
 	}
 	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
 }
@@ -98,9 +98,35 @@ func tool(ctx context.Context, w io.Writer, name string, args ...string) error {
 	return cmd.Run()
 }
 
-// readme puts the tables from the raw results in file into the Markdown file md, and what else is
-// made from them beside file; or with check only looks whether they are there.
-func readme(ctx context.Context, file, md string, check bool) error {
+// publish is readme and, for the comparison in Go, what else is made from it: the charts, and the
+// table of benchstat, beside file.
+func publish(ctx context.Context, file, md string, check bool) error {
+	if err := readme(file, md, check); err != nil {
+		return err
+	}
+	res, err := readResults(file)
+	if err != nil || res.ofPeers() || res.ofNeedle() {
+		return err
+	}
+	made, err := pictures(res, filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	table, err := benchstat(ctx, file)
+	if err != nil {
+		return err
+	}
+	for _, a := range append(made, artifact{strings.TrimSuffix(file, ".txt") + ".benchstat.txt", table}) {
+		if err := a.put(check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readme puts the tables from the raw results in file into the Markdown file md, or with check
+// only looks whether they are there.
+func readme(file, md string, check bool) error {
 	res, err := readResults(file)
 	if err != nil {
 		return err
@@ -124,24 +150,7 @@ func readme(ctx context.Context, file, md string, check bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", md, err)
 	}
-	made := []artifact{{md, text}}
-	if b.begin == osBlock.begin {
-		beside, err := pictures(res, filepath.Dir(file))
-		if err != nil {
-			return err
-		}
-		table, err := benchstat(ctx, file)
-		if err != nil {
-			return err
-		}
-		made = append(append(made, beside...), artifact{strings.TrimSuffix(file, ".txt") + ".benchstat.txt", table})
-	}
-	for _, a := range made {
-		if err := a.put(check); err != nil {
-			return fmt.Errorf("%w (made from %s)", err, file)
-		}
-	}
-	return nil
+	return artifact{md, text}.put(check)
 }
 
 // artifact is a file that is made from raw results.
@@ -165,15 +174,28 @@ func (a artifact) put(check bool) error {
 	return os.WriteFile(a.path, a.text, 0o644)
 }
 
-// pictures are the charts, below dir.
+// pictures are the charts, below dir, and what is said of the policies there.
 func pictures(res *results, dir string) ([]artifact, error) {
-	var list []artifact
+	figures := map[string]figure{}
 	for _, ch := range charts {
-		svg, err := ch.draw(res)
+		figures[ch.file] = ch.figure(res)
+	}
+	policies, err := readPolicies(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []artifact
+	if len(policies) > 0 {
+		figures["policies.svg"] = policyChart(res, policies)
+		page := renderPolicies(res, policies) + "\n![the same as a picture](../charts/policies.svg)\n"
+		list = append(list, artifact{filepath.Join(dir, "policies", "README.md"), []byte(page)})
+	}
+	for file, fig := range figures {
+		svg, err := fig.draw(res)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, artifact{filepath.Join(dir, "charts", ch.file), svg})
+		list = append(list, artifact{filepath.Join(dir, "charts", file), svg})
 	}
 	return list, nil
 }

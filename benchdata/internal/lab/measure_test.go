@@ -23,12 +23,9 @@ func measure(b *testing.B, calls, bytes int, op func() error) {
 // warmUp calls op until lazy mappings are there, and writes go the way that they will go.
 func warmUp(b *testing.B, bytes int, op func() error) {
 	b.Helper()
-	rounds := 3
-	switch {
-	case bytes <= 100*kb:
+	rounds := 6
+	if bytes <= 100*kb {
 		rounds = 100
-	case bytes <= 10*mb:
-		rounds = 6
 	}
 	for range rounds {
 		if err := op(); err != nil {

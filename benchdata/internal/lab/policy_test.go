@@ -65,12 +65,7 @@ func (s writeState) bench(b *testing.B, im impl) {
 	}
 	r := new(random)
 	if !s.first {
-		// Three rounds and some time are enough for any policy to have settled.
-		for i := 0; i < 3 || i < 100 && s.bytes*i < mb; i++ {
-			if err := s.op(f, r); err != nil {
-				b.Fatal(err)
-			}
-		}
+		warmUp(b, s.bytes, func() error { return s.op(f, r) })
 	}
 	b.SetBytes(int64(s.bytes))
 	for first := true; b.Loop(); first = false {
