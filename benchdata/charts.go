@@ -92,7 +92,9 @@ func goroutinesChart(res *results) figure {
 				count, err := strconv.Atoi(n)
 				if sec := res.median(row, impl); ok && err == nil && sec > 0 {
 					points = append(points, plotter.XY{X: float64(count), Y: 1e-6 / sec})
-					ticks = append(ticks, plot.Tick{Value: float64(count), Label: n})
+					if tick := (plot.Tick{Value: float64(count), Label: n}); !slices.Contains(ticks, tick) {
+						ticks = append(ticks, tick)
+					}
 				}
 			}
 			addLine(p, look(impl), points)

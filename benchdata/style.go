@@ -118,7 +118,15 @@ type figure struct {
 // svg draws the figure, the same bytes each time.
 func (fig figure) svg() ([]byte, error) {
 	canvas := vgsvg.NewWith(vgsvg.UseWH(chartWidth, fig.height))
-	dc := draw.New(canvas)
+	fig.drawOn(draw.New(canvas))
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, err
+	}
+	return finish(out.String(), fig.title)
+}
+
+func (fig figure) drawOn(dc draw.Canvas) {
 	dc.SetColor(paper)
 	dc.Fill(dc.Rectangle.Path())
 	dc = draw.Crop(dc, margin, -margin, margin, -margin)
@@ -131,7 +139,7 @@ func (fig figure) svg() ([]byte, error) {
 	top := fig.drawLegend(dc, dc.Max.Y-20)
 
 	dc.Min.Y += 18
-	dc.Max.Y = top - 6
+	dc.Max.Y = top - 14
 	tiles := draw.Tiles{Rows: len(fig.panels), Cols: len(fig.panels[0]), PadX: 14, PadY: 12}
 	for i, row := range plot.Align(fig.panels, tiles, dc) {
 		for j, tile := range row {
@@ -140,12 +148,6 @@ func (fig figure) svg() ([]byte, error) {
 			}
 		}
 	}
-
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, err
-	}
-	return finish(out.String(), fig.title)
 }
 
 // drawLegend draws the legend in lines from y downwards, and returns where it ends.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"time"
 )
 
 // Rows of small records, over a hot window inside a larger file. They cost a few nanoseconds, so
@@ -130,10 +131,6 @@ func clearFile(b *testing.B, path string) {
 	}
 }
 
-// goroutinePasses is how often an iteration goes through the window, on all goroutines together:
-// often enough for starting them not to matter.
-const goroutinePasses = 64
-
 // BenchmarkReadAtGoroutines is the time by the number of records when so many goroutines read them
 // from one file.
 func BenchmarkReadAtGoroutines(b *testing.B) {
@@ -175,9 +172,14 @@ func measureGoroutines(b *testing.B, goroutines int, pass func(record []byte, i 
 	for i := range records {
 		records[i] = append([]byte(nil), content(kb)...)
 	}
-	measure(b, goroutinePasses*hotWindow/kb, goroutinePasses*hotWindow, func() error {
+	warmUp(b, hotWindow, func() error { return pass(records[0], 0) })
+	began := time.Now()
+	warmUp(b, hotWindow, func() error { return pass(records[0], 0) })
+	// Waking another processor takes tens of microseconds: with milliseconds of work, that does not matter.
+	passes := max(1, int(100*4*time.Millisecond/time.Since(began)))
+	measure(b, goroutines*passes*hotWindow/kb, goroutines*passes*hotWindow, func() error {
 		return together(goroutines, func(i int) error {
-			for range goroutinePasses / goroutines {
+			for range passes {
 				if err := pass(records[i], i); err != nil {
 					return err
 				}
