@@ -205,10 +205,28 @@ func TestRender(t *testing.T) {
 	for _, want := range []string{
 		"| `Stat` | 200 ns | – | 100 ns | 0.50 | – |\n",
 		"| **geometric mean of 53 rows published for v0.1.2** | | | | **0.50** | – |\n",
-		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
-		"(benchdata/charts/writes.svg)\n",
 		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
 		"ext4",
+	} {
+		if !strings.Contains(block, want) {
+			t.Errorf("%q is missing in\n%s", want, block)
+		}
+	}
+}
+
+func TestRenderPerformance(t *testing.T) {
+	if _, err := renderPerformance(parse(t, sample)); err == nil {
+		t.Error("no error for a selection of rows")
+	}
+	block, err := renderPerformance(parse(t, everything()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"- Of 81 rows, none is slower than with `os.File` beyond the noise.\n",
+		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
+		"(benchdata/charts/writes.svg)\n",
+		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",
 	} {
 		if !strings.Contains(block, want) {
 			t.Errorf("%q is missing in\n%s", want, block)
@@ -226,7 +244,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	write(raw, everything())
-	write(md, "before\n"+osBlock.begin+"old\n"+osBlock.end+"after\n")
+	write(md, "before\n"+osBlock.begin+"old\n"+osBlock.end+"after\n"+performanceBlock.begin+performanceBlock.end)
 	if err := readme(raw, md, true); err == nil {
 		t.Error("check passes for an old block")
 	}
@@ -240,7 +258,8 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); !strings.HasPrefix(s, "before\n"+osBlock.begin+"| op") || !strings.HasSuffix(s, osBlock.end+"after\n") {
+	if s := string(text); !strings.HasPrefix(s, "before\n"+osBlock.begin+"| op") || !strings.Contains(s, osBlock.end+"after\n") ||
+		!strings.HasSuffix(s, ".\n"+performanceBlock.end) {
 		t.Errorf("unexpected text:\n%s", s)
 	}
 	write(md, "no marks\n")

@@ -131,24 +131,25 @@ func readme(file, md string, check bool) error {
 	if err != nil {
 		return err
 	}
-	b := osBlock
+	blocks := []block{osBlock, performanceBlock}
 	switch {
 	case res.ofNeedle():
-		b = needleBlock
+		blocks = []block{needleBlock}
 	case res.ofPeers():
-		b = peersBlock
+		blocks = []block{peersBlock}
 	}
-	table, err := b.render(res)
+	text, err := os.ReadFile(md)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(md)
-	if err != nil {
-		return err
-	}
-	text, err := b.replace(old, table)
-	if err != nil {
-		return fmt.Errorf("%s: %w", md, err)
+	for _, b := range blocks {
+		table, err := b.render(res)
+		if err != nil {
+			return err
+		}
+		if text, err = b.replace(text, table); err != nil {
+			return fmt.Errorf("%s: %w", md, err)
+		}
 	}
 	return artifact{md, text}.put(check)
 }

@@ -8,8 +8,10 @@ import (
 )
 
 // Ways to choose between a store and a system call that were tried have their raw results in
-// policies/*.txt: what run writes, with a line "policy: NAME" above it, and "why: SENTENCE" for why
-// it is not the one that is used.
+// policies/*.txt, and in them the name, and why it is not the one that is used:
+//
+//	benchdata run -rounds 10 -bench Policy -impl '^(os|mmapfile)$' \
+//		-policy always -why 'it reads each page before it is written' -out policies/always.txt
 
 // readPolicies reads those below dir. What is compared is always within one file: a run.
 func readPolicies(dir string) ([]*results, error) {

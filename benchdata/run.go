@@ -45,7 +45,13 @@ func measure(ctx context.Context, args []string) error {
 	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
 	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
 	impl := flags.String("impl", "", "`regexp` of the implementations; all if empty")
+	policy := flags.String("policy", "", "`name` of the way to write that is tried, for results in policies/")
+	why := flags.String("why", "", "`sentence` on why it is not the one that is used")
 	flags.Parse(args)
+	var head [][2]string
+	if *policy != "" {
+		head = [][2]string{{"policy", *policy}, {"why", *why}}
+	}
 
 	dir, err := scratch()
 	if err != nil {
@@ -56,7 +62,7 @@ func measure(ctx context.Context, args []string) error {
 	if err := buildLab(ctx, binary); err != nil {
 		return err
 	}
-	res, err := keep(ctx, dir, opt, nil, program{
+	res, err := keep(ctx, dir, opt, head, program{
 		path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}})
 	if err != nil {
 		return err
@@ -93,6 +99,9 @@ func buildTest(ctx context.Context, dir string) (string, error) {
 // keep runs the programs and puts what they print into opt.out. A run that is broken off leaves
 // the results of the one before as they were.
 func keep(ctx context.Context, dir string, opt options, versions [][2]string, programs ...program) (*results, error) {
+	if err := os.MkdirAll(filepath.Dir(opt.out), 0o755); err != nil { // now, and not after the wait
+		return nil, err
+	}
 	raw := filepath.Join(dir, "raw.txt")
 	if err := measureTo(ctx, raw, dir, opt, versions, programs); err != nil {
 		return nil, err
