@@ -223,7 +223,7 @@ func TestRenderPerformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"- Of 81 rows, none is slower than with `os.File` beyond the noise.\n",
+		"Of 81 rows, none is slower than with `os.File` beyond the noise.\n",
 		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
 		"(benchdata/charts/writes.svg)\n",
 		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",

@@ -62,7 +62,7 @@ func compare(ctx context.Context, args []string) error {
 		return err
 	}
 	// One row in some hundreds is such by accident. Hardly one is twice.
-	fmt.Printf("\n%d rows are slower. They are measured again.\n", len(slower))
+	fmt.Printf("\nMeasured again: %s\n", strings.Join(slower, ", "))
 	for i := range programs {
 		programs[i].bench = exactly(slower)
 	}
