@@ -89,7 +89,7 @@ bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
 # FULL_ROUNDS=3 for a shorter run: a round takes about two minutes and a half.
-bench-full: ## compare with os.File and other mappings: everything, ten times, about 25 minutes
+bench-full: ## compare with os.File and other mappings: everything, ten times, about 22 minutes
 	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more

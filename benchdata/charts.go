@@ -99,7 +99,7 @@ func goroutinesChart(res *results) figure {
 			}
 			addLine(p, look(impl), points)
 		}
-		p.X.Tick.Marker = plot.ConstantTicks(ticks)
+		p.X.Tick.Marker, p.Y.Tick.Marker = plot.ConstantTicks(ticks), plot.TickerFunc(wholeTicks)
 		fig.panels[0] = append(fig.panels[0], p)
 	}
 	for _, impl := range implOrder {
@@ -262,6 +262,17 @@ func (d decades) Ticks(low, high float64) []plot.Tick {
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 		v := math.Pow(10, e)
 		ticks = append(ticks, plot.Tick{Value: v, Label: d.label(v)})
+	}
+	return ticks
+}
+
+// wholeTicks are the library's, without digits behind the point.
+func wholeTicks(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i, t := range ticks {
+		if t.Label != "" {
+			ticks[i].Label = strconv.FormatFloat(t.Value, 'f', -1, 64)
+		}
 	}
 	return ticks
 }

@@ -137,7 +137,8 @@ func measureTo(ctx context.Context, raw, dir string, opt options, versions [][2]
 	for round := 1; round <= opt.rounds; round++ {
 		p.round = round
 		fmt.Fprintf(out, "# round %d, load %s\n", round, firstLine("/proc/loadavg"))
-		for _, prog := range programs {
+		for i := range programs {
+			prog := programs[(i+round)%len(programs)] // each is the first one in its turn
 			if prog.tree != "" {
 				fmt.Fprintf(out, "tree: %s\n", prog.tree)
 			}
