@@ -4,8 +4,14 @@ FUZZTIME ?= 60s
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
 BENCH ?=
 
-# What bench leaves to bench-full, for its table to stay readable.
-BENCH_SKIP := /size=(4KB|10KB|100KB|2MB|10MB|500MB|1GB)$$|ReadOneCall|Zeros|AppendCursor
+# What bench leaves to bench-full, for it to take three minutes.
+BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|ReadOneCall|Zeros|ToDiscard|\
+	/block=1MB|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
+# And what compare does too: it is for calls, and the disk has its own moods.
+COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
+# For bench-compare: the commits. HEAD may be empty, for what stands here.
+BASE ?= main
+HEAD ?=
 select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
 
 # Tools are built into here, for the machine that make runs on.
@@ -15,10 +21,10 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-peers needle
+.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle
 
 help:
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo "make linux/386, or another of these, runs the tests there:"
 	@echo "  $(PLATFORMS)" | fold -sw 76
 
@@ -78,11 +84,17 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
 	'$(BIN)/actionlint'
 
-bench: ## compare with os.File: a selection, about three minutes
-	@go -C benchdata run . run -rounds 8 -benchtime 20ms $(call select,-out bench.txt -skip '$(BENCH_SKIP)')
+bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
+	@go -C benchdata run . run -rounds 6 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
+		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-bench-full: ## compare with os.File: everything, about twelve minutes
-	@go -C benchdata run . run -rounds 10 -benchtime 50ms $(call select,-out bench-full.txt)
+# FULL_ROUNDS=3 for a shorter run: a round takes about two minutes and a half.
+bench-full: ## compare with os.File and other mappings: everything, ten times, about 22 minutes
+	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
+
+bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
+	@go -C benchdata run . compare -rounds 10 -benchtime 10ms $(if $(BENCH),-bench '$(BENCH)') \
+		-skip '$(COMPARE_SKIP)' '$(BASE)' $(HEAD)
 
 bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about three minutes
 	@go -C benchdata run . peers -rounds 10 -benchtime 50ms

@@ -176,7 +176,7 @@ func TestReadmeFeatures(t *testing.T) {
 // The figures stand between two lines that their generator looks for.
 func TestReadmeFigures(t *testing.T) {
 	lines := fileLines(t, "README.md")
-	for _, what := range []string{"bench", "peers", "needle"} {
+	for _, what := range []string{"bench", "performance", "peers", "needle"} {
 		begin := slices.Index(lines, "<!-- "+what+":begin -->")
 		end := slices.Index(lines, "<!-- "+what+":end -->")
 		if begin < 0 || end < begin {

@@ -77,7 +77,7 @@ func TestResults(t *testing.T) {
 		t.Errorf("%d rounds, want 2", n)
 	}
 	// The geometric mean of 1/4 and 6/5; rows that were not measured do not count.
-	mean, n := res.geomean(published())
+	mean, n := res.geomean(published(), "os")
 	if want := math.Sqrt(0.25 * 1.2); n != 2 || !near(mean, want) {
 		t.Errorf("geometric mean of %d rows is %v, want %v", n, mean, want)
 	}
@@ -106,32 +106,51 @@ func TestPublished(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	var out bytes.Buffer
-	if err := report(&out, parse(t, sample)); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"Stat / os", // 1.2 times os.File, with 1.1 for noise
-		"FAILS",
-		"Slower than os.File beyond its noise: 1 of 2 rows",
-		"over the published rows (2 of 53 measured): 0.548",
+	for text, wanted := range map[string][]string{
+		sample: {
+			"Geometric mean over 2 of 53 rows published for v0.1.2: 0.548 of os.File.",
+			"of os.File.\nOf 2 rows, none is slower than with os.File beyond the noise.",
+			"Read/size=1KB  400 ns",
+		},
+		everything(): {
+			"geometric mean / os, published rows", "ReadRecord/size=1KB / os", "FAILS",
+			"Of 81 rows, none is slower",
+		},
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, &out)
+		var out bytes.Buffer
+		if err := report(&out, parse(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wanted {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is missing in\n%s", want, &out)
+			}
 		}
 	}
-	if strings.Contains(out.String(), "Read/size=1KB / os") {
-		t.Error("a faster row is reported as slower")
-	}
+}
 
-	out.Reset()
-	if err := report(&out, parse(t, everything())); err != nil {
-		t.Fatal(err)
+// rounds is a run of a row in which os.File takes 100 ns, and once more 104, and mmapfile what is given.
+func rounds(row string, mmapfile ...float64) string {
+	text := ""
+	for i, ns := range mmapfile {
+		text += fmt.Sprintf("Benchmark%s/impl=os-2 1 %d ns/op\nBenchmark%[1]s/impl=mmapfile-2 1 %[3]v ns/op\n"+
+			"Benchmark%[1]s/impl=os-again-2 1 %[4]d ns/op\n", row, 100+i, ns, 104+i)
 	}
-	for _, want := range []string{"geometric mean / os, published rows", "ReadRecord/size=1KB / os"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, &out)
-		}
+	return text
+}
+
+func TestALostRowIsSlowerThanTheNoiseAndSignificantly(t *testing.T) {
+	res := parse(t, rounds("Slow", 120, 121, 122, 123, 124)+
+		rounds("Noise", 103, 104, 105, 106, 107)+
+		rounds("Accident", 90, 95, 130, 131, 99)+
+		rounds("Worse", 150, 151, 152, 153, 154)+
+		rounds("Fast", 50, 51, 52, 53, 54))
+	want := "Of 5 rows, 2 are slower than with `os.File` beyond the noise: `Worse` (1.49), `Slow` (1.20)."
+	if got := lostText(res, "os", 0); got != want {
+		t.Errorf("%s\nwant: %s", got, want)
+	}
+	if got := lostText(res, "os", 1); !strings.HasSuffix(got, "`Worse` (1.49), and 1 more.") {
+		t.Error(got)
 	}
 }
 
@@ -154,9 +173,18 @@ func TestNumbers(t *testing.T) {
 // everything is a run in which mmapfile needs half of os.File's time in each row.
 func everything() string {
 	rows := published()
-	for _, r := range readmeRows {
-		if !slices.Contains(rows, r.row) {
-			rows = append(rows, r.row)
+	for _, list := range [][]named{readmeRows, mappingRows} {
+		for _, r := range list {
+			if !slices.Contains(rows, r.row) {
+				rows = append(rows, r.row)
+			}
+		}
+	}
+	for _, r := range reasonRows {
+		for _, row := range r.rows {
+			if !slices.Contains(rows, row.row) {
+				rows = append(rows, row.row)
+			}
 		}
 	}
 	text := "date: 2026-01-02T03:04:05Z\nfs: ext4\n"
@@ -175,10 +203,30 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
-		"53 rows, those published for the predecessor** | | | **0.50** |\n",
+		"| `Stat` | 200 ns | – | 100 ns | 0.50 | – |\n",
+		"| **geometric mean of 53 rows published for v0.1.2** | | | | **0.50** | – |\n",
 		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
 		"ext4",
+	} {
+		if !strings.Contains(block, want) {
+			t.Errorf("%q is missing in\n%s", want, block)
+		}
+	}
+}
+
+func TestRenderPerformance(t *testing.T) {
+	if _, err := renderPerformance(parse(t, sample)); err == nil {
+		t.Error("no error for a selection of rows")
+	}
+	block, err := renderPerformance(parse(t, everything()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Of 81 rows, none is slower than with `os.File` beyond the noise.\n",
+		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
+		"(benchdata/charts/writes.svg)\n",
+		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",
 	} {
 		if !strings.Contains(block, want) {
 			t.Errorf("%q is missing in\n%s", want, block)
@@ -196,7 +244,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	write(raw, everything())
-	write(md, "before\n"+osBlock.begin+"old\n"+osBlock.end+"after\n")
+	write(md, "before\n"+osBlock.begin+"old\n"+osBlock.end+"after\n"+performanceBlock.begin+performanceBlock.end)
 	if err := readme(raw, md, true); err == nil {
 		t.Error("check passes for an old block")
 	}
@@ -210,7 +258,8 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); !strings.HasPrefix(s, "before\n"+osBlock.begin+"| op") || !strings.HasSuffix(s, osBlock.end+"after\n") {
+	if s := string(text); !strings.HasPrefix(s, "before\n"+osBlock.begin+"| op") || !strings.Contains(s, osBlock.end+"after\n") ||
+		!strings.HasSuffix(s, ".\n"+performanceBlock.end) {
 		t.Errorf("unexpected text:\n%s", s)
 	}
 	write(md, "no marks\n")
@@ -277,19 +326,6 @@ func TestPeerBenchmarks(t *testing.T) {
 		if name, _, _ := strings.Cut(r.row, "/"); !slices.Contains(listed, name) {
 			t.Errorf("%s is the row of no benchmark", r.row)
 		}
-	}
-
-	skipped := regexp.MustCompile(withoutPeers("Zeros"))
-	for name, want := range map[string]bool{
-		"BenchmarkWalk": true, "BenchmarkGrow": true, "BenchmarkReadAtZeros": true,
-		"BenchmarkReadAt": false, "BenchmarkSync": false,
-	} {
-		if got := skipped.MatchString(name); got != want {
-			t.Errorf("%s skipped: %v", name, got)
-		}
-	}
-	if regexp.MustCompile(withoutPeers("")).MatchString("BenchmarkRead") {
-		t.Error("everything is skipped")
 	}
 }
 

@@ -23,6 +23,9 @@ func writeMachine(w io.Writer, dir string, versions ...[2]string) {
 		{"fs", fileSystem(dir)},
 		{"go", runtime.Version()},
 		{"cores", fmt.Sprint(runtime.NumCPU())},
+		{"affinity", procLine("/proc/self/status", "Cpus_allowed_list")},
+		{"memory", procLine("/proc/meminfo", "MemTotal")},
+		{"hugepages", firstLine("/sys/kernel/mm/transparent_hugepage/enabled")},
 		{"load", firstLine("/proc/loadavg")},
 	}, versions...) {
 		fmt.Fprintf(w, "%s: %s\n", line[0], cmp.Or(line[1], "unknown"))
@@ -39,6 +42,17 @@ func firstLine(file string) string {
 	text, _ := os.ReadFile(file)
 	line, _, _ := strings.Cut(string(text), "\n")
 	return line
+}
+
+// procLine is what a file of lines like "key: value" has under key.
+func procLine(file, key string) string {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		if k, value, ok := strings.Cut(line, ":"); ok && k == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // fileSystem is the type of the file system that dir is on, on Linux.

@@ -1,12 +1,13 @@
-// Command benchdata measures mmapfile against os.File, against its peers in Rust and against other
-// ways to search a file, and prints what was measured.
+// Command benchdata measures mmapfile against os.File and other mappings in Go, against its peers in
+// Rust and against other ways to search a file, and shows what was measured.
 //
-//	benchdata run [flags]      measure, keep the raw results in a file, print the tables
-//	benchdata peers [flags]    the same, with the peers
-//	benchdata needle [flags]   the same, with the searches
-//	benchdata tables FILE      print the tables from raw results
-//	benchdata readme FILE MD   put the table of the README into MD
-//	benchdata check FILE MD    fail if the table in MD is not that of FILE
+//	benchdata run [flags]             measure, keep the raw results in a file, print a summary
+//	benchdata peers [flags]           the same, with the peers in Rust
+//	benchdata needle [flags]          the same, with the searches
+//	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
+//	benchdata tables FILE             print all tables from raw results
+//	benchdata readme FILE MD          put the tables into MD, and the pictures beside FILE
+//	benchdata check FILE MD           fail if they are not those of FILE
 //
 // Its working directory is that of its source; the Makefiles here and above call it.
 package main
@@ -21,6 +22,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 )
 
 func main() {
@@ -40,14 +42,16 @@ func command(ctx context.Context, args []string) error {
 		return measurePeers(ctx, args[1:])
 	case len(args) > 0 && args[0] == "needle":
 		return measureNeedle(ctx, args[1:])
+	case len(args) > 0 && args[0] == "compare":
+		return compare(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
 		return tables(ctx, args[1])
 	case len(args) == 3 && args[0] == "readme":
-		return readme(args[1], args[2], false)
+		return publish(ctx, args[1], args[2], false)
 	case len(args) == 3 && args[0] == "check":
-		return readme(args[1], args[2], true)
+		return publish(ctx, args[1], args[2], true)
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
 }
 
 // tables prints what the raw results in file say.
@@ -62,30 +66,29 @@ func tables(ctx context.Context, file string) error {
 	case res.ofPeers():
 		return reportPeers(os.Stdout, res)
 	}
+	text, err := benchstat(ctx, file)
+	if err != nil {
+		return err
+	}
+	os.Stdout.Write(text)
+	return report(os.Stdout, res)
+}
+
+// benchstat is the table of that program, a column for each implementation.
+func benchstat(ctx context.Context, file string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "benchdata-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	benchstat, err := buildBenchstat(ctx, dir)
-	if err != nil {
-		return err
-	}
-	return printTables(ctx, os.Stdout, benchstat, file, res)
-}
-
-func buildBenchstat(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "benchstat.exe")
-	return path, tool(ctx, os.Stderr, "go", "build", "-o", path, "golang.org/x/perf/cmd/benchstat")
-}
-
-func printTables(ctx context.Context, w io.Writer, benchstat, file string, res *results) error {
-	err := tool(ctx, w, benchstat, "-filter", "/impl:(os OR mmapfile) .unit:sec/op",
-		"-col", "/impl@(os mmapfile)", file)
-	if err != nil {
-		return err
+	if err := tool(ctx, os.Stderr, "go", "build", "-o", path, "golang.org/x/perf/cmd/benchstat"); err != nil {
+		return nil, err
 	}
-	return report(w, res)
+	var text bytes.Buffer
+	err = tool(ctx, &text, path, "-filter", ".unit:sec/op",
+		"-col", "/impl@(os mmapfile v0.1.2 exp edsrzf copy os-again)", file)
+	return text.Bytes(), err
 }
 
 // tool runs a program with its output going to w.
@@ -95,37 +98,105 @@ func tool(ctx context.Context, w io.Writer, name string, args ...string) error {
 	return cmd.Run()
 }
 
-// readme puts the table from the raw results in file into the Markdown file md, or with check
-// only looks whether it is there.
+// publish is readme and, for the comparison in Go, what else is made from it: the charts, and the
+// table of benchstat, beside file.
+func publish(ctx context.Context, file, md string, check bool) error {
+	if err := readme(file, md, check); err != nil {
+		return err
+	}
+	res, err := readResults(file)
+	if err != nil || res.ofPeers() || res.ofNeedle() {
+		return err
+	}
+	made, err := pictures(res, filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	table, err := benchstat(ctx, file)
+	if err != nil {
+		return err
+	}
+	for _, a := range append(made, artifact{strings.TrimSuffix(file, ".txt") + ".benchstat.txt", table}) {
+		if err := a.put(check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readme puts the tables from the raw results in file into the Markdown file md, or with check
+// only looks whether they are there.
 func readme(file, md string, check bool) error {
 	res, err := readResults(file)
 	if err != nil {
 		return err
 	}
-	b := osBlock
+	blocks := []block{osBlock, performanceBlock}
 	switch {
 	case res.ofNeedle():
-		b = needleBlock
+		blocks = []block{needleBlock}
 	case res.ofPeers():
-		b = peersBlock
+		blocks = []block{peersBlock}
 	}
-	table, err := b.render(res)
+	text, err := os.ReadFile(md)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(md)
-	if err != nil {
-		return err
+	for _, b := range blocks {
+		table, err := b.render(res)
+		if err != nil {
+			return err
+		}
+		if text, err = b.replace(text, table); err != nil {
+			return fmt.Errorf("%s: %w", md, err)
+		}
 	}
-	text, err := b.replace(old, table)
-	if err != nil {
-		return fmt.Errorf("%s: %w", md, err)
-	}
+	return artifact{md, text}.put(check)
+}
+
+// artifact is a file that is made from raw results.
+type artifact struct {
+	path string
+	text []byte
+}
+
+// put writes the file, or with check fails if it is not there as it should be.
+func (a artifact) put(check bool) error {
+	old, err := os.ReadFile(a.path)
 	switch {
-	case bytes.Equal(text, old):
+	case err == nil && bytes.Equal(old, a.text):
 		return nil
 	case check:
-		return fmt.Errorf("the table in %s is not that of %s: run make -C benchdata readme", md, file)
+		return fmt.Errorf("%s is stale: run make -C benchdata readme", a.path)
 	}
-	return os.WriteFile(md, text, 0o644)
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(a.path, a.text, 0o644)
+}
+
+// pictures are the charts, below dir, and what is said of the policies there.
+func pictures(res *results, dir string) ([]artifact, error) {
+	figures := map[string]figure{}
+	for _, ch := range charts {
+		figures[ch.file] = ch.figure(res)
+	}
+	policies, err := readPolicies(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []artifact
+	if len(policies) > 0 {
+		figures["policies.svg"] = policyChart(res, policies)
+		page := renderPolicies(res, policies) + "\n![the same as a picture](../charts/policies.svg)\n"
+		list = append(list, artifact{filepath.Join(dir, "policies", "README.md"), []byte(page)})
+	}
+	for file, fig := range figures {
+		svg, err := fig.draw(res)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, artifact{filepath.Join(dir, "charts", file), svg})
+	}
+	return list, nil
 }

@@ -18,14 +18,6 @@ const peerBenchmarks = "Walk|WalkWritable|Stride|SumBytes|ReadInto|RandomRead|Ra
 // goPeerBenchmarks has these names whole; the program in Rust takes a plain list, of substrings.
 const goPeerBenchmarks = "^Benchmark(" + peerBenchmarks + ")$"
 
-// withoutPeers is skip with the benchmarks of the peers added.
-func withoutPeers(skip string) string {
-	if skip == "" {
-		return goPeerBenchmarks
-	}
-	return skip + "|" + goPeerBenchmarks
-}
-
 // measurePeers runs the benchmarks of the comparison with Rust, here and there.
 func measurePeers(ctx context.Context, args []string) error {
 	var opt options
@@ -54,7 +46,7 @@ func measurePeers(ctx context.Context, args []string) error {
 		return err
 	}
 	res, err := keep(ctx, dir, opt, rustVersions(string(lock)),
-		program{binary, goPeerBenchmarks, ""}, program{rust, peerBenchmarks, ""})
+		program{path: binary, bench: goPeerBenchmarks}, program{path: rust, bench: peerBenchmarks})
 	if err != nil {
 		return err
 	}

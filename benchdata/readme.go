@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -14,62 +15,95 @@ type block struct {
 }
 
 var (
-	osBlock     = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
-	peersBlock  = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
-	needleBlock = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
+	osBlock          = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
+	performanceBlock = block{"<!-- performance:begin -->\n", "<!-- performance:end -->\n", renderPerformance}
+	peersBlock       = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
+	needleBlock      = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
 )
 
-// readmeRows are the rows that the README shows: the good and the bad ones, a line each.
-var readmeRows = []struct{ row, what string }{
-	{"ReadAtRecord/size=64B", "`ReadAt` 64 B"},
-	{"ReadAtRecord/size=1KB", "`ReadAt` 1 KiB"},
-	{"ReadAtGoroutines/goroutines=2", "`ReadAt` 1 KiB, two goroutines"},
-	{"ReadAtParallel/size=1GB", "`ReadAt` 4 KiB, anywhere in 1 GiB, in parallel"},
-	{"ReadAtOneCall/size=1MB", "`ReadAt` 1 MiB"},
-	{"ReadRecord/size=1KB", "`Read` 1 KiB"},
-	{"Read/size=100MB", "`Read` through 100 MiB in 4 KiB calls"},
-	{"WriteRecord/size=64B", "`Write` 64 B"},
-	{"WriteRecord/size=1KB", "`Write` 1 KiB"},
-	{"WriteAt/size=1MB", "`WriteAt` 1 MiB"},
-	{"WriteAt/size=1GB", "`WriteAt` 1 GiB"},
-	{"Seek", "`Seek`"},
-	{"Stat", "`Stat`"},
-	{"SyncAfter1KB", "`WriteAt` 1 KiB and `Sync`"},
-	{"Append/size=100B", "`Write` 100 B with `O_APPEND`"},
-	{"OpenRead4KBClose", "open, read 4 KiB, close"},
-	{"FirstTouchFreshWrite/block=64KB", "create a file, write 16 MiB in 64 KiB calls, close"},
-	{"WriteToBuffer/size=1MB", "`io.Copy` of 1 MiB to a `bytes.Buffer`"},
-	{"CopyFileToFile/size=100MB", "`io.Copy` of 100 MiB to a file"},
-	{"CopyFileToTCP/size=100MB", "`io.Copy` of 100 MiB to a TCP connection"},
+// render is the table against os.File and against what was published before.
+func render(res *results) (string, error) {
+	if err := res.complete(append(published(), rowsOf(readmeRows)...)); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.WriteString("| operation | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range readmeRows {
+		fmt.Fprintf(&s, "| %s | %s |\n", r.what, strings.Join(goLine(res, r.row), " | "))
+	}
+	for _, m := range res.means() {
+		before := "–"
+		if m.before > 0 {
+			before = "**" + number(m.before) + "**"
+		}
+		fmt.Fprintf(&s, "| **geometric mean of %s** | | | | **%s** | %s |\n", m.what, number(m.os), before)
+	}
+	fmt.Fprintf(&s, "| noise: `os.File` / itself, in the middle row | | | | %s | |\n", number(math.Exp(res.typicalNoise())))
+	s.WriteString("\n" + origin(res, "make bench-full"))
+	return s.String(), nil
 }
 
-// render is the table against os.File.
-func render(res *results) (string, error) {
-	var s strings.Builder
-	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
-	for _, r := range readmeRows {
-		ratio := res.ratio(r.row, "mmapfile", "os")
-		if ratio == 0 {
-			return "", fmt.Errorf("%s was not measured", r.row)
-		}
-		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what,
-			duration(res.median(r.row, "os")), duration(res.median(r.row, "mmapfile")), number(ratio))
+// renderPerformance is what the README says of performance beyond that: the rows that are lost, the
+// pictures, the other mappings, and the reasons to stay with os.File.
+func renderPerformance(res *results) (string, error) {
+	needed := rowsOf(mappingRows)
+	for _, r := range reasonRows {
+		needed = append(needed, rowsOf(r.rows)...)
 	}
-	for _, set := range []struct {
-		what string
-		rows []string
-	}{{"published", published()}, {"", res.rows}} {
-		mean, n := res.geomean(set.rows)
-		if n < len(set.rows) {
-			return "", fmt.Errorf("only %d of %d rows were measured", n, len(set.rows))
+	if err := res.complete(needed); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.WriteString(lostText(res, "os", 0) + "\n\n<details><summary>The rows that are slower than with other mappings, by name</summary>\n\n")
+	for _, base := range []string{"v0.1.2", "exp", "edsrzf"} {
+		fmt.Fprintf(&s, "- %s\n", lostText(res, base, 0))
+	}
+	s.WriteString("\n</details>\n\n")
+	for _, ch := range charts {
+		fmt.Fprintf(&s, "![%s](benchdata/charts/%s)\n\n", ch.alt, ch.file)
+	}
+	s.WriteString("| reason to stay with `os.File` | shown by | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range reasonRows {
+		for _, row := range r.rows {
+			fmt.Fprintf(&s, "| %s | %s | %s |\n", r.reason, row.what, strings.Join(goLine(res, row.row), " | "))
 		}
-		if set.what != "" {
-			set.what = ", those " + set.what + " for the predecessor"
+	}
+	s.WriteString("\n| beside other mappings | the bare copy | x/exp/mmap | edsrzf/mmap-go | v0.1.2 | mmapfile |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range mappingRows {
+		fmt.Fprintf(&s, "| %s |", r.what)
+		for _, impl := range []string{"copy", "exp", "edsrzf", "v0.1.2", "mmapfile"} {
+			fmt.Fprintf(&s, " %s |", duration(res.median(r.row, impl)))
 		}
-		fmt.Fprintf(&s, "| **geometric mean of %d rows%s** | | | **%s** |\n", n, set.what, number(mean))
+		s.WriteString("\n")
 	}
 	s.WriteString("\n" + origin(res, "make bench-full"))
 	return s.String(), nil
+}
+
+// complete is an error unless all of these rows were measured.
+func (res *results) complete(rows []string) error {
+	for _, row := range rows {
+		if res.median(row, "mmapfile") == 0 {
+			return fmt.Errorf("%s was not measured", row)
+		}
+	}
+	return nil
+}
+
+func rowsOf(list []named) []string {
+	var rows []string
+	for _, r := range list {
+		rows = append(rows, r.row)
+	}
+	return rows
+}
+
+// goLine is a line of the tables: the medians, and mmapfile's in terms of the others.
+func goLine(res *results, row string) []string {
+	return []string{
+		duration(res.median(row, "os")), duration(res.median(row, "v0.1.2")), duration(res.median(row, "mmapfile")),
+		number(res.ratio(row, "mmapfile", "os")), number(res.ratio(row, "mmapfile", "v0.1.2")),
+	}
 }
 
 // origin says how, when and on what the results were measured, and with which versions.

@@ -53,16 +53,21 @@ func (res *results) add(rec *benchfmt.Result) {
 		res.config[c.Key] = string(c.Value)
 	}
 	base, parts := rec.Name.Parts()
-	row, impl := string(base), ""
+	row, impl, policy := string(base), "", ""
 	for _, part := range parts {
 		switch part := string(part); {
 		case strings.HasPrefix(part, "/impl="):
 			impl = strings.TrimPrefix(part, "/impl=")
 		case strings.HasPrefix(part, "/way="):
 			impl = strings.TrimPrefix(part, "/way=")
+		case string(base) == "Policy" && strings.HasPrefix(part, "/policy="):
+			policy = strings.TrimPrefix(part, "/policy=")
 		case strings.HasPrefix(part, "/"):
 			row += part
 		}
+	}
+	if policy != "" && impl != "os" { // of several in one run
+		impl = policy
 	}
 	sec, ok := rec.Value("sec/op")
 	if impl == "" || !ok {
@@ -102,12 +107,12 @@ func (res *results) rounds() int {
 	return n
 }
 
-// geomean is the geometric mean of mmapfile against os.File over those of the rows that were
+// geomean is the geometric mean of mmapfile against base over those of the rows that were
 // measured, and their number.
-func (res *results) geomean(rows []string) (mean float64, n int) {
+func (res *results) geomean(rows []string, base string) (mean float64, n int) {
 	var ratios []float64
 	for _, row := range rows {
-		if r := res.ratio(row, "mmapfile", "os"); r > 0 {
+		if r := res.ratio(row, "mmapfile", base); r > 0 {
 			ratios = append(ratios, r)
 		}
 	}
@@ -115,11 +120,11 @@ func (res *results) geomean(rows []string) (mean float64, n int) {
 }
 
 // fullGeomean is the mean of a complete run, 0 for a selection: the limits are not meant for those.
-func (res *results) fullGeomean(rows []string) float64 {
-	if _, n := res.geomean(published()); n < len(published()) {
+func (res *results) fullGeomean(rows []string, base string) float64 {
+	if _, n := res.geomean(published(), base); n < len(published()) {
 		return 0
 	}
-	mean, _ := res.geomean(rows)
+	mean, _ := res.geomean(rows, base)
 	return mean
 }
 

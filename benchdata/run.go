@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 )
 
 // options say how to measure.
@@ -33,40 +33,51 @@ func (opt *options) newFlags(command, out string) *flag.FlagSet {
 // program is one that runs benchmarks as a test binary of Go does.
 type program struct {
 	path        string
-	bench, skip string // which of them, as for go test
+	bench, skip string   // which of them, as for go test
+	args        []string // further arguments
+	tree        string   // a key for its results, where there are several trees of the source
 }
 
-// measure runs the benchmarks of the package above that are a comparison with os.File.
+// measure runs the benchmarks of internal/lab.
 func measure(ctx context.Context, args []string) error {
 	var opt options
 	flags := opt.newFlags("run", "bench.txt")
 	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
 	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
+	impl := flags.String("impl", "", "`regexp` of the implementations; all if empty")
+	policy := flags.String("policy", "", "`name` of the way to write that is tried, for results in policies/")
+	why := flags.String("why", "", "`sentence` on why it is not the one that is used")
 	flags.Parse(args)
+	var head [][2]string
+	if *policy != "" {
+		head = [][2]string{{"policy", *policy}, {"why", *why}}
+	}
 
 	dir, err := scratch()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// Whatever can fail for want of a network fails before the wait.
-	benchstat, err := buildBenchstat(ctx, dir)
+	binary := filepath.Join(dir, "lab.exe")
+	if err := buildLab(ctx, binary); err != nil {
+		return err
+	}
+	res, err := keep(ctx, dir, opt, head, program{
+		path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}})
 	if err != nil {
 		return err
 	}
-	binary, err := buildTest(ctx, dir)
-	if err != nil {
+	if err := summarize(os.Stdout, res); err != nil {
 		return err
 	}
-	res, err := keep(ctx, dir, opt, nil, program{binary, *bench, withoutPeers(*skip)})
-	if err != nil {
-		return err
-	}
-	if err := printTables(ctx, os.Stdout, benchstat, opt.out, res); err != nil {
-		return err
-	}
-	fmt.Printf("Raw results: benchdata/%s\n", opt.out)
+	fmt.Printf("\nRaw results: benchdata/%s; make -C benchdata tables RESULTS=%[1]s prints all that they say.\n", opt.out)
 	return nil
+}
+
+// buildLab builds the benchmarks of internal/lab, with further flags of go test.
+func buildLab(ctx context.Context, binary string, flags ...string) error {
+	args := append([]string{"test", "-c", "-o", binary}, flags...)
+	return tool(ctx, os.Stderr, "go", append(args, "./internal/lab")...)
 }
 
 // scratch makes a directory, which the benchmarks put their files below too: it goes whatever
@@ -88,6 +99,9 @@ func buildTest(ctx context.Context, dir string) (string, error) {
 // keep runs the programs and puts what they print into opt.out. A run that is broken off leaves
 // the results of the one before as they were.
 func keep(ctx context.Context, dir string, opt options, versions [][2]string, programs ...program) (*results, error) {
+	if err := os.MkdirAll(filepath.Dir(opt.out), 0o755); err != nil { // now, and not after the wait
+		return nil, err
+	}
 	raw := filepath.Join(dir, "raw.txt")
 	if err := measureTo(ctx, raw, dir, opt, versions, programs); err != nil {
 		return nil, err
@@ -122,7 +136,12 @@ func measureTo(ctx context.Context, raw, dir string, opt options, versions [][2]
 	defer p.end()
 	for round := 1; round <= opt.rounds; round++ {
 		p.round = round
-		for _, prog := range programs {
+		fmt.Fprintf(out, "# round %d, load %s\n", round, firstLine("/proc/loadavg"))
+		for i := range programs {
+			prog := programs[(i+round)%len(programs)] // each is the first one in its turn
+			if prog.tree != "" {
+				fmt.Fprintf(out, "tree: %s\n", prog.tree)
+			}
 			if err := prog.measure(ctx, out, p, dir, opt.benchtime); err != nil {
 				return err
 			}
@@ -133,8 +152,8 @@ func measureTo(ctx context.Context, raw, dir string, opt options, versions [][2]
 
 // measure runs the program once.
 func (prog program) measure(ctx context.Context, raw io.Writer, p *progress, dir, benchtime string) error {
-	cmd := exec.CommandContext(ctx, prog.path, "-test.run=^$", "-test.bench="+prog.bench,
-		"-test.skip="+prog.skip, "-test.benchtime="+benchtime)
+	args := []string{"-test.run=^$", "-test.bench=" + prog.bench, "-test.skip=" + prog.skip, "-test.benchtime=" + benchtime}
+	cmd := exec.CommandContext(ctx, prog.path, append(args, prog.args...)...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "BENCH_DIR="+dir)
 	cmd.Stderr = os.Stderr
@@ -214,40 +233,5 @@ func ignoreEOF(err error) error {
 
 func isConfig(line string) bool {
 	key, _, ok := strings.Cut(line, ": ")
-	return ok && (key == "goos" || key == "goarch" || key == "pkg" || key == "cpu")
-}
-
-// progress shows on a terminal what is running, and elsewhere a line for each round.
-type progress struct {
-	w             io.Writer
-	terminal      bool
-	round, rounds int
-	shown         int  // the last round that has its line
-	seen          bool // the program ran a benchmark
-	began         time.Time
-}
-
-func newProgress(f *os.File, rounds int) *progress {
-	fi, err := f.Stat()
-	terminal := err == nil && fi.Mode()&os.ModeCharDevice != 0
-	return &progress{w: f, terminal: terminal, rounds: rounds, began: time.Now()}
-}
-
-func (p *progress) show(name string) {
-	p.seen = true
-	elapsed := time.Since(p.began).Round(time.Second)
-	switch {
-	case p.terminal:
-		fmt.Fprintf(p.w, "\r\x1b[Kround %d of %d, %v: %s", p.round, p.rounds, elapsed, name)
-	case p.shown < p.round:
-		p.shown = p.round
-		fmt.Fprintf(p.w, "round %d of %d, %v\n", p.round, p.rounds, elapsed)
-	}
-}
-
-func (p *progress) end() {
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-	fmt.Fprintf(p.w, "measured in %v\n", time.Since(p.began).Round(time.Second))
+	return ok && slices.Contains([]string{"goos", "goarch", "pkg", "cpu", "piece"}, key)
 }

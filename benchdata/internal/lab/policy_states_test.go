@@ -1,0 +1,135 @@
+package lab
+
+import (
+	"errors"
+	"sync"
+)
+
+const stateFile = 64 * mb
+
+// writeStates are the states in which a mapping and a system call cost very different things.
+func writeStates() []writeState {
+	states := []writeState{
+		// One place, again and again.
+		{name: "hot-64B", size: stateFile, bytes: 64 * kb, op: inOrder(64, 64*kb)},
+		{name: "rewrite-1KB", size: stateFile, bytes: stateFile, op: inOrder(kb, stateFile)},
+		{name: "rewrite-64KB", size: stateFile, bytes: stateFile, op: inOrder(64*kb, stateFile)},
+		{name: "rewrite-1MB", size: stateFile, bytes: stateFile, op: inOrder(mb, stateFile)},
+		{name: "rewrite-500MB", size: 500 * mb, bytes: 500 * mb, op: inOrder(500*mb, 500*mb)},
+
+		// All over the file.
+		{name: "random-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, stateFile)},
+		{name: "random-64B-1GB", size: gb, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, gb)},
+		{name: "scattered-64B", size: stateFile, first: true, bytes: 1024 * 64, op: strided(64, 64*kb, stateFile)},
+
+		// Once through.
+		{name: "once-4KB", size: stateFile, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+		{name: "once-1MB-1GB", size: gb, first: true, bytes: gb, op: inOrder(mb, gb)},
+		{name: "fresh-4KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+		{name: "fresh-64KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
+		{name: "sparse-4KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+		{name: "sparse-64KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
+		{name: "allocated-4KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+		{name: "allocated-64KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
+		{name: "sparse-random-64B", size: stateFile, ground: sparse, first: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
+
+		// And then a Sync.
+		{name: "sync-64B", size: stateFile, bytes: 64, op: synced(anywhere(1, 64, stateFile))},
+		{name: "sync-1KB", size: stateFile, bytes: kb, op: synced(anywhere(1, kb, stateFile))},
+		{name: "sync-64x64B", size: stateFile, bytes: 64 * 64, op: synced(anywhere(64, 64, stateFile))},
+		{name: "sync-40x64B-in-64KB", size: stateFile, bytes: 40 * 64, op: synced(within(40, 64, 64*kb))},
+		{name: "sync-5000x64B-in-1MB", size: stateFile, bytes: 5000 * 64, op: synced(within(5000, 64, mb))},
+		{name: "sync-10000x64B", size: stateFile, bytes: 10_000 * 64, op: synced(anywhere(10_000, 64, stateFile))},
+		{name: "sync-20000x64B", size: stateFile, bytes: 20_000 * 64, op: synced(anywhere(20_000, 64, stateFile))},
+		{name: "sync-rewrite-1KB", size: stateFile, bytes: stateFile, op: synced(inOrder(kb, stateFile))},
+		{name: "sync-rewrite-64KB", size: stateFile, bytes: stateFile, op: synced(inOrder(64*kb, stateFile))},
+		{name: "sync-rewrite-1MB", size: stateFile, bytes: stateFile, op: synced(inOrder(mb, stateFile))},
+
+		// With others.
+		{name: "halves-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: halves(100_000)},
+		{name: "behind-64B", size: stateFile, behind: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
+		{name: "behind-4KB", size: stateFile, behind: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+	}
+	if huge := *hugeFlag * gb; huge > 0 {
+		states = append(states,
+			writeState{name: "huge-once-1MB", size: huge, ground: sparse, first: true, bytes: huge, op: inOrder(mb, huge)},
+			writeState{name: "huge-random-64B", size: huge, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, huge)})
+	}
+	return states
+}
+
+// inOrder writes size bytes from the start of the file on, in pieces.
+func inOrder(piece, size int) func(f writeFile, r *random) error {
+	return func(f writeFile, _ *random) error {
+		p := content(piece)
+		for off := 0; off < size; off += piece {
+			if n, err := f.WriteAt(p, int64(off)); n != piece {
+				return whole(n, err, piece)
+			}
+		}
+		return nil
+	}
+}
+
+// strided writes a piece at each multiple of stride, from the middle on, so that it is no walk
+// from one end to the other.
+func strided(piece, stride, size int) func(f writeFile, r *random) error {
+	return func(f writeFile, _ *random) error {
+		p := content(piece)
+		for i := 0; i < size; i += stride {
+			off := (i + i/stride%2*size/2) % size // to and fro between the halves
+			if n, err := f.WriteAt(p, int64(off)); n != piece {
+				return whole(n, err, piece)
+			}
+		}
+		return nil
+	}
+}
+
+// anywhere writes so many pieces anywhere in the first size bytes.
+func anywhere(count, piece, size int) func(f writeFile, r *random) error {
+	return func(f writeFile, r *random) error { return scatter(f, r, count, piece, 0, size) }
+}
+
+// within writes so many pieces inside one window of the file, another one each time.
+func within(count, piece, window int) func(f writeFile, r *random) error {
+	return func(f writeFile, r *random) error {
+		start := r.below(stateFile/window) * int64(window)
+		return scatter(f, r, count, piece, start, window)
+	}
+}
+
+func scatter(f writeFile, r *random, count, piece int, start int64, size int) error {
+	p := content(piece)
+	for range count {
+		if n, err := f.WriteAt(p, start+r.below(size-piece+1)); n != piece {
+			return whole(n, err, piece)
+		}
+	}
+	return nil
+}
+
+// synced is op and a Sync.
+func synced(op func(f writeFile, r *random) error) func(f writeFile, r *random) error {
+	return func(f writeFile, r *random) error {
+		if err := op(f, r); err != nil {
+			return err
+		}
+		return f.Sync()
+	}
+}
+
+// halves has two goroutines write so many pieces of 64 B, each anywhere in its half of the file.
+func halves(count int) func(f writeFile, r *random) error {
+	return func(f writeFile, r *random) error {
+		const half = stateFile / 2
+		var errs [2]error
+		var wg sync.WaitGroup
+		for i := range errs {
+			own := random(r.below(1 << 30))
+			wg.Go(func() { errs[i] = scatter(f, &own, count, 64, int64(i*half), half) })
+		}
+		wg.Wait()
+		return errors.Join(errs[:]...)
+	}
+}

@@ -1,0 +1,93 @@
+package lab
+
+import (
+	"errors"
+	"io"
+	"os"
+	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/needle"
+)
+
+// readState is what the pages of a file are in when it is read.
+type readState string
+
+const (
+	hot   readState = "hot"   // in memory, and in the mapping where there is one
+	first readState = "first" // in memory: the figure has the opening, and all page faults
+	cold  readState = "cold"  // not in memory, in the cache of this system at least
+)
+
+// BenchmarkReadThrough reads a file of 64 MiB from one end to the other.
+func BenchmarkReadThrough(b *testing.B) {
+	eachState(b, func(b *testing.B, path string, state readState) {
+		for _, block := range []int{4 * kb, mb} {
+			b.Run("block="+sizeName(block), func(b *testing.B) {
+				measureState(b, path, state, stateFile, func(f io.ReaderAt, _ *random) error {
+					return readAtThrough(f, buffer(block), stateFile)
+				})
+			})
+		}
+	})
+}
+
+// BenchmarkReadAnywhere reads 4 KiB at a thousand places of a file of 64 MiB.
+func BenchmarkReadAnywhere(b *testing.B) {
+	const reads = 1000
+	eachState(b, func(b *testing.B, path string, state readState) {
+		measureState(b, path, state, reads*readBlock, func(f io.ReaderAt, r *random) error {
+			buf := buffer(readBlock)
+			for range reads {
+				if n, err := f.ReadAt(buf, r.below(stateFile-readBlock+1)); n != readBlock {
+					return whole(n, err, readBlock)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func eachState(b *testing.B, fn func(b *testing.B, path string, state readState)) {
+	path := data(b, stateFile)
+	if err := syncPath(path); err != nil {
+		b.Fatal(err)
+	}
+	for _, state := range []readState{hot, first, cold} {
+		b.Run("state="+string(state), func(b *testing.B) { fn(b, path, state) })
+	}
+}
+
+func measureState(b *testing.B, path string, state readState, bytes int, op func(f io.ReaderAt, r *random) error) {
+	b.Helper()
+	if state == cold && needle.MissingCold != "" {
+		b.Skip(needle.MissingCold)
+	}
+	each[io.ReaderAt](b, without(bareCopy), func(b *testing.B, im impl) {
+		var r random
+		if state == hot {
+			f := open[io.ReaderAt](b, im, path, os.O_RDONLY)
+			if err := readAtThrough(f, buffer(readBlock), stateFile); err != nil {
+				b.Fatal(err)
+			}
+			measure(b, 1, bytes, func() error { return op(f, &r) })
+			return
+		}
+		b.SetBytes(int64(bytes))
+		for b.Loop() {
+			if state == cold {
+				b.StopTimer()
+				if err := needle.Drop(path); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			f, err := im.open(path, os.O_RDONLY, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := errors.Join(op(f.(io.ReaderAt), &r), f.Close()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
