@@ -7,6 +7,9 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
+// warms says that memory is prepared before it is stored to: see Log.warm.
+const warms = true
+
 // allocate makes the file, which ends at from, end at to, with its blocks (fallocate(2)).
 func allocate(f *mmapfile.File, from, to int64) error {
 	c, err := f.SyscallConn()

@@ -12,6 +12,11 @@ import (
 // page is what the system allocates at least. Some have larger ones, which does no harm.
 const page = 4 << 10
 
+const (
+	leastWarm = 64 << 10
+	mostWarm  = 1 << 20
+)
+
 // trims says that a file can be cut while it is mapped, by anyone.
 const trims = runtime.GOOS != "windows"
 
@@ -27,14 +32,31 @@ func (l *Log) attach(size int64) {
 	}
 	// There is always a byte left, so that a log whose length is its
 	// WriteOffset is one that was closed; but for one that has its full size.
-	l.usable = l.room
+	l.most = l.room
 	if l.room < l.o.maxSize() {
-		l.usable--
+		l.most--
+	}
+	l.usable = l.most
+	if warms && l.mem != nil {
+		l.usable = min(l.end, l.most)
 	}
 }
 
 // grow makes room for events up to end.
 func (l *Log) grow(end int64) error {
+	if end > l.most {
+		if err := l.lengthen(end); err != nil {
+			return err
+		}
+	}
+	if end <= l.usable {
+		return nil
+	}
+	return l.warm(end)
+}
+
+// lengthen makes the file as long as events up to end need.
+func (l *Log) lengthen(end int64) error {
 	most := l.o.maxSize()
 	if end > most {
 		return ErrFull
@@ -52,7 +74,26 @@ func (l *Log) grow(end int64) error {
 			return err
 		}
 	}
+	warmed := l.usable
 	l.attach(size)
+	l.usable = min(max(l.usable, warmed), l.most)
+	return nil
+}
+
+// warm prepares memory for events up to end, and some more. The first store to a
+// page of a file that was only allocated costs 1.2 µs a KiB; zeros written in large
+// pieces cost 0.35, since they come in large folios, and a store 0.06 then (Linux
+// 6.18, ext4).
+func (l *Log) warm(end int64) error {
+	window := int64(leastWarm)
+	for window < mostWarm && window < end/4 {
+		window *= 2
+	}
+	to := min((end/window+1)*window, l.room)
+	if err := writeZeros(l.f, l.usable, to); err != nil {
+		return err
+	}
+	l.usable = min(to, l.most)
 	return nil
 }
 
@@ -66,7 +107,11 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 		} else if step > least-size {
 			to = most
 		}
-		if whole := to + (page-to%page)%page; whole >= to && whole <= most {
+		grain := int64(page)
+		if step >= mostWarm {
+			grain = mostWarm
+		}
+		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= most {
 			to = whole
 		}
 		err := l.extend(size, to)
@@ -92,11 +137,10 @@ func (l *Log) extend(size, to int64) error {
 	return allocate(l.f, size, to)
 }
 
-// writeZeros writes zeros where the system has no better way to allocate.
+// writeZeros writes zeros, in pieces that suit the folios of the page cache.
 func writeZeros(f *mmapfile.File, from, to int64) error {
-	var zeros [64 << 10]byte
 	for from < to {
-		n, err := f.WriteAt(zeros[:min(to-from, int64(len(zeros)))], from)
+		n, err := f.WriteAt(zeros[:min(to-from, int64(len(zeros))-from%int64(len(zeros)))], from)
 		if err != nil {
 			return err
 		}
@@ -104,3 +148,5 @@ func writeZeros(f *mmapfile.File, from, to int64) error {
 	}
 	return nil
 }
+
+var zeros [mostWarm]byte // of no memory, since nobody stores to it

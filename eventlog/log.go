@@ -30,7 +30,8 @@ type Log struct {
 	mem    []byte         // the file, all of it; nil where it is not mapped
 	word   *atomic.Uint64 // WriteOffset in mem
 	room   int64          // how long the file is
-	usable int64          // how far events may go without growing
+	most   int64          // how far events may go in that
+	usable int64          // how far they may go without a call of grow
 
 	flushed int64 // what Options.Flush has made durable
 	failed  error // the first failure of that
