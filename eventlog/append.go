@@ -28,24 +28,50 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	// The clock and the checksum, which cost the most, need no lock.
-	e := newEntry(l.clock.read(), p)
-	c.lock()
+	time := l.clock.read()
+	// The checksum, which costs the most, is made outside of the lock where others
+	// want that, and else after the copy, while the memory catches up with it.
+	var e entry
+	free := l.crowd.Load() <= 0
+	if free && !l.mu.TryLock() {
+		free = false
+		l.crowd.Store(crowdLasts)
+	}
+	if !free {
+		e = newEntry(time, p)
+		if l.mu.TryLock() {
+			l.crowd.Add(-1)
+		} else {
+			l.mu.Lock()
+		}
+	}
+	c.locked = true
 	off = l.end
-	end := e.next(off)
+	end := off + entrySize + int64(len(p))
 	if err := l.need(end); err != nil {
 		return 0, err
 	}
 	if b := l.mem; b != nil {
 		c.touched = end
 		b = b[off:end]
-		e.put(b)
 		copy(b[entrySize:], p)
-	} else if err := l.write(e, p, off); err != nil {
+		if free {
+			e = newEntry(time, p)
+		}
+		e.put(b)
+		return off, l.publish(end, 1)
+	}
+	if free {
+		e = newEntry(time, p)
+	}
+	if err := l.write(e, p, off); err != nil {
 		return 0, err
 	}
 	return off, l.publish(end, 1)
 }
+
+// crowdLasts is for how many appends others are expected, once there were some.
+const crowdLasts = 100
 
 // AppendBatch appends an event for each of ps, and returns the offset of the
 // first. Readers see all of them at once, or none, also if the process is killed

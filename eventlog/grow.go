@@ -101,15 +101,17 @@ func (l *Log) warm(end int64) error {
 func (l *Log) enlarge(size, least, most int64) (int64, error) {
 	step := l.o.step(size)
 	for {
-		to := least
-		if step > least-size && size <= most-step {
-			to = size + step
-		} else if step > least-size {
-			to = most
+		to, last := least, true
+		switch {
+		case step <= least-size:
+		case size <= most-step:
+			to, last = size+step, step <= page
+		default:
+			to, last = most, most == least
 		}
 		grain := int64(page)
 		if step >= mostWarm {
-			grain = mostWarm
+			grain, last = mostWarm, false
 		}
 		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= most {
 			to = whole
@@ -121,7 +123,7 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 		if trims {
 			l.f.Truncate(size) // gives back what it got before the disk was full
 		}
-		if to == least || step <= page {
+		if last {
 			return 0, err
 		}
 		step /= 2

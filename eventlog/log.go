@@ -22,6 +22,8 @@ type Log struct {
 	clock     *clock
 	recovered Recovery
 
+	crowd atomic.Int32 // above 0 while several goroutines append
+
 	// mu is held by who appends. It comes before the mu of space.
 	mu     sync.Mutex
 	gone   bool           // closed

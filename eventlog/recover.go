@@ -93,16 +93,16 @@ func (l *Log) settle(w *walk) error {
 // walk is a walk over all events, to find where they end.
 type walk struct {
 	source
-	size   int64 // of the file
-	head   header
-	claim  int64 // WriteOffset, or as much of it as can be believed
-	limit  int64 // how far there can be events
-	end    int64 // of the last that is whole
-	count  int64
-	empty  bool  // not a log yet
+	size  int64 // of the file
+	head  header
+	claim int64 // WriteOffset, or as much of it as can be believed
+	limit int64 // how far there can be events
+	end   int64 // of the last that is whole
+	count int64
+	empty bool // not a log yet
 
 	badHeader bool
-	broken error // what kept us from looking
+	broken    error // what kept us from looking
 }
 
 // walk walks. Its result is the damage that is not to be cut without being told to.
