@@ -116,9 +116,9 @@ func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 // beginning of what was appended.
 func TestEveryCrashLeavesWhatWasSynced(t *testing.T) {
 	t.Parallel()
-	rounds := 150
+	rounds := 60
 	if small() {
-		rounds = 15
+		rounds = 8
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for round := range rounds {
@@ -211,7 +211,7 @@ func header(end, count uint64) []byte {
 
 func TestHostileFilesEndQuickly(t *testing.T) {
 	t.Parallel()
-	size := int64(1 << 40)
+	size := int64(1 << 31)
 	if small() {
 		size = 1 << 24
 	}

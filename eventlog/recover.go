@@ -20,7 +20,7 @@ func (l *Log) recover(repair bool) error {
 	if err != nil {
 		return err
 	}
-	w := walk{source: source{f: l.f}, size: size}
+	w := walk{source: source{f: l.f}, size: size, repair: repair}
 	damage := error(nil)
 	if err := l.inside("open", func() error {
 		if size <= headerSize {
@@ -61,12 +61,12 @@ func (l *Log) recover(repair bool) error {
 // settle makes the file what the walk has found it to be.
 func (l *Log) settle(w *walk) error {
 	l.end, l.count = w.end, w.count
-	if w.size == w.end && w.claim == w.end && w.head.count == w.count {
+	h := header{w.end, w.count, w.head.start}
+	if w.size == w.end && w.head == h {
 		l.attach(w.size)
 		return nil
 	}
-	if w.size < headerSize || w.claim != w.end || w.head.count != w.count {
-		h := header{w.end, w.count, w.head.start}
+	if w.head != h {
 		if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
 			return err
 		}
@@ -101,6 +101,7 @@ type walk struct {
 	count int64
 	empty bool // not a log yet
 
+	repair    bool // go on where the header is bad
 	badHeader bool
 	broken    error // what kept us from looking
 }
@@ -118,9 +119,13 @@ func (w *walk) walk(verify int64) error {
 	w.head = parseHeader(b)
 	w.claim = w.head.end
 	// The count is stored before the offset, so it may be ahead, but only by what
-	// the file has room for.
+	// the file has room for, and never behind.
 	most := (max(w.claim, w.size) - headerSize) / entrySize
-	if w.badHeader = w.claim < headerSize || w.head.count < 0 || w.head.count > most; w.badHeader {
+	w.badHeader = w.claim < headerSize || w.head.count < 0 || w.head.count > most || w.head.count == 0 && w.claim > headerSize
+	if w.badHeader {
+		if !w.repair {
+			return &CorruptError{0, errHeader}
+		}
 		w.claim = w.size
 	}
 	w.limit = min(w.claim, w.size)
@@ -248,12 +253,15 @@ func (w *walk) behind(why error) error {
 			return w.fails(err)
 		}
 		e := parseEntry(p)
-		if e.next(off) > w.limit || e == (entry{}) {
-			continue
+		fits := e.next(off) <= w.limit && e != (entry{}) // zeros are no event
+		if fits {
+			sums += entrySize + int64(e.size)
 		}
-		sums += entrySize + int64(e.size)
 		if off-w.end > searchBytes || sums > searchSums {
 			return &CorruptError{w.end, errUnsure}
+		}
+		if !fits {
+			continue
 		}
 		if _, _, err := w.event(off, w.limit, true); err == nil {
 			return damage

@@ -157,10 +157,11 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 		return s.buf[off-s.base : end-s.base : end-s.base], nil
 	}
 	if n > block { // ask before there is memory for it
-		if fi, err := s.f.Stat(); err != nil {
+		if err := s.reaches(end); err != nil {
 			return nil, err
-		} else if fi.Size() < end || n > math.MaxInt/2 {
-			return nil, io.ErrUnexpectedEOF
+		}
+		if n > math.MaxInt/2 {
+			return nil, errors.ErrUnsupported
 		}
 	}
 	if length := max(n, block); s.keep || int64(cap(s.buf)) < length {
@@ -177,6 +178,15 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, err
+}
+
+// reaches is io.ErrUnexpectedEOF where the file does not reach to end.
+func (s *source) reaches(end int64) error {
+	fi, err := s.f.Stat()
+	if err == nil && fi.Size() < end {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // event returns the entry at off and, with check, its data, which it has
@@ -196,7 +206,11 @@ func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err 
 	case !check:
 		return e, nil, nil
 	case n > hugeEvent && off+entrySize+n > int64(len(s.mem)):
-		if err := s.checkHuge(off, e); err != nil {
+		err := s.reaches(e.next(off))
+		if err == nil {
+			err = s.checkHuge(off, e)
+		}
+		if err != nil {
 			return e, nil, err
 		}
 		if !s.keep {
