@@ -211,7 +211,7 @@ func header(end, count uint64) []byte {
 
 func TestHostileFilesEndQuickly(t *testing.T) {
 	t.Parallel()
-	size := int64(1 << 31)
+	size := int64(1 << 28)
 	if small() {
 		size = 1 << 24
 	}
