@@ -87,7 +87,7 @@ func (s *runningSum) add(p []byte) { s.sum = crc32.Update(s.sum, crc32.IEEETable
 // byte by byte; with a table for each of the 12 places the steps need not wait
 // for each other.
 func sumHead(time int64, size uint32) uint32 {
-	t := uint64(time) ^ 1<<32 - 1
+	t := uint64(time) ^ (1<<32 - 1)
 	return ^(headSums[11][byte(t)] ^ headSums[10][byte(t>>8)] ^ headSums[9][byte(t>>16)] ^ headSums[8][byte(t>>24)] ^
 		headSums[7][byte(t>>32)] ^ headSums[6][byte(t>>40)] ^ headSums[5][byte(t>>48)] ^ headSums[4][byte(t>>56)] ^
 		headSums[3][byte(size)] ^ headSums[2][byte(size>>8)] ^ headSums[1][byte(size>>16)] ^ headSums[0][byte(size>>24)])
