@@ -24,7 +24,7 @@ import (
 // the next append tries again.
 func (l *Log) Append(p []byte) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&err)
+	defer c.done(&off, &err)
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
@@ -80,7 +80,7 @@ const crowdLasts = 100
 // same Time. Without ps it does nothing. For the rest see [Log.Append].
 func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&err)
+	defer c.done(&off, &err)
 	total := int64(0)
 	for _, p := range ps {
 		if int64(len(p)) > maxData {
@@ -93,8 +93,11 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	time := l.clock.read()
 	c.lock()
 	off = l.end
-	if err := l.need(off + total); err != nil || total == 0 {
-		return off, err
+	if err := l.need(off + total); err != nil {
+		return 0, err
+	}
+	if total == 0 {
+		return off, nil
 	}
 	at := off
 	for _, p := range ps {
@@ -120,7 +123,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 // keep p. A negative n is [fs.ErrInvalid]. For the rest see [Log.Append].
 func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&err)
+	defer c.done(&off, &err)
 	if n < 0 || int64(n) > maxData {
 		return 0, fs.ErrInvalid
 	}
@@ -239,10 +242,11 @@ func (c *call) call(fill func(p []byte) error, p []byte) error {
 }
 
 // done ends an append, in whatever way.
-func (c *call) done(err *error) {
+func (c *call) done(off *int64, err *error) {
 	r := recover()
 	if r != nil || *err != nil || c.inFill {
 		c.failed(r, err)
+		*off = 0
 	}
 	debug.SetPanicOnFault(c.old)
 	if c.locked {

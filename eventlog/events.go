@@ -86,7 +86,8 @@ func (c *cursor) look() error {
 	case end < c.end:
 		return &CorruptError{max(end, 0), io.ErrUnexpectedEOF}
 	}
-	if c.end = end; end > c.off {
+	c.end, c.src.upto = end, end
+	if end > c.off {
 		c.src.cover(end)
 	}
 	return nil

@@ -20,7 +20,7 @@ func (l *Log) recover(repair bool) error {
 	if err != nil {
 		return err
 	}
-	w := walk{source: source{f: l.f}, size: size, repair: repair}
+	w := walk{source: source{f: l.f, upto: size}, size: size, repair: repair}
 	damage := error(nil)
 	if err := l.inside("open", func() error {
 		if size <= headerSize {

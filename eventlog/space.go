@@ -97,6 +97,7 @@ type source struct {
 	word *uint64 // WriteOffset, where it is mapped
 	mem  []byte  // the file from its start, as far as it is mapped
 
+	upto int64  // where to stop reading: what is behind may change
 	keep bool   // what bytes returned stays in use
 	buf  []byte // else read last
 	base int64  // of buf
@@ -164,7 +165,7 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 			return nil, errors.ErrUnsupported
 		}
 	}
-	if length := max(n, block); s.keep || int64(cap(s.buf)) < length {
+	if length := max(n, min(block, s.upto-off)); s.keep || int64(cap(s.buf)) < length {
 		s.buf = make([]byte, length)
 	} else {
 		s.buf = s.buf[:length]
@@ -228,7 +229,7 @@ func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err 
 
 // checkHuge verifies data in pieces.
 func (s *source) checkHuge(off int64, e entry) error {
-	piece := source{f: s.f}
+	piece := source{f: s.f, upto: e.next(off)}
 	sum := newSum(e)
 	for at, end := off+entrySize, e.next(off); at < end; {
 		p, err := piece.bytes(at, min(block, end-at))
