@@ -28,3 +28,11 @@ func lock(f *mmapfile.File) error {
 	}
 	return err
 }
+
+// unlock gives the lock back at once. Closing alone leaves it, for a moment, to
+// a process that is being started, which has the descriptor until it runs its program.
+func unlock(f *mmapfile.File) {
+	if c, err := f.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.Flock(int(fd), unix.LOCK_UN) })
+	}
+}

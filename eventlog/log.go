@@ -68,6 +68,7 @@ func Open(name string, o Options) (*Log, error) {
 		return nil, err
 	}
 	if err := l.recover(false); err != nil {
+		unlock(l.f)
 		l.f.Close()
 		return nil, l.fail("open", err)
 	}
@@ -190,6 +191,7 @@ func (l *Log) Close() error {
 		err = terr
 	}
 	l.mem, l.word = nil, nil
+	unlock(l.f)
 	if cerr := l.close(); err == nil {
 		err = cerr
 	}

@@ -24,6 +24,7 @@ func Repair(name string) (Recovery, error) {
 		return Recovery{}, err
 	}
 	err = l.recover(true)
+	unlock(l.f)
 	if cerr := l.f.Close(); err == nil {
 		err = cerr
 	}
