@@ -121,7 +121,7 @@ func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 // beginning of what was appended.
 func TestEveryCrashLeavesWhatWasSynced(t *testing.T) {
 	t.Parallel()
-	rounds := 60
+	rounds := 40
 	if small() {
 		rounds = 8
 	}
