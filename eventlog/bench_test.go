@@ -16,7 +16,7 @@ import (
 
 var benchSizes = []int{64, 1 << 10, 16 << 10}
 
-// events is as many of size bytes as are 10,000 of 1 KiB.
+// benchEvents is as many of size bytes as are 10,000 of 1 KiB.
 func benchEvents(size int) int { return 10_000 << 10 / size }
 
 func perEvent(b *testing.B, events, size int) {
@@ -110,6 +110,9 @@ func BenchmarkFresh(b *testing.B) {
 				l := benchOpen(b, eventlog.Options{})
 				b.StartTimer()
 				appendAll(b, l, p, n)
+				b.StopTimer()
+				l.Close()
+				b.StartTimer()
 			}
 			perEvent(b, n, size)
 		})
