@@ -21,7 +21,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle
+.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,8 +37,12 @@ race: ## run them under the race detector
 nommap: ## run them without any mapping, also under the race detector
 	@go -C platforms run . nommap race-nommap
 
-fuzz: ## compare random operations with os.File for FUZZTIME (60s)
+fuzz: ## compare random operations with os.File, and open random logs, for FUZZTIME (60s) each
 	go test -run '^$$' -fuzz '^FuzzParity$$' -fuzztime $(FUZZTIME) .
+	go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) ./eventlog
+
+kills: ## kill a writer of package eventlog a thousand times
+	go test -count=1 -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
 
 tools: ## install what platforms needs (as root: Debian packages)
 	platforms/install

@@ -1,0 +1,278 @@
+package eventlog
+
+import (
+	"io/fs"
+	"os"
+	"runtime/debug"
+)
+
+// Append appends an event with the data p, and returns its offset. It does not
+// keep p, which must not change meanwhile, and does not allocate. An empty p is
+// an event without data.
+//
+// When Append has returned, the event is in the file: every reader sees it, and
+// it outlives this process however that ends. It outlives a crash of the system
+// once [Log.Sync] has returned. Its Time is that of the call; so where several
+// goroutines append, the order of the events is that in which they became
+// visible, and that of their times may be another by as much as a call takes.
+//
+// An error is a *[fs.PathError] with Op "append", and nothing was appended:
+// [ErrFull], [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the
+// system's where the file could not grow (the disk is full), or
+// io.ErrUnexpectedEOF where somebody has cut the file. The log stays usable, and
+// the next append tries again.
+func (l *Log) Append(p []byte) (off int64, err error) {
+	c := call{l: l, old: debug.SetPanicOnFault(true)}
+	defer c.done(&off, &err)
+	if int64(len(p)) > maxData {
+		return 0, fs.ErrInvalid
+	}
+	time := l.clock.read()
+	// The checksum, which costs the most, is made outside of the lock where others
+	// want that, and else after the copy, while the memory catches up with it.
+	var e entry
+	free := l.crowd.Load() <= 0
+	if free && !l.mu.TryLock() {
+		free = false
+		l.crowd.Store(crowdLasts)
+	}
+	if !free {
+		e = newEntry(time, p)
+		if l.mu.TryLock() {
+			l.crowd.Add(-1)
+		} else {
+			l.mu.Lock()
+		}
+	}
+	c.locked = true
+	off = l.end
+	end := off + entrySize + int64(len(p))
+	if err := l.need(end); err != nil {
+		return 0, err
+	}
+	if b := l.mem; b != nil {
+		c.touched = end
+		b = b[off:end]
+		copy(b[entrySize:], p)
+		if free {
+			e = newEntry(time, p)
+		}
+		e.put(b)
+		return off, l.publish(end, 1)
+	}
+	if free {
+		e = newEntry(time, p)
+	}
+	if err := l.write(e, p, off); err != nil {
+		return 0, err
+	}
+	return off, l.publish(end, 1)
+}
+
+// crowdLasts is for how many appends others are expected, once there were some.
+const crowdLasts = 100
+
+// AppendBatch appends an event for each of ps, and returns the offset of the
+// first. Readers see all of them at once, or none, also if the process is killed
+// within the call; and so does the next Open after a crash of the system unless
+// that came before the next Sync: then it may cut a batch in two. They have the
+// same Time. Without ps it does nothing. For the rest see [Log.Append].
+func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
+	c := call{l: l, old: debug.SetPanicOnFault(true)}
+	defer c.done(&off, &err)
+	total := int64(0)
+	for _, p := range ps {
+		if int64(len(p)) > maxData {
+			return 0, fs.ErrInvalid
+		}
+		if total += entrySize + int64(len(p)); total < 0 {
+			return 0, ErrFull
+		}
+	}
+	time := l.clock.read()
+	c.lock()
+	off = l.end
+	if err := l.need(off + total); err != nil {
+		return 0, err
+	}
+	if total == 0 {
+		return off, nil
+	}
+	at := off
+	for _, p := range ps {
+		e := newEntry(time, p)
+		end := e.next(at)
+		if l.mem != nil {
+			c.touched = end
+			b := l.mem[at:end]
+			e.put(b)
+			copy(b[entrySize:], p)
+		} else if err := l.write(e, p, at); err != nil {
+			return 0, err
+		}
+		at = end
+	}
+	return off, l.publish(at, int64(len(ps)))
+}
+
+// AppendFunc appends an event of n bytes that fill stores, into the file's own
+// memory where that is mapped. They are zeros before. An error of fill is
+// returned as it is, and leaves no trace, as does a panic, which goes on. All
+// other appends wait for fill: it must not call methods of the Log but Sync, nor
+// keep p. A negative n is [fs.ErrInvalid]. For the rest see [Log.Append].
+func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error) {
+	c := call{l: l, old: debug.SetPanicOnFault(true)}
+	defer c.done(&off, &err)
+	if n < 0 || int64(n) > maxData {
+		return 0, fs.ErrInvalid
+	}
+	c.lock()
+	off = l.end
+	end := off + entrySize + int64(n)
+	if err := l.need(end); err != nil {
+		return 0, err
+	}
+	if l.mem == nil {
+		return off, l.fillCopy(&c, n, fill)
+	}
+	c.touched = end
+	b := l.mem[off:end:end]
+	data := b[entrySize:]
+	if err := c.call(fill, data); err != nil {
+		return 0, err
+	}
+	newEntry(l.clock.read(), data).put(b)
+	return off, l.publish(end, 1)
+}
+
+// fillCopy is AppendFunc where nothing is mapped.
+func (l *Log) fillCopy(c *call, n int, fill func(p []byte) error) error {
+	data := make([]byte, n)
+	if err := c.call(fill, data); err != nil {
+		return err
+	}
+	e, off := newEntry(l.clock.read(), data), l.end
+	if err := l.write(e, data, off); err != nil {
+		return err
+	}
+	return l.publish(e.next(off), 1)
+}
+
+// need sees to it that events may go up to end. Called with mu held.
+func (l *Log) need(end int64) error {
+	if l.gone {
+		return os.ErrClosed
+	}
+	if end <= l.usable && end >= 0 {
+		return nil
+	}
+	if end < 0 {
+		return ErrFull
+	}
+	return l.grow(end)
+}
+
+// publish makes visible what was appended up to end, k events. The count goes
+// first: once a reader sees the offset, all before it is there.
+func (l *Log) publish(end, k int64) error {
+	count := l.count + k
+	if l.mem != nil {
+		le.PutUint64(l.mem[atEventCount:], uint64(count))
+		l.word.Store(littleWord(uint64(end)))
+	} else {
+		var b [8]byte
+		le.PutUint64(b[:], uint64(count))
+		if _, err := l.f.WriteAt(b[:], atEventCount); err != nil {
+			return err
+		}
+		le.PutUint64(b[:], uint64(end))
+		if _, err := l.f.WriteAt(b[:], atWriteOffset); err != nil {
+			return err
+		}
+	}
+	l.count, l.end = count, end
+	if l.o.Flush.Bytes > 0 {
+		l.flush()
+	}
+	return nil
+}
+
+// write writes an event where nothing is mapped.
+func (l *Log) write(e entry, p []byte, off int64) error {
+	var head [entrySize]byte
+	l.buf = append(l.buf[:0], head[:]...)
+	e.put(l.buf)
+	if len(p) <= block {
+		l.buf, p = append(l.buf, p...), nil
+	}
+	_, err := l.f.WriteAt(l.buf, off)
+	if err == nil && len(p) > 0 {
+		_, err = l.f.WriteAt(p, off+entrySize)
+	}
+	if err != nil { // what is behind the end is to be zeros
+		l.f.Truncate(l.end)
+		l.attach(l.end)
+	}
+	return err
+}
+
+// call is one append.
+type call struct {
+	l       *Log
+	old     bool // of SetPanicOnFault
+	locked  bool
+	inFill  bool  // the caller's function runs
+	filled  bool  // and its error is to be returned as it is
+	touched int64 // up to where the memory behind the end may have been stored to
+}
+
+func (c *call) lock() {
+	c.l.mu.Lock()
+	c.locked = true
+}
+
+// call calls the caller's function.
+func (c *call) call(fill func(p []byte) error, p []byte) error {
+	c.inFill = true
+	err := fill(p)
+	c.inFill = false
+	c.filled = err != nil
+	return err
+}
+
+// done ends an append, in whatever way.
+func (c *call) done(off *int64, err *error) {
+	r := recover()
+	if r != nil || *err != nil || c.inFill {
+		c.failed(r, err)
+		*off = 0
+	}
+	debug.SetPanicOnFault(c.old)
+	if c.locked {
+		c.l.mu.Unlock()
+	}
+	if r != nil && *err == nil {
+		panic(r)
+	}
+}
+
+// failed clears what an append that failed has stored, and makes its error what
+// the caller gets: none for a panic that goes on.
+func (c *call) failed(r any, err *error) {
+	l := c.l
+	cleared := c.touched <= l.end || l.clear(l.end, c.touched)
+	// Not every system tells where a fault was, so the memory itself is asked.
+	if r != nil && isFault(r) && (!c.inFill || !cleared) {
+		*err = l.faultCause()
+	}
+	if *err != nil && !c.filled {
+		*err = l.fail("append", *err)
+	}
+}
+
+// clear makes zeros of what must not look like an event, and reports whether it could.
+func (l *Log) clear(from, to int64) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	clear(l.mem[from:to])
+	return true
+}

@@ -1,0 +1,38 @@
+package eventlog
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock tells the time in Unix nanoseconds for half of what time.Now costs,
+// which reads two clocks of the system: it reads the monotonic one alone, and
+// asks for the other, which can be set, once a millisecond.
+type clock struct {
+	now    func() time.Time // Options.Now, or nil
+	base   time.Time
+	offset atomic.Int64 // of the wall clock from the time since base
+	next   atomic.Int64 // when to ask again
+}
+
+const clockTrust = int64(time.Millisecond)
+
+func newClock(now func() time.Time) *clock {
+	return &clock{now: now, base: time.Now()}
+}
+
+// read may be called concurrently.
+func (c *clock) read() int64 {
+	if c.now != nil {
+		return c.now().UnixNano()
+	}
+	d := int64(time.Since(c.base))
+	if d < c.next.Load() {
+		return c.offset.Load() + d
+	}
+	t := time.Now()
+	d = int64(t.Sub(c.base))
+	c.offset.Store(t.UnixNano() - d)
+	c.next.Store(d + clockTrust)
+	return t.UnixNano()
+}

@@ -1,0 +1,72 @@
+package eventlog_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestAppendAfterFullDiskWorksOnceThereIsRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=4m,mode=777"); err != nil {
+		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	name, ballast := filepath.Join(dir, "log"), filepath.Join(dir, "ballast")
+	put(t, ballast, make([]byte, 2<<20))
+	l := open(t, name, eventlog.Options{})
+	r := openReader(t, name)
+	p := make([]byte, 10_000)
+	fill := func() (n int) {
+		for ; ; n++ {
+			if _, err := l.Append(p); errors.Is(err, syscall.ENOSPC) {
+				return n
+			} else if err != nil || n > 1000 {
+				t.Fatal(err)
+			}
+		}
+	}
+	n := fill()
+	if n < (2<<20-100_000)/10_016 {
+		t.Errorf("only %d events fit", n)
+	}
+	filled := false
+	for range 3 {
+		if _, err := l.AppendBatch(p, p); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("a batch: %v", err)
+		}
+		if _, err := l.AppendFunc(100_000, func([]byte) error { filled = eventlog.Maps; return nil }); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("AppendFunc: %v", err)
+		}
+		if all, err := collect(r.Events(0)); len(all) != n || err != nil {
+			t.Errorf("%d events of %d, %v", len(all), n, err)
+		}
+	}
+	if filled {
+		t.Error("there was no room for what was filled")
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	n += fill()
+	if all, err := collect(r.Events(0)); len(all) != n || err != nil || n < 300 {
+		t.Errorf("%d events of %d, %v", len(all), n, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if l = open(t, name, eventlog.Options{}); l.Len() != int64(n) || l.Recovery().Cut != 0 {
+		t.Errorf("%d events of %d, %+v", l.Len(), n, l.Recovery())
+	}
+}

@@ -1,0 +1,38 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrLocked is the error of [Open] and [Repair] where somebody else, perhaps
+	// in another process, has the log open for writing.
+	ErrLocked = errors.New("log is open for writing elsewhere")
+
+	// ErrFull is the error of an append that would make the log longer than
+	// [Options].MaxSize.
+	ErrFull = errors.New("log has its full size")
+
+	errChecksum = errors.New("checksum does not match")
+	errCut      = errors.New("event goes past the end of the log")
+	errHeader   = errors.New("not the header of a log")
+	errBorder   = errors.New("log does not end where an event does")
+	errUnsure   = errors.New("too much to search for events behind the damage")
+)
+
+// CorruptError says that a log is damaged. [Open] returns it where there are, or
+// may be, valid events behind the damage, which cutting would lose, and has not
+// changed the file then; iterators return it where they come to the damage. It
+// is inside a *[io/fs.PathError]: use [errors.As].
+type CorruptError struct {
+	Offset int64 // of the first event that is not whole; 0 if it is the header that is damaged
+	Err    error // what is wrong, io.ErrUnexpectedEOF if the file has been cut
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("damaged at offset %d: %v", e.Offset, e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *CorruptError) Unwrap() error { return e.Err }

@@ -1,0 +1,90 @@
+package eventlog_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// exampleName is the name of a log for an example.
+func exampleName() (name string, remove func()) {
+	dir, err := os.MkdirTemp("", "eventlog")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return filepath.Join(dir, "events.log"), func() { os.RemoveAll(dir) }
+}
+
+func Example() {
+	name, remove := exampleName()
+	defer remove()
+	l, err := eventlog.Open(name, eventlog.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	for _, s := range []string{"one", "two"} {
+		if _, err := l.Append([]byte(s)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for e, err := range l.Events(0) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s\n", e.Offset, e.Data)
+	}
+	// Output:
+	// 24 one
+	// 43 two
+}
+
+// A reader, which may be in another process, waits for what is appended.
+func ExampleReader_Follow() {
+	name, remove := exampleName()
+	defer remove()
+	l, err := eventlog.Open(name, eventlog.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	r, err := eventlog.OpenReader(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	go l.AppendBatch([]byte("first"), []byte("second"))
+	for e, err := range r.Follow(context.Background(), 0) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s\n", e.Data)
+		if string(e.Data) == "second" {
+			break
+		}
+	}
+	// Output:
+	// first
+	// second
+}
+
+// An event is formatted where it will be.
+func ExampleLog_AppendFunc() {
+	name, remove := exampleName()
+	defer remove()
+	l, err := eventlog.Open(name, eventlog.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	off, err := l.AppendFunc(3, func(p []byte) error {
+		copy(p, "abc")
+		return nil
+	})
+	fmt.Println(off, err, l.Len(), l.Size())
+	// Output: 24 <nil> 1 43
+}

@@ -1,0 +1,140 @@
+package eventlog_test
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// small says that the tests do less: wasm and emulators take their time.
+func small() bool {
+	return testing.Short() || runtime.GOARCH == "wasm" || os.Getenv("MMAPFILE_EMULATOR") != ""
+}
+
+// newName is the name of a log that is not there yet.
+func newName(t testing.TB) string {
+	t.Helper()
+	// Not t.TempDir, which complains on Windows of what a File not yet collected maps.
+	dir, err := os.MkdirTemp("", "eventlog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "log")
+}
+
+func open(t testing.TB, name string, o eventlog.Options) *eventlog.Log {
+	t.Helper()
+	l, err := eventlog.Open(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func openReader(t testing.TB, name string) *eventlog.Reader {
+	t.Helper()
+	r, err := eventlog.OpenReader(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func add(t testing.TB, l *eventlog.Log, data ...string) (offs []int64) {
+	t.Helper()
+	for _, s := range data {
+		off, err := l.Append([]byte(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		offs = append(offs, off)
+	}
+	return offs
+}
+
+// collect returns what is yielded, up to an error.
+func collect(events iter.Seq2[eventlog.Event, error]) (all []eventlog.Event, err error) {
+	for e, err := range events {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// want checks that events are those with these data.
+func want(t testing.TB, events iter.Seq2[eventlog.Event, error], data ...string) {
+	t.Helper()
+	all, err := collect(events)
+	if err != nil {
+		t.Fatalf("after %d events: %v", len(all), err)
+	}
+	if len(all) != len(data) {
+		t.Fatalf("%d events, want %d", len(all), len(data))
+	}
+	for i, e := range all {
+		if string(e.Data) != data[i] || cap(e.Data) != len(e.Data) {
+			t.Fatalf("event %d has %d bytes of data, capacity %d, want %d", i, len(e.Data), cap(e.Data), len(data[i]))
+		}
+	}
+}
+
+func wantCorrupt(t testing.TB, err error, off int64) {
+	t.Helper()
+	var ce *eventlog.CorruptError
+	if !errors.As(err, &ce) || ce.Offset != off {
+		t.Fatalf("error %v, want that of damage at %d", err, off)
+	}
+}
+
+func get(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func put(t testing.TB, name string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ticks is a clock that goes a second each time.
+func ticks() func() time.Time {
+	i := int64(0)
+	return func() time.Time { i++; return time.Unix(1_700_000_000+i, i) }
+}
+
+// logOf makes a closed log of data and returns its bytes, with the offsets of the events.
+func logOf(t testing.TB, data ...string) (b []byte, offs []int64) {
+	t.Helper()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{Now: ticks()})
+	offs = add(t, l, data...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return get(t, name), offs
+}
+
+func same(t testing.TB, name string, before []byte) {
+	t.Helper()
+	if !bytes.Equal(get(t, name), before) {
+		t.Fatal("the file has changed")
+	}
+}

@@ -1,0 +1,392 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestWhatIsAppendedIsReadBack(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	r := openReader(t, name)
+	data := []string{"one", "", strings.Repeat("x", 5000), strings.Repeat("y", 3<<20), "end"}
+	offs := add(t, l, data...)
+	for _, events := range []func(int64) (seq func(func(eventlog.Event, error) bool)){
+		func(from int64) (seq func(func(eventlog.Event, error) bool)) { return l.Events(from) },
+		func(from int64) (seq func(func(eventlog.Event, error) bool)) { return r.Events(from) },
+	} {
+		want(t, events(0), data...)
+		for i, off := range offs {
+			want(t, events(off), data[i:]...)
+		}
+		want(t, events(l.Size()))
+		for _, from := range []int64{-1, 1, 23, l.Size() + 1, math.MaxInt64, math.MinInt64} {
+			if _, err := collect(events(from)); !errors.Is(err, fs.ErrInvalid) {
+				t.Errorf("from %d: %v", from, err)
+			}
+		}
+	}
+	all, err := collect(l.Events(0))
+	for i, e := range all {
+		if err != nil || e.Offset != offs[i] || e.Offset != 24 && e.Offset != offs[i-1]+16+int64(len(data[i-1])) {
+			t.Errorf("event %d is at %d, %v; Append said %d", i, e.Offset, err, offs)
+		}
+	}
+	if l.Len() != 5 || l.Size() != offs[4]+16+3 {
+		t.Errorf("%d events, %d bytes", l.Len(), l.Size())
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(name); err != nil || fi.Size() != l.Size() && !keepsRoom {
+		t.Errorf("%d bytes after Close, %v, want %d", fi.Size(), err, l.Size())
+	}
+	want(t, r.Events(0), data...)
+	l = open(t, name, eventlog.Options{})
+	if got := l.Recovery(); got != (eventlog.Recovery{Events: 5, Offset: l.Size()}) {
+		t.Errorf("%+v", got)
+	}
+	add(t, l, "more")
+	want(t, r.Events(0), append(data, "more")...)
+}
+
+func TestBatchIsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	l := open(t, newName(t), eventlog.Options{Now: ticks()})
+	off, err := l.AppendBatch()
+	if off != 24 || err != nil || l.Len() != 0 {
+		t.Errorf("an empty batch: %d, %v", off, err)
+	}
+	off, err = l.AppendBatch([]byte("a"), nil, []byte("ccc"))
+	if off != 24 || err != nil || l.Len() != 3 {
+		t.Errorf("%d, %v", off, err)
+	}
+	want(t, l.Events(0), "a", "", "ccc")
+}
+
+func TestFillThatFailsLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	r := openReader(t, name)
+	add(t, l, "before")
+	end := l.Size()
+	bad := errors.New("bad")
+	scribble := func(p []byte) {
+		for i := range p {
+			p[i] = 0xff
+		}
+	}
+	if off, err := l.AppendFunc(1000, func(p []byte) error { scribble(p); return bad }); off != 0 || err != bad {
+		t.Errorf("%d, %v", off, err)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "worse" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		l.AppendFunc(1000, func(p []byte) error { scribble(p); panic("worse") })
+	}()
+	var g sync.WaitGroup
+	g.Go(func() {
+		l.AppendFunc(1000, func(p []byte) error { scribble(p); goexit(); return nil })
+	})
+	g.Wait()
+	for _, n := range []int{-1, math.MinInt} {
+		if _, err := l.AppendFunc(n, nil); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("of %d bytes: %v", n, err)
+		}
+	}
+	if l.Size() != end || l.Len() != 1 {
+		t.Errorf("%d bytes, %d events", l.Size(), l.Len())
+	}
+	for i, b := range get(t, name)[end:] {
+		if b != 0 {
+			t.Fatalf("%#x is left %d bytes behind the end", b, i)
+		}
+	}
+	if _, err := l.AppendFunc(5, func(p []byte) error {
+		if string(p) != "\x00\x00\x00\x00\x00" || cap(p) != 5 {
+			t.Errorf("fill got %q, capacity %d", p, cap(p))
+		}
+		copy(p, "after")
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, r.Events(0), "before", "after")
+}
+
+func TestFullSizeIsErrFullAndLeavesTheLogUsable(t *testing.T) {
+	t.Parallel()
+	for _, max := range []int64{1, 24, 100, 4096, 5000, 1 << 20} {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{MaxSize: max})
+		n := 0
+		for ; ; n++ {
+			if _, err := l.Append(make([]byte, 20)); errors.Is(err, eventlog.ErrFull) {
+				break
+			} else if err != nil || n > 1<<20 {
+				t.Fatal(err)
+			}
+		}
+		if left := max - l.Size(); left >= 36 {
+			t.Errorf("%d bytes are left of %d", left, max)
+		} else if left >= 16 {
+			if _, err := l.Append(make([]byte, left-16)); err != nil {
+				t.Errorf("what fits exactly: %v", err)
+			}
+		}
+		if _, err := l.AppendBatch(make([]byte, 10), make([]byte, 10)); !errors.Is(err, eventlog.ErrFull) {
+			t.Errorf("a batch: %v", err)
+		}
+		if fi, err := os.Stat(name); err != nil || fi.Size() > max && max > 24 {
+			t.Errorf("the file has %d bytes of %d, %v", fi.Size(), max, err)
+		}
+		if all, err := collect(l.Events(0)); int64(len(all)) != l.Len() || err != nil {
+			t.Errorf("%d events of %d, %v", len(all), l.Len(), err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if l = open(t, name, eventlog.Options{}); l.Recovery().Cut != 0 {
+			t.Errorf("%+v", l.Recovery())
+		}
+		add(t, l, "more")
+	}
+}
+
+func TestSecondWriterIsLockedOut(t *testing.T) {
+	t.Parallel()
+	if !locks {
+		t.Skip("no locks on this platform")
+	}
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	for range 2 {
+		if _, err := eventlog.Open(name, eventlog.Options{}); !errors.Is(err, eventlog.ErrLocked) {
+			t.Errorf("the second: %v", err)
+		}
+	}
+	if _, err := eventlog.Repair(name); !errors.Is(err, eventlog.ErrLocked) {
+		t.Errorf("Repair: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, name, eventlog.Options{})
+}
+
+func TestSinceFindsByTime(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	times := []int64{100, 200, 150, 300, 300} // the clock is set back once
+	i := -1
+	l := open(t, name, eventlog.Options{Now: func() time.Time { i++; return time.Unix(0, times[max(i-1, 0)]) }})
+	add(t, l, "100", "200", "150", "300", "300")
+	r := openReader(t, name)
+	want(t, r.Since(time.Time{}), "100", "200", "150", "300", "300")
+	want(t, r.Since(time.Unix(0, 100)), "100", "200", "150", "300", "300")
+	want(t, l.Since(time.Unix(0, 151)), "200", "300", "300")
+	want(t, r.Since(time.Unix(0, 300)), "300", "300")
+	want(t, r.Since(time.Unix(0, 301)))
+	want(t, r.Since(time.Unix(1<<60, 0)))
+	all, err := collect(r.Events(0))
+	if err != nil || all[1].Time.UnixNano() != 200 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func TestClockOfTheSystemIsUsed(t *testing.T) {
+	t.Parallel()
+	l := open(t, newName(t), eventlog.Options{})
+	before := time.Now().Add(-10 * time.Millisecond)
+	add(t, l, "a", "b")
+	after := time.Now().Add(10 * time.Millisecond)
+	for e, err := range l.Events(0) {
+		if err != nil || e.Time.Before(before) || e.Time.After(after) {
+			t.Errorf("%v, %v; it is %v", e.Time, err, after)
+		}
+	}
+}
+
+func TestEverythingAfterCloseIsErrClosed(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	add(t, l, "a")
+	r := openReader(t, name)
+	if err := errors.Join(l.Close(), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := l.Append(nil)
+	_, err2 := l.AppendBatch(nil)
+	_, err3 := l.AppendFunc(1, func([]byte) error { return nil })
+	_, err4 := collect(l.Events(0))
+	_, err5 := collect(r.Since(time.Now()))
+	_, err6 := collect(r.Follow(context.Background(), 0))
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, l.Close(), r.Close(), l.Sync()} {
+		var pe *fs.PathError
+		if !errors.Is(err, os.ErrClosed) || !errors.As(err, &pe) || pe.Path != name {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if l.Len() != 1 || l.Size() != 41 {
+		t.Errorf("%d events, %d bytes", l.Len(), l.Size())
+	}
+}
+
+func TestWhatIsNoFileOrAskedForWrongly(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	if _, err := eventlog.OpenReader(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := eventlog.Repair(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	for _, o := range []eventlog.Options{{Grow: -1}, {MaxSize: -1}, {Flush: mmapfile.FlushPolicy{Bytes: -1}}, {Flush: mmapfile.FlushPolicy{Interval: -1}}} {
+		if _, err := eventlog.Open(name, o); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	dir := t.TempDir()
+	_, err := eventlog.Open(dir, eventlog.Options{})
+	_, rerr := eventlog.OpenReader(dir)
+	if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(rerr, errors.ErrUnsupported) {
+		t.Errorf("a directory: %v, %v", err, rerr)
+	}
+}
+
+func TestGrowthIsInStepsOfWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, grow := range []int64{1, 4096, 10_000, 3 << 20, math.MaxInt64} {
+		if grow > 1<<40 && small() {
+			continue
+		}
+		name := newName(t)
+		l := open(t, name, eventlog.Options{Grow: grow, MaxSize: 8 << 20})
+		var data []string
+		for i := range 300 {
+			data = append(data, strings.Repeat("z", i*7))
+		}
+		add(t, l, data...)
+		want(t, l.Events(0), data...)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		l = open(t, name, eventlog.Options{Grow: grow})
+		want(t, l.Events(0), data...)
+	}
+}
+
+func TestFlushPolicyIsKept(t *testing.T) {
+	t.Parallel()
+	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1}, {Bytes: 100}, {Interval: time.Millisecond}} {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{Flush: p})
+		add(t, l, "a", strings.Repeat("b", 200), "c")
+		want(t, openReader(t, name).Events(0), "a", strings.Repeat("b", 200), "c")
+		if err := errors.Join(l.Sync(), l.Close()); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
+func TestAppendDoesNotAllocate(t *testing.T) {
+	l := open(t, newName(t), eventlog.Options{})
+	p := make([]byte, 100)
+	add(t, l, strings.Repeat("x", 100_000))
+	fill := func([]byte) error { return nil }
+	if n := testing.AllocsPerRun(1000, func() {
+		l.Append(p)
+		l.AppendBatch(p, p)
+		l.AppendFunc(10, fill)
+	}); n != 0 && eventlog.Maps && !race {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
+	t.Parallel()
+	rounds := 20
+	if small() {
+		rounds = 3
+	}
+	for range rounds {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{Grow: 4096})
+		r := openReader(t, name)
+		var g sync.WaitGroup
+		var mu sync.Mutex
+		appended := 0
+		for i := range 4 {
+			g.Go(func() {
+				for k := 0; ; k++ {
+					p := fmt.Append(nil, i, " ", k)
+					var err error
+					n := 1
+					switch k % 3 {
+					case 0:
+						_, err = l.Append(p)
+					case 1:
+						n = 2
+						_, err = l.AppendBatch(p, p)
+					case 2:
+						_, err = l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return nil })
+					}
+					if errors.Is(err, os.ErrClosed) {
+						return
+					} else if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					appended += n
+					mu.Unlock()
+				}
+			})
+		}
+		reading := make(chan struct{})
+		seen := 0
+		for e, err := range r.Follow(context.Background(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = e.Data
+			if seen++; seen == 500 {
+				close(reading)
+				break
+			}
+		}
+		<-reading
+		g.Go(func() {
+			for range 3 {
+				if _, err := collect(l.Events(0)); err != nil && !errors.Is(err, os.ErrClosed) {
+					t.Error(err)
+				}
+			}
+		})
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		g.Wait()
+		all, err := collect(r.Events(0))
+		if len(all) != appended || err != nil || int64(appended) != l.Len() {
+			t.Errorf("%d events of %d, %v", len(all), appended, err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package eventlog_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// Random calls do to a log what they do to a list.
+func TestLogIsAListOfEvents(t *testing.T) {
+	t.Parallel()
+	rounds := 25
+	if small() {
+		rounds = 4
+	}
+	for round := range rounds {
+		rnd := rand.New(rand.NewPCG(5, uint64(round)))
+		o := eventlog.Options{Grow: []int64{0, 1, 5000}[rnd.IntN(3)], Verify: []int64{0, 1000, -1}[rnd.IntN(3)]}
+		if rnd.IntN(3) == 0 {
+			o.MaxSize = 20_000
+		}
+		name := newName(t)
+		l, r := open(t, name, o), openReader(t, name)
+		var model []string
+		size := int64(24)
+		some := func() []byte {
+			p := make([]byte, []int{0, 1, 13, 500, 5000}[rnd.IntN(5)])
+			for i := range p {
+				p[i] = byte(rnd.Uint32())
+			}
+			return p
+		}
+		bad := errors.New("bad")
+		for range 200 {
+			var ps [][]byte
+			var off int64
+			var err, wantErr error
+			switch what := rnd.IntN(20); {
+			case what < 10:
+				ps = [][]byte{some()}
+				off, err = l.Append(ps[0])
+			case what < 13:
+				for range 1 + rnd.IntN(4) {
+					ps = append(ps, some())
+				}
+				off, err = l.AppendBatch(ps...)
+			case what < 16:
+				p := some()
+				if rnd.IntN(2) == 0 {
+					wantErr = bad
+				} else {
+					ps = [][]byte{p}
+				}
+				off, err = l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return wantErr })
+			case what < 18:
+				want(t, l.Events(0), model...)
+				want(t, r.Events(0), model...)
+				continue
+			case what < 19:
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if fi, err := os.Stat(name); err != nil || fi.Size() != size && !keepsRoom {
+					t.Fatalf("%d bytes after Close, want %d, %v", fi.Size(), size, err)
+				}
+				l = open(t, name, o)
+				continue
+			default:
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			total := int64(0)
+			for _, p := range ps {
+				total += 16 + int64(len(p))
+			}
+			switch {
+			case errors.Is(err, eventlog.ErrFull):
+				if o.MaxSize == 0 || wantErr == nil && size+total <= o.MaxSize {
+					t.Fatalf("ErrFull at %d of %d, for %d", size, o.MaxSize, total)
+				}
+				continue
+			case err != wantErr:
+				t.Fatal(err)
+			case err == nil && off != size:
+				t.Fatalf("it is at %d, want %d", off, size)
+			}
+			size += total
+			for _, p := range ps {
+				model = append(model, string(p))
+			}
+			if l.Size() != size || l.Len() != int64(len(model)) {
+				t.Fatalf("%d bytes, %d events; want %d, %d", l.Size(), l.Len(), size, len(model))
+			}
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package eventlog_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+var kills = flag.Int("eventlog.kills", 30, "how often a writer is killed")
+
+const childEnv = "EVENTLOG_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(childEnv); name != "" {
+		if err := childWrites(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// childWrites appends events that are numbered, and says of each that it was, until it is killed.
+func childWrites(name string) error {
+	l, err := eventlog.Open(name, eventlog.Options{Grow: 64 << 10})
+	if err != nil {
+		return err
+	}
+	if l.Recovery().Cut != 0 {
+		return fmt.Errorf("after a kill %+v", l.Recovery())
+	}
+	out := [8]byte{}
+	for i := uint64(l.Len()); ; i++ {
+		n := int64(1)
+		switch p := numbered(i); i % 5 {
+		case 0:
+			_, err = l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return nil })
+		case 1:
+			_, err = l.AppendBatch(p, numbered(i+1))
+			n, i = 2, i+1
+		default:
+			_, err = l.Append(p)
+		}
+		if err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint64(out[:], i+1)
+		if _, err := os.Stdout.Write(out[:]); err != nil {
+			return err
+		}
+		if n == 2 && i%64 == 0 {
+			if err := l.Sync(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func numbered(i uint64) []byte {
+	p := binary.LittleEndian.AppendUint64(nil, i)
+	for k := range i * 37 % 300 {
+		p = append(p, byte(i+k))
+	}
+	return binary.LittleEndian.AppendUint32(p, crc32.ChecksumIEEE(p))
+}
+
+func child(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no processes on this platform")
+	}
+	line := []string{os.Args[0]}
+	if e := os.Getenv("MMAPFILE_EMULATOR"); e != "" {
+		line = append([]string{e}, line...)
+	}
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), childEnv+"="+name)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// A writer is killed at a random moment, and the next goes on with its log. A reader follows
+// through all of it, and sees every event that an append returned for, once, in order.
+func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rounds := *kills
+	if small() {
+		rounds = min(rounds, 5)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r := openReader(t, name)
+	seen, followed := make(chan uint64, 1), make(chan error, 1)
+	seen <- 0
+	go func() {
+		i := uint64(0)
+		for e, err := range r.Follow(ctx, 0) {
+			if err != nil {
+				followed <- err
+				return
+			}
+			if string(e.Data) != string(numbered(i)) {
+				followed <- fmt.Errorf("event %d is %x", i, e.Data)
+				return
+			}
+			i++
+			<-seen
+			seen <- i
+		}
+	}()
+	said := uint64(0)
+	for round := range rounds {
+		cmd := child(t, name)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(out)
+		var b [8]byte
+		if _, err := io.ReadFull(in, b[:]); err != nil {
+			t.Fatalf("round %d: the child said nothing: %v, %v", round, err, cmd.Wait())
+		}
+		said = binary.LittleEndian.Uint64(b[:])
+		timer := time.AfterFunc(time.Duration(round*7919%3000)*time.Microsecond, func() { cmd.Process.Kill() })
+		for {
+			if _, err := io.ReadFull(in, b[:]); err != nil {
+				break
+			}
+			said = binary.LittleEndian.Uint64(b[:])
+		}
+		timer.Stop()
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the child ended of itself")
+		}
+	}
+	all, err := collect(openReader(t, name).Events(0))
+	if err != nil || uint64(len(all)) < said {
+		t.Fatalf("%d events, %v; append returned for %d", len(all), err, said)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		n := <-seen
+		seen <- n
+		if n == uint64(len(all)) {
+			break
+		}
+		select {
+		case err := <-followed:
+			t.Fatalf("the follower: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the follower saw %d events of %d", n, len(all))
+		}
+	}
+	cancel()
+	if err := <-followed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the follower: %v", err)
+	}
+	l = open(t, name, eventlog.Options{})
+	if l.Len() != int64(len(all)) || l.Recovery().Cut != 0 {
+		t.Errorf("%d events, want %d; %+v", l.Len(), len(all), l.Recovery())
+	}
+}
+
+func TestFollowSeesGrowthAndASecondWriter(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	put(t, name, nil) // not a log yet
+	r := openReader(t, name)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	events := make(chan string)
+	go func() {
+		defer close(events)
+		for e, err := range r.Follow(ctx, 0) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if events <- string(e.Data); string(e.Data) == "end" {
+				return
+			}
+		}
+	}()
+	for round := range 3 {
+		l := open(t, name, eventlog.Options{Grow: 4096})
+		for i := range 100 {
+			p := strings.Repeat("x", round*1000+i)
+			add(t, l, p)
+			if got := <-events; got != p {
+				t.Fatalf("round %d: %d bytes, want %d", round, len(got), len(p))
+			}
+		}
+		if round == 2 {
+			add(t, l, "end")
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := <-events; got != "end" {
+		t.Error(got)
+	}
+	if _, ok := <-events; ok {
+		t.Error("an event too many")
+	}
+}
+
+func TestFollowEndsWithItsContextAndWithAShorterLog(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	offs := add(t, l, "one", "two")
+	r := openReader(t, name)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	for _, err := range r.Follow(ctx, offs[1]) {
+		if n++; n == 1 && err == nil {
+			cancel()
+		} else if n != 2 || err != context.Canceled {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d events", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n = 0
+	for _, err := range r.Follow(context.Background(), 0) {
+		if n++; n == 2 {
+			put := header(uint64(offs[1]), 1)
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(put, 0); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+		if n == 3 {
+			wantCorrupt(t, err, offs[1])
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d steps", n)
+	}
+}
