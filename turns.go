@@ -18,18 +18,25 @@ type turns [turnLocks]struct {
 	_      [lineSize - 20]byte // each in a cache line of its own
 }
 
-const turnLocks = 16
+const (
+	turnBits  = 4
+	turnLocks = 1 << turnBits
+)
 
 // take waits for the turn of a write of n bytes at off. The result, which
 // goes to give, has a bit for each lock.
 func (t *turns) take(off int64, n int) (held uint16) {
 	first, last := off>>regionShift, (off+int64(n)-1)>>regionShift
 	if first == last {
-		t[first%turnLocks].Lock()
-		return 1 << (first % turnLocks)
+		i := turnOf(first)
+		t[i].Lock()
+		return 1 << i
 	}
-	for r := first; r <= last && r < first+turnLocks; r++ {
-		held |= 1 << (r % turnLocks)
+	if last-first >= 4*turnLocks {
+		held = 1<<turnLocks - 1
+	}
+	for r := first; r <= last && held != 1<<turnLocks-1; r++ {
+		held |= 1 << turnOf(r)
 	}
 	for i := range t { // always in this order
 		if held>>i&1 != 0 {
@@ -37,6 +44,12 @@ func (t *turns) take(off int64, n int) (held uint16) {
 		}
 	}
 	return held
+}
+
+// turnOf is the lock of a region. Regions at a regular distance have several: two
+// goroutines that go through the halves of a file would meet at each step.
+func turnOf(region int64) uint32 {
+	return uint32(region) * 0x9E3779B1 >> (32 - turnBits) // Knuth's multiplicative hashing
 }
 
 // store counts a store of n bytes, and reports whether it is one to be timed.
