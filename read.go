@@ -53,7 +53,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 			f.unsure()
 		}
 	}
-	f.warm(n)
+	f.warmAt(n, off)
 	return n, err
 }
 

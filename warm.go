@@ -11,6 +11,8 @@ type heat struct {
 	word  atomic.Uint64 // calls in the upper 16 bits, bytes in the lower 48
 	bytes atomic.Int64  // ask the file's size from here on; 0 means warmBytes
 	tries atomic.Uint32 // each attempt in vain doubles the calls for the next
+	place atomic.Int64  // the end of the last call at an offset
+	jumps atomic.Uint32
 }
 
 const (
@@ -21,7 +23,26 @@ const (
 	maxTries   = 10
 	emptyTries = 3
 	heatFull   = 1 << 47 // bytes: start anew before they run into the calls
+
+	jump      = 64 << 10 // what one fault maps around itself, more or less
+	jumpsMost = 1 << 10
 )
+
+// warmAt is warm for a call at off. One far from the call before would meet a
+// page fault in a mapping, which costs more than it saves until others come to the
+// same place: so many of those count as one call that as many come as the file
+// has places.
+func (f *file) warmAt(n int, off int64) {
+	last := f.heat.place.Swap(off + int64(n))
+	if off < last-jump || off > last+jump {
+		each := max(1, min(f.size.Load()/(warmCalls*jump), jumpsMost))
+		if f.heat.jumps.Add(1)%uint32(each) != 0 {
+			f.heatUp(n, 0)
+			return
+		}
+	}
+	f.warm(n)
+}
 
 // warm notes a call that the kernel served with n bytes, and maps the file if
 // it is time. It takes no lock that somebody holds.

@@ -73,7 +73,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
 	} else {
-		f.warm(n)
+		f.warmAt(n, off)
 	}
 	if first {
 		f.firstWritten()
