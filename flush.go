@@ -233,8 +233,12 @@ func (f *file) sync() error {
 	}
 	ferr := f.flush()
 	f.moveTime()
-	if err := f.judged(f.inner.Sync); err != nil {
+	m := f.m.Load()
+	if err := f.judged(m, f.inner.Sync); err != nil {
 		return err
+	}
+	if m != nil && m.store != nil {
+		m.store.cool()
 	}
 	if ferr != nil {
 		return f.fail("sync", cause(ferr))
@@ -246,22 +250,26 @@ func (f *file) sync() error {
 // file's times.
 func (f *file) syncData() error {
 	ferr := f.flush()
-	if err := f.judged(func() error { return datasync(f.inner) }); err != nil {
+	m := f.m.Load()
+	if err := f.judged(m, func() error { return datasync(f.inner) }); err != nil {
 		return err
+	}
+	if m != nil && m.store != nil {
+		m.store.cool()
 	}
 	return ferr
 }
 
 // judged calls sync, and tells the policy for stores how long it has taken.
-func (f *file) judged(sync func() error) error {
-	m := f.m.Load()
+func (f *file) judged(m *mapping, sync func() error) error {
 	if m == nil || m.store == nil {
 		return sync()
 	}
-	saved, began := m.turns.takeSaved(), time.Now()
+	saved, missed := m.turns.takeSaved()
+	began := time.Now()
 	err := sync()
 	if err == nil {
-		m.store.synced(time.Since(began), saved)
+		m.store.synced(time.Since(began), saved, missed)
 	}
 	return err
 }
@@ -302,7 +310,7 @@ func (f *File) SyncRange(off, n int64) error {
 		}
 		return f.flushFailed()
 	}
-	err := syncMapped(m.data[off&^int64(pageSize-1) : end])
+	err := f.judged(m, func() error { return syncMapped(m.data[off&^int64(pageSize-1) : end]) })
 	switch {
 	case f.m.Load() == nil: // the range may not have been the file's any more
 		return f.fail("sync", os.ErrClosed)

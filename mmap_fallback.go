@@ -185,5 +185,6 @@ func unlockMemory([]byte) error                         { return errors.ErrUnsup
 func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
-// makeReady is nothing that there is here.
-func makeReady(*os.File, []byte) error { return errors.ErrUnsupported }
+const canMakeReady = false
+
+func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }

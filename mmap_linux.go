@@ -94,19 +94,60 @@ func adviseMemory(data []byte, a Advice) (err error) {
 	return err
 }
 
-// makeReady has each page of data, which is f's, taken for one that was stored to,
-// in one call: what it costs beyond that is the file system's part. It fills
-// no holes.
-func makeReady(f *os.File, data []byte) error {
-	holes := true
-	withFd(f, func(fd int) {
-		var st unix.Stat_t
-		holes = unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size
-	})
-	if holes {
+const canMakeReady = true
+
+// makeReady has each page of n bytes of f at off, which are data, taken for one
+// that was stored to, in one call: what it costs beyond that is the file system's
+// part. It fills no holes, and takes apart nothing that is shared with another file.
+func makeReady(f *os.File, data []byte, off int64) error {
+	own := false
+	withFd(f, func(fd int) { own = ownBlocks(fd, off, int64(len(data))) })
+	if !own {
 		return errHoles
 	}
 	return adviseMemory(data, PopulateWrite)
+}
+
+// extents is struct fiemap (linux/fiemap.h).
+type extents struct {
+	start, length        uint64
+	flags, mapped, count uint32
+	_                    uint32
+	list                 [8]struct {
+		logical, physical, length uint64
+		_                         [2]uint64
+		flags                     uint32
+		_                         [3]uint32
+	}
+}
+
+const (
+	fiemap       = 0xC020660B // FS_IOC_FIEMAP
+	extentShared = 0x2000     // FIEMAP_EXTENT_SHARED
+)
+
+// ownBlocks reports whether the file has blocks of its own for all of n bytes
+// at off, as far as it has so many. Of a file system that cannot tell, it asks for
+// the number of them.
+func ownBlocks(fd int, off, n int64) bool {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return false
+	}
+	end := uint64(min(off+n, st.Size))
+	e := extents{start: uint64(off), length: uint64(n)}
+	e.count = uint32(len(e.list))
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), fiemap, uintptr(unsafe.Pointer(&e))); errno != 0 {
+		return st.Blocks*512 >= st.Size
+	}
+	next := uint64(off)
+	for _, x := range e.list[:min(int(e.mapped), len(e.list))] {
+		if x.logical > next || x.flags&extentShared != 0 {
+			return false
+		}
+		next = x.logical + x.length
+	}
+	return next >= end
 }
 
 // cachedPages counts the pages of n bytes of f at off that are in the page cache.

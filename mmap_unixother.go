@@ -30,5 +30,6 @@ func adviseMemory(data []byte, a Advice) error {
 
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
-// makeReady is nothing that there is here.
-func makeReady(*os.File, []byte) error { return errors.ErrUnsupported }
+const canMakeReady = false
+
+func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }

@@ -336,5 +336,6 @@ func storageOf(f *os.File) storage {
 	return kind
 }
 
-// makeReady is nothing that there is here.
-func makeReady(*os.File, []byte) error { return errors.ErrUnsupported }
+const canMakeReady = false
+
+func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }

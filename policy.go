@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,31 +19,31 @@ import (
 // Two things can make that a bad choice, and are measured too: a Sync may take
 // longer, since the system writes larger pieces of a file that was stored to, and
 // somebody else's write-back may take the readiness away all the time. If a
-// period between two Syncs costs more by that than its stores have saved, the
-// next ones do without, four times as many each time it happens; and stores that
-// are slower than pwrite end all readiness, and double what must have been saved
+// period between two Syncs costs more by that than its stores have saved, there
+// are none until pwrite has taken fifty times the difference; and stores that are
+// slower than pwrite end all readiness, and double what must have been saved
 // before there is another.
 type storePolicy struct {
 	shift uint
 	epoch atomic.Uint32 // moved on by Sync, which makes all counts void
 	limit atomic.Uint32
-	rests atomic.Bool // no stores in this period
+	rests atomic.Bool // no stores for a while
 	count []atomic.Uint32
 
 	mu      sync.Mutex // guards what follows, of which only samples take note
 	call    typical    // nanoseconds that a small pwrite takes
 	price   typical    // nanoseconds that making a region ready takes
-	plain   typical    // nanoseconds that a Sync takes after a period without stores
 	blind   bool       // nothing can be made ready here
-	holes   bool       // nor in this file
+	holes   bool       // nor where it was tried last
 	doubled uint       // how often stores were slow lately
 	slow    int        // the more, the more of the last samples were slow
 	fast    int        // samples since
 
-	spent  float64 // in this period for making ready
-	left   int     // Syncs until there may be stores again
-	resume int     // for how many the next rest is
-	judged int     // periods with stores
+	spent  float64     // nanoseconds, in this period for making ready
+	plain  [33]typical // nanoseconds that a Sync takes after pwrites alone, by how much they wrote
+	judged int         // periods with stores
+	left   float64     // nanoseconds that pwrite has to take before the rest ends
+	learns bool        // or until the next Sync
 }
 
 // A count is of what stores would have saved, a small write being savedCall.
@@ -65,10 +66,12 @@ const (
 	sampleCalls  = 16
 	slowMark     = 24
 	slowStep     = 8
+	rarely       = 64 // periods with stores until a Sync without them is measured again
+	restFactor   = 50
 )
 
 func newStorePolicy(size int) *storePolicy {
-	p := &storePolicy{shift: regionShift, resume: 4}
+	p := &storePolicy{shift: regionShift, blind: !canMakeReady}
 	p.call.value, p.price.value = 700, 4000
 	for size>>p.shift >= regionsMax {
 		p.shift++
@@ -141,7 +144,7 @@ func (f *file) makeReady(m *mapping, first, last int) {
 	blind := p.blind
 	p.mu.Unlock()
 	if blind {
-		return
+		return // each store has to do it for its page
 	}
 	end := min(int64(last+1)<<p.shift, (f.size.Load()+int64(pageSize)-1)&^int64(pageSize-1), int64(len(m.data)))
 	start := int64(first) << p.shift
@@ -149,7 +152,7 @@ func (f *file) makeReady(m *mapping, first, last int) {
 		return
 	}
 	began := time.Now()
-	err := makeReady(f.inner, m.data[start:end])
+	err := makeReady(f.inner, m.data[start:end], start)
 	took := float64(time.Since(began))
 
 	p.mu.Lock()
@@ -172,6 +175,7 @@ type typical struct{ value, samples float64 }
 func (t *typical) add(sample float64) {
 	step := 1 + 1/(t.samples+1) // large at first
 	t.samples = min(t.samples+1, 15)
+	sample = max(sample, 50) // clocks may be coarse
 	switch {
 	case t.value == 0:
 		t.value = sample
@@ -182,12 +186,17 @@ func (t *typical) add(sample float64) {
 	}
 }
 
-// tookCall takes note of a small pwrite.
-func (p *storePolicy) tookCall(took time.Duration) {
+// tookCall takes note of a pwrite of n bytes.
+func (p *storePolicy) tookCall(took time.Duration, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.call.add(float64(took))
-	p.setLimit()
+	if n <= policyPageSize {
+		p.call.add(float64(took))
+		p.setLimit()
+	}
+	if p.left -= sampleCalls * float64(took); p.left < 0 {
+		p.rests.Store(false)
+	}
 }
 
 // tookStore takes note of a store of n bytes.
@@ -211,34 +220,36 @@ func (p *storePolicy) tookStore(took time.Duration, n int) {
 	}
 }
 
-// synced takes note of a Sync, before which stores have saved so much.
-func (p *storePolicy) synced(took time.Duration, saved uint32) {
-	p.cool()
+// synced takes note of a Sync. Before it, stores have saved so much, and would
+// have saved so much more for writes that were none.
+func (p *storePolicy) synced(took time.Duration, saved, missed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	spent := p.spent
 	p.spent = 0
+	plain := &p.plain[bits.Len64(saved+missed)/2]
 	if saved == 0 {
-		p.plain.add(float64(took))
-		if p.left--; p.left <= 0 {
-			p.rests.Store(false)
+		if missed > 0 { // else there was nothing to write
+			plain.add(float64(took))
+			if p.learns {
+				p.rests.Store(false)
+			}
 		}
 		return
 	}
+	cost := spent + min(float64(took), 4*plain.value) - plain.value
+	gain := float64(saved) / savedCall * p.call.value
 	p.judged++
 	switch {
-	case p.plain.samples == 0 || p.judged%64 == 0: // it has to be known, and may change
-		p.rest(1)
-	case spent+float64(took)-p.plain.value > float64(saved)/savedCall*p.call.value:
-		p.rest(p.resume)
-		p.resume = min(4*p.resume, 1024)
-	default:
-		p.resume = 4
+	case plain.samples == 0 || p.judged%rarely == 0:
+		p.rest(2*float64(saved+missed)/savedCall*p.call.value, true)
+	case cost > gain:
+		p.rest(restFactor*(cost-gain), false)
 	}
 }
 
-func (p *storePolicy) rest(syncs int) {
-	p.left = syncs
+func (p *storePolicy) rest(left float64, learns bool) {
+	p.left, p.learns = left, learns
 	p.rests.Store(true)
 }
 

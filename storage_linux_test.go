@@ -213,6 +213,10 @@ func TestHotWritesFillNoMoreHolesThanTheyTouch(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := ftOpen(t, name)
+	const behind = 32 << 20 // blocks there are none of the holes'
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 64<<20, behind); err != nil {
+		t.Skip("no room can be kept behind the end: ", err)
+	}
 	ftMap(t, f)
 	const pages = 10
 	for page := range int64(pages) {
@@ -229,7 +233,7 @@ func TestHotWritesFillNoMoreHolesThanTheyTouch(t *testing.T) {
 	if err := unix.Stat(name, &st); err != nil {
 		t.Fatal(err)
 	}
-	if got := st.Blocks * 512; got > 2*pages*int64(max(st.Blksize, 4096)) {
+	if got := st.Blocks*512 - behind; got > 2*pages*int64(max(st.Blksize, 4096)) {
 		t.Errorf("%d bytes are allocated for %d pages", got, pages)
 	}
 }

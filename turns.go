@@ -12,10 +12,9 @@ import (
 type turns [turnLocks]struct {
 	sync.Mutex
 	// Under it, for the policy: beside the lock, they cost nothing.
-	stores uint32
-	calls  uint32
-	saved  uint32              // by stores
-	_      [lineSize - 20]byte // each in a cache line of its own
+	stores, calls uint32
+	saved, missed uint64              // by stores, and where there was none
+	_             [lineSize - 32]byte // each in a cache line of its own
 }
 
 const (
@@ -56,28 +55,30 @@ func turnOf(region int64) uint32 {
 func (t *turns) store(held uint16, n int) bool {
 	slot := &t[bits.TrailingZeros16(held)]
 	slot.stores++
-	slot.saved += saves(n)
+	slot.saved += uint64(saves(n))
 	return slot.stores%sampleStores == 0
 }
 
-// call counts a small write by pwrite, and reports whether it is one to be timed.
-func (t *turns) call(held uint16) bool {
+// call counts a pwrite of n bytes, and reports whether it is one to be timed.
+func (t *turns) call(held uint16, n int) bool {
 	slot := &t[bits.TrailingZeros16(held)]
 	slot.calls++
+	slot.missed += uint64(saves(n))
 	return slot.calls%sampleCalls == 0
 }
 
-// takeSaved is what stores have saved since the last time. Whoever writes now
-// keeps it for the next.
-func (t *turns) takeSaved() (saved uint32) {
+// takeSaved is what stores have saved, and what they would have, since the last
+// time. Whoever writes now keeps it for the next.
+func (t *turns) takeSaved() (saved, missed uint64) {
 	for i := range t {
 		if t[i].TryLock() {
 			saved += t[i].saved
-			t[i].saved = 0
+			missed += t[i].missed
+			t[i].saved, t[i].missed = 0, 0
 			t[i].Unlock()
 		}
 	}
-	return saved
+	return saved, missed
 }
 
 func (t *turns) give(held uint16) {

@@ -49,7 +49,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 			if !first && f.stored(m, b, int(off), turn) {
 				return len(b), nil
 			}
-		case covered && len(b) <= policyPageSize && m.turns.call(turn):
+		case covered && m.turns.call(turn, len(b)):
 			timed = m.store
 		}
 	}
@@ -64,7 +64,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	}
 	n, err = f.inner.WriteAt(b, off)
 	if timed != nil {
-		timed.tookCall(time.Since(began))
+		timed.tookCall(time.Since(began), len(b))
 	}
 	if n == 0 {
 		return n, err
