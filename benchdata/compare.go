@@ -45,10 +45,10 @@ func compare(ctx context.Context, args []string) error {
 		}
 		if i < flags.NArg() && flags.Arg(i) != "" {
 			root = filepath.Join(dir, p.tree)
-			defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
 			if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, flags.Arg(i)); err != nil {
 				return fmt.Errorf("git worktree of %s: %w", flags.Arg(i), err)
 			}
+			defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
 		}
 		p.path, p.bench, p.skip = filepath.Join(dir, p.tree+".exe"), *bench, *skip
 		p.args = []string{"-impl=^mmapfile$"}

@@ -166,7 +166,7 @@ func TestReadmeNeedle(t *testing.T) {
 	for _, want := range []string{
 		other + needleBlock.begin + "| way, 2 workers",
 		"|---|--:|--:|--:|--:|\n| `os.ReadFile`, byte by byte | 0.54 | 1.00 | 0.05 | 1.00 |\n",
-		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds; EPYC",
+		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing in\n%s", want, text)

@@ -94,12 +94,16 @@ var implNames = map[string]string{
 
 // lostText names the rows that are lost to base, at most limit of them unless that is 0.
 func lostText(res *results, base string, limit int) string {
+	const least = 4 // with fewer rounds, no difference is significant (Mann and Whitney's test)
 	list := res.lostTo(base, res.rows)
 	compared := 0
 	for _, row := range res.rows {
 		if res.ratio(row, "mmapfile", base) > 0 {
 			compared++
 		}
+	}
+	if res.rounds() < least {
+		return fmt.Sprintf("%d rounds are too few to tell which of %d rows are slower than with %s.", res.rounds(), compared, implNames[base])
 	}
 	if len(list) == 0 {
 		return fmt.Sprintf("Of %d rows, none is slower than with %s beyond the noise.", compared, implNames[base])
