@@ -109,12 +109,12 @@ func TestReport(t *testing.T) {
 	for text, wanted := range map[string][]string{
 		sample: {
 			"Geometric mean over 2 of 53 rows published for v0.1.2: 0.548 of os.File.",
-			"of os.File.\n3 rounds are too few to tell which of 2 rows are slower than with os.File.",
+			"of os.File.\nToo few rounds (2) to tell which of 2 rows are slower than with os.File.",
 			"Read/size=1KB  400 ns",
 		},
 		everything(): {
 			"geometric mean / os, published rows", "ReadRecord/size=1KB / os", "FAILS",
-			"too few to tell which of 81 rows are slower",
+			"to tell which of 81 rows are slower",
 		},
 	} {
 		var out bytes.Buffer
@@ -223,7 +223,7 @@ func TestRenderPerformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"3 rounds are too few to tell which of 81 rows are slower than with `os.File`.\n",
+		"Too few rounds (1) to tell which of 81 rows are slower than with `os.File`.\n",
 		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
 		"(benchdata/charts/writes.svg)\n",
 		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",

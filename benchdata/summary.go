@@ -103,7 +103,7 @@ func lostText(res *results, base string, limit int) string {
 		}
 	}
 	if res.rounds() < least {
-		return fmt.Sprintf("%d rounds are too few to tell which of %d rows are slower than with %s.", res.rounds(), compared, implNames[base])
+		return fmt.Sprintf("Too few rounds (%d) to tell which of %d rows are slower than with %s.", res.rounds(), compared, implNames[base])
 	}
 	if len(list) == 0 {
 		return fmt.Sprintf("Of %d rows, none is slower than with %s beyond the noise.", compared, implNames[base])
