@@ -28,7 +28,7 @@ type sizes struct {
 
 var grid = []sizes{
 	{"10MB", 10 * mb, []int{10, 100, 2 * kb}, []int{0, 100, kb, 8 * kb, 16 * kb, 128 * kb, mb}},
-	{"100MB", 100 * mb, []int{100, 2 * kb}, []int{0, 8 * kb, 128 * kb}},
+	{"100MB", 100 * mb, []int{2 * kb}, []int{0, 8 * kb, 128 * kb, mb}},
 	{"1GB", 1024 * mb, []int{2 * kb}, []int{0, 8 * kb}},
 }
 
