@@ -21,7 +21,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle
+.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle events
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -111,3 +111,7 @@ OUT ?= needle.txt
 # Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
 needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about three minutes
 	@GOEXPERIMENT=$${GOEXPERIMENT-simd} go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
+
+# EVENTS_ROUNDS=5 for a longer run: a round takes about a minute.
+events: ## compare eventlog with other ways to keep events, and records with buffered ones, about three minutes
+	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms

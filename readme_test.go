@@ -67,7 +67,7 @@ func standsIn(file, want []string) bool {
 
 func TestReadmeSnippets(t *testing.T) {
 	var examples []string
-	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go", "scan/example_test.go"} {
+	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go", "scan/example_test.go", "eventlog/example_test.go"} {
 		examples = append(examples, fileLines(t, name)...)
 	}
 	n := 0
@@ -176,7 +176,7 @@ func TestReadmeFeatures(t *testing.T) {
 // The figures stand between two lines that their generator looks for.
 func TestReadmeFigures(t *testing.T) {
 	lines := fileLines(t, "README.md")
-	for _, what := range []string{"bench", "performance", "peers", "needle"} {
+	for _, what := range []string{"bench", "performance", "peers", "needle", "events"} {
 		begin := slices.Index(lines, "<!-- "+what+":begin -->")
 		end := slices.Index(lines, "<!-- "+what+":end -->")
 		if begin < 0 || end < begin {

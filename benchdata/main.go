@@ -1,9 +1,10 @@
 // Command benchdata measures mmapfile against os.File and other mappings in Go, against its peers in
-// Rust and against other ways to search a file, and shows what was measured.
+// Rust and against other ways to search a file or to keep events, and shows what was measured.
 //
 //	benchdata run [flags]             measure, keep the raw results in a file, print a summary
 //	benchdata peers [flags]           the same, with the peers in Rust
 //	benchdata needle [flags]          the same, with the searches
+//	benchdata events [flags]          the same, with the ways to keep events, and to write records
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
 //	benchdata tables FILE             print all tables from raw results
 //	benchdata readme FILE MD          put the tables into MD, and the pictures beside FILE
@@ -42,6 +43,8 @@ func command(ctx context.Context, args []string) error {
 		return measurePeers(ctx, args[1:])
 	case len(args) > 0 && args[0] == "needle":
 		return measureNeedle(ctx, args[1:])
+	case len(args) > 0 && args[0] == "events":
+		return measureEvents(ctx, args[1:])
 	case len(args) > 0 && args[0] == "compare":
 		return compare(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
@@ -51,7 +54,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) == 3 && args[0] == "check":
 		return publish(ctx, args[1], args[2], true)
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
 }
 
 // tables prints what the raw results in file say.
@@ -63,6 +66,8 @@ func tables(ctx context.Context, file string) error {
 	switch {
 	case res.ofNeedle():
 		return reportNeedle(os.Stdout, res)
+	case res.ofEvents():
+		return reportEvents(os.Stdout, res)
 	case res.ofPeers():
 		return reportPeers(os.Stdout, res)
 	}
@@ -105,7 +110,7 @@ func publish(ctx context.Context, file, md string, check bool) error {
 		return err
 	}
 	res, err := readResults(file)
-	if err != nil || res.ofPeers() || res.ofNeedle() {
+	if err != nil || res.ofPeers() || res.ofNeedle() || res.ofEvents() {
 		return err
 	}
 	made, err := pictures(res, filepath.Dir(file))
@@ -135,6 +140,8 @@ func readme(file, md string, check bool) error {
 	switch {
 	case res.ofNeedle():
 		blocks = []block{needleBlock}
+	case res.ofEvents():
+		blocks = []block{eventsBlock}
 	case res.ofPeers():
 		blocks = []block{peersBlock}
 	}

@@ -37,7 +37,7 @@ func measurePeers(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	binary, err := buildTest(ctx, dir)
+	binary, err := buildTest(ctx, dir, ".")
 	if err != nil {
 		return err
 	}

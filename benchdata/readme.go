@@ -19,6 +19,7 @@ var (
 	performanceBlock = block{"<!-- performance:begin -->\n", "<!-- performance:end -->\n", renderPerformance}
 	peersBlock       = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
 	needleBlock      = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
+	eventsBlock      = block{"<!-- events:begin -->\n", "<!-- events:end -->\n", renderEvents}
 )
 
 // render is the table against os.File and against what was published before.

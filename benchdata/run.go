@@ -90,10 +90,10 @@ func scratch() (string, error) {
 	return filepath.Abs(dir) // the benchmarks have a working directory of their own
 }
 
-// buildTest builds the test binary of the package above.
-func buildTest(ctx context.Context, dir string) (string, error) {
+// buildTest builds the test binary of a package of the module above.
+func buildTest(ctx context.Context, dir, pkg string) (string, error) {
 	path := filepath.Join(dir, "bench.exe")
-	return path, tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", path, ".")
+	return path, tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", path, pkg)
 }
 
 // keep runs the programs and puts what they print into opt.out. A run that is broken off leaves
