@@ -3,8 +3,10 @@ package mmapfile_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -118,5 +120,30 @@ func TestBytesStayValidAcrossGrowth(t *testing.T) {
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSmallWritesInsideAFileAreMapped(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked {
+		t.Skip("nothing is mapped unasked")
+	}
+	content := ftPattern(1 << 20)
+	name := ftTemp(t, content)
+	f := ftOpen(t, name)
+	for range 1000 {
+		if n, err := f.Write([]byte("0123456789")); n != 10 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if !mmapfile.Mapped(f) {
+		t.Error("a thousand small writes inside the file, and it is not mapped")
+	}
+	copy(content, strings.Repeat("0123456789", 1000))
+	if pos, err := f.Seek(0, io.SeekCurrent); pos != 10_000 || err != nil {
+		t.Errorf("the cursor is at %d, %v", pos, err)
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the content differs: %v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package mmapfile
 
-import "sync/atomic"
+import (
+	"io"
+	"os"
+	"sync/atomic"
+)
 
 // heat counts what the kernel served, to find the moment from which a mapping
 // pays: after warmCalls calls, or once twice the file's size was moved. A file
@@ -13,6 +17,7 @@ type heat struct {
 	tries atomic.Uint32 // each attempt in vain doubles the calls for the next
 	place atomic.Int64  // the end of the last call at an offset
 	jumps atomic.Uint32
+	wrote atomic.Uint32 // calls of Write at the kernel's cursor
 }
 
 const (
@@ -51,6 +56,26 @@ func (f *file) warm(n int) {
 		f.heatUp(n, 1)
 	} else {
 		f.heatUp(n, 0)
+	}
+}
+
+// askWrites is after how many calls of Write we ask where they go.
+const askWrites = 64
+
+// warmWrite is warm for a Write at the kernel's cursor. One that makes the file
+// longer counts by its bytes alone: a file that is being made need not be mapped.
+// So does one inside of it, but not many of them.
+func (f *file) warmWrite(n int) {
+	f.heatUp(n, 0)
+	if !canMap || f.heat.wrote.Add(1)%askWrites != 0 || f.never.Load() || f.m.Load() != nil || f.flag&os.O_APPEND != 0 {
+		return
+	}
+	pos, err := f.inner.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return
+	}
+	if size, regular := f.stat(); regular && pos+int64(n)*askWrites < size {
+		f.warmed(0, true)
 	}
 }
 

@@ -194,7 +194,7 @@ func (f *file) write(b []byte) (n int, err error) {
 	f.cur.leave(counted)
 	if n > 0 {
 		f.movedEnd()
-		f.heatUp(n, 0) // by its bytes alone: a file that is being made need not be mapped
+		f.warmWrite(n)
 	}
 	return n, err
 }
