@@ -20,7 +20,8 @@ import (
 // [ErrFull], [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the
 // system's where the file could not grow (the disk is full), or
 // io.ErrUnexpectedEOF where somebody has cut the file. The log stays usable, and
-// the next append tries again.
+// the next append tries again. A cut within the page of memory that the event
+// goes to is not seen here, since nothing fails: Sync and Close tell.
 func (l *Log) Append(p []byte) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
@@ -92,11 +93,11 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	time := l.clock.read()
 	c.lock()
 	off = l.end
+	if len(ps) == 0 && !l.gone {
+		return off, nil
+	}
 	if err := l.need(off + total); err != nil {
 		return 0, err
-	}
-	if total == 0 {
-		return off, nil
 	}
 	at := off
 	for _, p := range ps {
@@ -118,8 +119,13 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 // AppendFunc appends an event of n bytes that fill stores, into the file's own
 // memory where that is mapped. They are zeros before. An error of fill is
 // returned as it is, and leaves no trace, as does a panic, which goes on. All
-// other appends wait for fill: it must not call methods of the Log but Sync, nor
-// keep p. A negative n is [fs.ErrInvalid]. For the rest see [Log.Append].
+// other appends wait for fill, as do Len, Size and Close: it must not call
+// methods of the Log but Sync, nor keep p. A negative n is [fs.ErrInvalid]. For
+// the rest see [Log.Append].
+//
+// What a fill stored before it failed may have gone to the disk already. After a
+// crash of the system before the next Sync such a page can come back between newer
+// events, which looks like damage: Open refuses the log then, and Repair cuts it.
 func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
@@ -141,7 +147,10 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 	if err := c.call(fill, data); err != nil {
 		return 0, err
 	}
-	newEntry(l.clock.read(), data).put(b)
+	c.inFill = true // the clock is the caller's function, too
+	time := l.clock.read()
+	c.inFill = false
+	newEntry(time, data).put(b)
 	return off, l.publish(end, 1)
 }
 
@@ -176,25 +185,43 @@ func (l *Log) need(end int64) error {
 // first: once a reader sees the offset, all before it is there.
 func (l *Log) publish(end, k int64) error {
 	count := l.count + k
-	if l.mem != nil {
+	var err error
+	// A file as long as its WriteOffset is known to be durable up to there.
+	if end == l.room {
+		err = l.f.Sync()
+	}
+	switch {
+	case err != nil:
+	case l.mem != nil:
 		le.PutUint64(l.mem[atEventCount:], uint64(count))
 		l.word.Store(littleWord(uint64(end)))
-	} else {
-		var b [8]byte
-		le.PutUint64(b[:], uint64(count))
-		if _, err := l.f.WriteAt(b[:], atEventCount); err != nil {
-			return err
+	default:
+		if err = l.put(atEventCount, count); err == nil {
+			err = l.put(atWriteOffset, end)
 		}
-		le.PutUint64(b[:], uint64(end))
-		if _, err := l.f.WriteAt(b[:], atWriteOffset); err != nil {
-			return err
+		if err != nil { // a count that is ahead speaks for events behind the end
+			l.put(atEventCount, l.count)
 		}
+	}
+	if err != nil {
+		if l.mem == nil {
+			l.undo(end)
+		}
+		return err
 	}
 	l.count, l.end = count, end
 	if l.o.Flush.Bytes > 0 {
 		l.flush()
 	}
 	return nil
+}
+
+// put writes a field of the header where nothing is mapped.
+func (l *Log) put(at, v int64) error {
+	var b [8]byte
+	le.PutUint64(b[:], uint64(v))
+	_, err := l.f.WriteAt(b[:], at)
+	return err
 }
 
 // write writes an event where nothing is mapped.
@@ -209,11 +236,20 @@ func (l *Log) write(e entry, p []byte, off int64) error {
 	if err == nil && len(p) > 0 {
 		_, err = l.f.WriteAt(p, off+entrySize)
 	}
-	if err != nil { // what is behind the end is to be zeros
-		l.f.Truncate(l.end)
-		l.attach(l.end)
+	if err != nil {
+		l.undo(e.next(off))
 	}
 	return err
+}
+
+// undo makes zeros of what was written from the end up to there, where nothing is
+// mapped. The file stays longer than its events, which may not be durable yet.
+func (l *Log) undo(to int64) {
+	if l.f.Truncate(l.end+1) == nil {
+		to = l.end + 1
+		l.attach(to)
+	}
+	writeZeros(l.f, l.end, to)
 }
 
 // call is one append.

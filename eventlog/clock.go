@@ -24,7 +24,7 @@ func newClock(now func() time.Time) *clock {
 // read may be called concurrently.
 func (c *clock) read() int64 {
 	if c.now != nil {
-		return c.now().UnixNano()
+		return since(c.now())
 	}
 	d := int64(time.Since(c.base))
 	if d < c.next.Load() {

@@ -18,6 +18,7 @@ var (
 	errCut      = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
 	errBorder   = errors.New("log does not end where an event does")
+	errSave     = errors.New("too much to keep of what would be cut")
 	errUnsure   = errors.New("too much to search for events behind the damage")
 )
 

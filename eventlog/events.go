@@ -44,6 +44,7 @@ func since(t time.Time) int64 {
 const (
 	batchEvents = 64
 	batchBytes  = 32 << 10
+	mostLooked  = 4 << 10 // that are too old; Close waits for these
 )
 
 // cursor is one walk over the events.
@@ -97,7 +98,7 @@ func (c *cursor) look() error {
 func (c *cursor) fill() error {
 	c.n = 0
 	taken := 0
-	for c.off < c.end && c.n < len(c.batch) && taken < batchBytes {
+	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < mostLooked; looked++ {
 		e, data, err := c.src.event(c.off, c.end, c.least == everything)
 		if err == nil && c.least != everything {
 			if e.time < c.least {

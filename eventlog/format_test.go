@@ -3,8 +3,10 @@ package eventlog_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,5 +107,29 @@ func TestPythonReadsWhatIsWritten(t *testing.T) {
 	}
 	if err := os.Remove(damaged); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestPythonSaysWhatIsWrongWithAHostileFile(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 here")
+	}
+	long := binary.LittleEndian.AppendUint32(make([]byte, 8), math.MaxUint32)
+	for want, b := range map[string][]byte{
+		"not a log: 10 bytes are no header": []byte("not a log!"),
+		"not a log: WriteOffset is 23":      header(23, 0),
+		"goes past the end":                 append(header(1<<40, 1), append(long, 1, 2, 3, 4)...),
+		"no room for an event":              header(1<<40, 1),
+	} {
+		name := newName(t)
+		put(t, name, b)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		out, err := exec.CommandContext(ctx, python, filepath.Join("testdata", "events.py"), name).CombinedOutput()
+		cancel()
+		if text := string(out); err == nil || !strings.Contains(text, want) || strings.Contains(text, "Traceback") {
+			t.Errorf("%v, %q, want %q", err, text, want)
+		}
 	}
 }

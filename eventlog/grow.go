@@ -30,9 +30,10 @@ func (l *Log) attach(size int64) {
 			}
 		}
 	}
-	// There is always a byte left, so that a log whose length is its
-	// WriteOffset is one that was closed; but for one that has its full size.
-	l.most = l.room
+	// There is always a byte left, so that a log whose length is its WriteOffset is
+	// one that was closed; but for one that has its full size: see publish. A file
+	// that could not be cut may be longer than that (Windows).
+	l.most = min(l.room, max(l.o.maxSize(), l.end))
 	if l.room < l.o.maxSize() {
 		l.most--
 	}
@@ -90,6 +91,12 @@ func (l *Log) warm(end int64) error {
 		window *= 2
 	}
 	to := min((end/window+1)*window, l.room)
+	// To write would make a file longer that somebody has cut, with a hole for events.
+	if size, err := l.size(); err != nil {
+		return err
+	} else if size < to {
+		return io.ErrUnexpectedEOF
+	}
 	if err := writeZeros(l.f, l.usable, to); err != nil {
 		return err
 	}

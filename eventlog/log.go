@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -36,8 +37,10 @@ type Log struct {
 	usable int64          // how far they may go without a call of grow
 
 	flushed int64 // what Options.Flush has made durable
-	failed  error // the first failure of that
 	buf     []byte
+
+	failMu sync.Mutex // apart from mu, which a fill function that calls Sync has
+	failed error      // the first failure of a flush
 }
 
 // Open opens the named log for appending, and creates it, with mode 0666 before
@@ -52,8 +55,12 @@ type Log struct {
 // Open verifies the events, as [Options].Verify says. A tail that is not whole, as
 // a crash of the system may leave it, is cut off, and [Log.Recovery] says how
 // much that was. A file that is damaged before valid events, or is no log, is a
-// *[CorruptError] and stays as it is; [Repair] cuts it. Bytes behind WriteOffset,
-// which no append has returned for, are always dropped.
+// *[CorruptError] and stays as it is; [Repair] cuts it. Where valid events lie
+// behind a page of zeros, nobody can tell a crash from damage: what is cut is kept
+// in a file beside the log, which Recovery names, and is a *CorruptError if it is
+// more than 1 GiB. Bytes behind WriteOffset,
+// which no append has returned for, are dropped, but for events that EventCount
+// has already: these are in the log if all of them are there.
 //
 // An error is a *[fs.PathError] with Op "open": one of these, [fs.ErrInvalid] for
 // a negative number in o, [errors.ErrUnsupported] for what is not a regular file,
@@ -121,13 +128,22 @@ func (l *Log) create() error {
 // syncDir makes the directory entry of a new file durable, where the system can
 // open and sync a directory.
 func syncDir(name string) {
-	if dir, err := os.Open(filepath.Dir(name)); err == nil {
+	if dir, err := os.Open(dirOf(name)); err == nil {
 		dir.Sync()
 		dir.Close()
 	}
 }
 
+// dirOf is the directory of the file itself, where name is a link to it.
+func dirOf(name string) string {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	return filepath.Dir(name)
+}
+
 // Len returns the number of events in the log. After Close it is what it was then.
+// It waits for appends that have begun, and so for fill functions.
 func (l *Log) Len() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +151,8 @@ func (l *Log) Len() int64 {
 }
 
 // Size returns how many bytes of the file are used, header included, which is
-// where the next event will be. After Close it is what it was then.
+// where the next event will be. After Close it is what it was then. It waits as
+// Len does.
 func (l *Log) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,15 +164,38 @@ func (l *Log) Recovery() Recovery { return l.recovered }
 
 // Sync makes durable all events whose append returned before: no crash of the
 // system loses them. Appends go on meanwhile. An error is a *[fs.PathError], also
-// for a flush by [Options].Flush that failed before.
+// for a flush by [Options].Flush that failed before, and io.ErrUnexpectedEOF where
+// somebody has cut events off.
 func (l *Log) Sync() error {
 	err := l.f.Sync()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err == nil && l.failed != nil {
-		err = l.failed
+	if failed := l.takeFailed(); err == nil {
+		err = failed
 	}
-	l.failed = nil
+	if err == nil {
+		err = l.inside("sync", l.reached)
+	}
+	return err
+}
+
+// reached is io.ErrUnexpectedEOF where the file does not hold its events. It asks
+// the file for their end, since mu may be held by a fill function that calls Sync.
+func (l *Log) reached() error {
+	src := source{f: l.f}
+	end, err := src.end()
+	if err == nil {
+		err = src.reaches(max(end, headerSize))
+	}
+	if err != nil {
+		return l.fail("sync", err)
+	}
+	return nil
+}
+
+// takeFailed returns the first failure of a flush, once.
+func (l *Log) takeFailed() (err error) {
+	l.failMu.Lock()
+	defer l.failMu.Unlock()
+	err, l.failed = l.failed, nil
 	return err
 }
 
@@ -164,17 +204,22 @@ func (l *Log) flush() {
 	if limit := l.o.Flush.Bytes; limit == 0 || l.end-l.flushed < limit {
 		return
 	}
-	if err := l.f.Sync(); err != nil && l.failed == nil {
-		l.failed = err
+	if err := l.f.Sync(); err != nil {
+		l.failMu.Lock()
+		if l.failed == nil {
+			l.failed = err
+		}
+		l.failMu.Unlock()
 	}
 	l.flushed = l.end // also after a failure, which trying again would hide (fsync(2), EIO)
 }
 
 // Close makes all events durable, cuts off the room that the file had for more,
 // gives back the lock, and ends what [Event.Data] and fill functions were given.
-// It waits for appends that have begun. Where a reader keeps the file from being
-// cut (Windows), the room stays, as zeros, for the next writer. A second Close is
-// a *[fs.PathError] with Op "close" and [os.ErrClosed].
+// It waits for appends that have begun, and so for fill functions. Where a reader
+// keeps the file from being cut (Windows), the room stays, as zeros, for the next
+// writer. An error is a *[fs.PathError], io.ErrUnexpectedEOF where somebody has cut
+// events off; that of a second Close has Op "close" and [os.ErrClosed].
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,10 +229,10 @@ func (l *Log) Close() error {
 	l.gone = true
 	// In this order: a file that is as long as its WriteOffset is known to be
 	// durable up to there.
-	err := l.failed
+	err := l.takeFailed()
 	if serr := l.f.Sync(); serr != nil {
 		err = serr
-	} else if terr := l.trim(); terr != nil && trims && err == nil {
+	} else if terr := l.trim(); terr != nil && (trims || errors.Is(terr, io.ErrUnexpectedEOF)) && err == nil {
 		err = terr
 	}
 	l.mem, l.word = nil, nil
@@ -200,8 +245,11 @@ func (l *Log) Close() error {
 
 // trim cuts off what is behind the last event.
 func (l *Log) trim() error {
-	if size, err := l.size(); err != nil || size <= l.end {
-		return err // or somebody has cut it shorter
+	switch size, err := l.size(); {
+	case err != nil || size == l.end:
+		return err
+	case size < l.end: // somebody has cut it
+		return l.fail("close", io.ErrUnexpectedEOF)
 	}
 	return l.f.Truncate(l.end)
 }

@@ -1,6 +1,7 @@
 package eventlog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,14 @@ func TestWhatIsAppendedIsReadBack(t *testing.T) {
 
 func TestBatchIsOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	l := open(t, newName(t), eventlog.Options{Now: ticks()})
+	name := newName(t)
+	l := open(t, name, eventlog.Options{Now: ticks()})
 	off, err := l.AppendBatch()
 	if off != 24 || err != nil || l.Len() != 0 {
 		t.Errorf("an empty batch: %d, %v", off, err)
+	}
+	if fi, err := os.Stat(name); err != nil || fi.Size() != 24 {
+		t.Errorf("an empty batch: the file has %d bytes, %v", fi.Size(), err)
 	}
 	off, err = l.AppendBatch([]byte("a"), nil, []byte("ccc"))
 	if off != 24 || err != nil || l.Len() != 3 {
@@ -128,6 +133,74 @@ func TestFillThatFailsLeavesNoTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, r.Events(0), "before", "after")
+}
+
+func TestClockThatEndsTheGoroutineLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	ends := false
+	name := newName(t)
+	l := open(t, name, eventlog.Options{Now: func() time.Time {
+		if ends {
+			goexit()
+		}
+		return time.Now()
+	}})
+	ends = true
+	for _, call := range []func(){
+		func() { l.Append([]byte("garbage")) },
+		func() { l.AppendBatch([]byte("garbage")) },
+		func() { l.AppendFunc(7, func(p []byte) error { copy(p, "garbage"); return nil }) },
+	} {
+		var g sync.WaitGroup
+		g.Go(call)
+		g.Wait()
+	}
+	ends = false
+	if b := get(t, name)[24:]; len(bytes.Trim(b, "\x00")) != 0 || l.Len() != 0 {
+		t.Errorf("%d events, and %d bytes that are not all zeros", l.Len(), len(b))
+	}
+	add(t, l, "after")
+	want(t, l.Events(0), "after")
+}
+
+func TestTimesThatDoNotFitAreTheNearestThatDo(t *testing.T) {
+	t.Parallel()
+	var now time.Time
+	l := open(t, newName(t), eventlog.Options{Now: func() time.Time { return now }})
+	for _, year := range []int{-5000, 1, 1600, 2300, 9999} {
+		now = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		add(t, l, "")
+		all, err := collect(l.Events(l.Size() - 16))
+		wanted := int64(math.MinInt64)
+		if year > 2000 {
+			wanted = math.MaxInt64
+		}
+		if err != nil || all[0].Time.UnixNano() != wanted {
+			t.Errorf("%d: %v, %v", year, all, err)
+		}
+	}
+}
+
+func TestFillMaySync(t *testing.T) {
+	t.Parallel()
+	for _, p := range []mmapfile.FlushPolicy{{}, {Bytes: 1}} {
+		l := open(t, newName(t), eventlog.Options{Flush: p})
+		add(t, l, "before")
+		done := make(chan error, 1)
+		go func() {
+			_, err := l.AppendFunc(5, func(p []byte) error { copy(p, "after"); return l.Sync() })
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("it waits for itself")
+		}
+		want(t, l.Events(0), "before", "after")
+	}
 }
 
 func TestFullSizeIsErrFullAndLeavesTheLogUsable(t *testing.T) {

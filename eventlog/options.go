@@ -33,7 +33,8 @@ type Options struct {
 
 	// Now is the clock; nil means that of the system, as [time.Now] tells it, or
 	// did within the last millisecond in case that it was set. It is called
-	// concurrently.
+	// concurrently. A time that int64 nanoseconds do not hold (before 1678, after
+	// 2261) becomes the nearest that they do.
 	Now func() time.Time
 }
 

@@ -10,7 +10,7 @@ type Recovery struct {
 	Events int64  // how many are in the log
 	Offset int64  // where it ends, and what was cut began
 	Cut    int64  // how many bytes of events were cut, as far as WriteOffset had them
-	Kept   string // the file that Repair has put the bytes in; "" if there were none
+	Kept   string // the file beside the log with what was cut, where there may be valid events in that; else ""
 }
 
 // recover finds out where the log ends, and makes it so. Where repair is not set
@@ -46,7 +46,7 @@ func (l *Log) recover(repair bool) error {
 		return damage
 	}
 	l.recovered = Recovery{Events: w.count, Offset: w.end, Cut: max(w.claim-w.end, 0)}
-	if repair && damage != nil {
+	if repair && damage != nil || w.save {
 		from := w.end
 		if w.claim = min(w.claim, size); w.badHeader {
 			from = 0
@@ -74,6 +74,10 @@ func (l *Log) settle(w *walk) error {
 	// What is behind the end must be zeros again, and be so before anything else
 	// is stored there: see torn.
 	if w.size > w.end {
+		// A file as long as its WriteOffset is known to be durable up to there.
+		if err := l.f.Sync(); err != nil {
+			return err
+		}
 		if err := l.f.Truncate(w.end); err != nil {
 			if err := writeZeros(l.f, w.end, w.size); err != nil {
 				return err
@@ -103,6 +107,8 @@ type walk struct {
 
 	repair    bool // go on where the header is bad
 	badHeader bool
+	save      bool  // there may be valid events in what is cut
+	seen      bool  // something that looked like one was
 	broken    error // what kept us from looking
 }
 
@@ -143,16 +149,35 @@ func (w *walk) walk(verify int64) error {
 	case w.badHeader:
 		return &CorruptError{0, errHeader}
 	case err == nil:
-		return nil
+		return w.forward()
 	case w.cutShort(err):
 		return nil
 	case w.crossed():
 		w.badHeader = true
+		if w.repair { // events count as long as they are valid
+			w.claim, w.limit, w.count = w.size, w.size, 0
+			w.events(headerSize)
+			if w.broken != nil {
+				return w.broken
+			}
+		}
 		return &CorruptError{0, errBorder}
-	case w.claim != w.size && w.torn():
-		return nil
 	}
-	return w.behind(err)
+	torn := w.claim != w.size && w.torn()
+	damage := w.behind(err)
+	if w.broken != nil || !torn || damage == nil {
+		return damage
+	}
+	// What is valid behind it is newer, but for a flipped bit in a page of zeros
+	// that were data.
+	if !w.seen {
+		return nil // nothing was found that could be
+	}
+	if min(w.claim, w.size)-w.end > mostSaved {
+		return &CorruptError{w.end, errSave}
+	}
+	w.save = true
+	return nil
 }
 
 // events walks from the first event to the last that is whole. Those that end
@@ -191,6 +216,25 @@ func (w *walk) cutShort(err error) bool {
 	}
 	b, err := w.bytes(w.end, min(entrySize, w.size-w.end))
 	return err == nil && (len(b) < entrySize || parseEntry(b).next(w.end) <= w.claim)
+}
+
+// forward goes over the events that EventCount has and WriteOffset has not, if
+// all of them are there: a writer was killed between the stores of the two, or
+// WriteOffset is damaged.
+func (w *walk) forward() error {
+	end, count := w.end, w.count
+	for ; count < w.head.count; count++ {
+		e, _, err := w.event(end, w.size, true)
+		if err == errCut || err == errChecksum || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return w.fails(err)
+		}
+		end = e.next(end)
+	}
+	w.end, w.count = end, count
+	return nil
 }
 
 // crossed reports whether there is a whole event across WriteOffset, which no
@@ -237,12 +281,16 @@ const (
 	searchSums  = 256 << 20
 )
 
+// How much Open copies. A sparse file can be longer than the disk.
+const mostSaved = 1 << 30
+
 // behind searches for a valid event behind the one that is not. Where there is
 // none, what is left is a torn tail, and no damage.
 func (w *walk) behind(why error) error {
 	damage := &CorruptError{w.end, why}
 	if e, _, err := w.event(w.end, w.limit, false); err == nil {
 		if _, _, err := w.event(e.next(w.end), w.limit, true); err == nil {
+			w.seen = true
 			return damage
 		}
 	}
@@ -255,6 +303,7 @@ func (w *walk) behind(why error) error {
 		e := parseEntry(p)
 		fits := e.next(off) <= w.limit && e != (entry{}) // zeros are no event
 		if fits {
+			w.seen = true
 			sums += entrySize + int64(e.size)
 		}
 		if off-w.end > searchBytes || sums > searchSums {

@@ -18,6 +18,9 @@ import (
 // Repair is a writer, and takes the lock: see Open, also for its errors. Where
 // the header is damaged, events count as long as they are valid. It may be
 // called concurrently.
+//
+// Where WriteOffset lies within an event, the header is damaged in this sense:
+// the events behind it stay, and all of the file is kept beside the log.
 func Repair(name string) (Recovery, error) {
 	l, err := openLocked(name, Options{}, 0)
 	if err != nil {

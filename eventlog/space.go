@@ -201,6 +201,9 @@ func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err 
 		return e, nil, err
 	}
 	e = parseEntry(b)
+	if e == (entry{}) { // a hole, which may go on for longer than anyone waits
+		return e, nil, errChecksum
+	}
 	switch n := int64(e.size); {
 	case n > limit-off-entrySize:
 		return e, nil, errCut

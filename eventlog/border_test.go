@@ -1,0 +1,285 @@
+package eventlog_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// equalLog is a closed log of n events of 64 bytes each, entries included.
+func equalLog(t testing.TB, n int) (b []byte, data []string) {
+	t.Helper()
+	for i := range n {
+		data = append(data, strings.Repeat(string(rune('0'+i%64)), 48))
+	}
+	b, _ = logOf(t, data...)
+	return b, data
+}
+
+func setWriteOffset(b []byte, end int64) { binary.LittleEndian.PutUint64(b, uint64(end)) }
+
+func TestRepairLosesNoEventForAWriteOffsetWithinOne(t *testing.T) {
+	t.Parallel()
+	for _, room := range []int{0, 10_000} {
+		b, data := equalLog(t, 100)
+		b = append(b, make([]byte, room)...)
+		setWriteOffset(b, 24+64*50+10)
+		name := newName(t)
+		put(t, name, b)
+		_, err := eventlog.Open(name, eventlog.Options{})
+		wantCorrupt(t, err, 0)
+		same(t, name, b)
+		rec, err := eventlog.Repair(name)
+		if err != nil || rec.Events != 100 || rec.Kept == "" {
+			t.Errorf("%+v, %v", rec, err)
+		} else if !bytes.Equal(get(t, rec.Kept), b) {
+			t.Error("not all of the file was kept")
+		}
+		want(t, open(t, name, eventlog.Options{}).Events(0), data...)
+	}
+}
+
+func TestFlippedBitOfWriteOffsetCutsNoEvent(t *testing.T) {
+	t.Parallel()
+	clean, data := equalLog(t, 100)
+	for bit := range 64 {
+		if small() && bit > 15 {
+			break
+		}
+		b := bytes.Clone(clean)
+		b[bit/8] ^= 1 << (bit % 8)
+		if got, refused := opensTo(t, b, data); got != len(data) {
+			t.Errorf("bit %d: %d events, %v", bit, got, refused)
+		}
+	}
+}
+
+func TestEventsBehindWriteOffsetCountOnlyIfAllAreThere(t *testing.T) {
+	t.Parallel()
+	clean, data := equalLog(t, 10)
+	for _, bad := range []bool{false, true} {
+		b := bytes.Clone(clean)
+		setWriteOffset(b, 24+64*7)
+		wanted := 10
+		if bad {
+			b[len(b)-1] ^= 1
+			wanted = 7
+		}
+		if got, refused := opensTo(t, b, data); got != wanted || refused != nil {
+			t.Errorf("%d events, want %d, %v", got, wanted, refused)
+		}
+	}
+}
+
+func TestValidEventsBehindAPageOfZerosAreKept(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	zeros := string(make([]byte, 9000))
+	for range 20 {
+		add(t, l, zeros)
+	}
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	b, end := get(t, name), l.Size()
+	const third = 24 + 9016*3
+	b[third+2] ^= 1
+	damaged := newName(t)
+	put(t, damaged, b)
+	l = open(t, damaged, eventlog.Options{})
+	rec := l.Recovery()
+	if rec != (eventlog.Recovery{Events: 3, Offset: third, Cut: end - third, Kept: damaged + ".cut-27072"}) {
+		t.Errorf("%+v", rec)
+	} else if !bytes.Equal(get(t, rec.Kept), b[third:end]) {
+		t.Error("something else was kept")
+	}
+	want(t, l.Events(0), zeros, zeros, zeros)
+}
+
+func TestLogThatReachesItsFullSizeSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	name := newName(t)
+	l := open(t, name, eventlog.Options{MaxSize: 24 + 64*n})
+	var data []string
+	for i := range n {
+		data = append(data, strings.Repeat(string(rune('0'+i%64)), 48))
+	}
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, data[:n-1]...)
+	before := get(t, name)
+	add(t, l, data[n-1])
+	// The last append has synced what was before it, and its own event.
+	now := get(t, name)
+	if int64(len(now)) != l.Size() {
+		t.Fatalf("%d bytes, want %d", len(now), l.Size())
+	}
+	if got, refused := opensTo(t, now, data); got != n || refused != nil {
+		t.Errorf("%d events, %v", got, refused)
+	}
+	// Before it, any page may be old.
+	clear(before[4096:8192])
+	if got, refused := opensTo(t, before, data); got != 63 || refused != nil {
+		t.Errorf("%d events, %v", got, refused)
+	}
+	if off, err := l.AppendBatch(); off != l.Size() || err != nil {
+		t.Errorf("a batch of nothing: %d, %v", off, err)
+	}
+}
+
+func TestFileLongerThanItsFullSizeIsNotFilledUp(t *testing.T) {
+	t.Parallel()
+	if keepsRoom {
+		t.Skip("a file that is mapped cannot be resized")
+	}
+	for _, max := range []int64{50, 100, 4000} {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{MaxSize: max})
+		add(t, l, "0123456789")
+		if err := os.Truncate(name, 8192); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.Attach(l, 8192) // as where a reader has kept it from being cut
+		var err error
+		for n := 0; err == nil && n < 1000; n++ {
+			_, err = l.Append(nil)
+		}
+		if !errors.Is(err, eventlog.ErrFull) || l.Size() > max {
+			t.Errorf("%d bytes of %d, %v", l.Size(), max, err)
+		}
+	}
+}
+
+func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
+	t.Parallel()
+	if keepsRoom {
+		t.Skip("nobody can cut a file that is mapped")
+	}
+	for _, left := range []int64{0, 4, 30, 45} {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{})
+		add(t, l, "one", "two")
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, left); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Sync(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut to %d: Sync: %v", left, err)
+		}
+		if err := l.Close(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut to %d: Close: %v", left, err)
+		}
+	}
+}
+
+func TestAppendDoesNotFillWhatWasCutOffWithAHole(t *testing.T) {
+	t.Parallel()
+	if keepsRoom {
+		t.Skip("nobody can cut a file that is mapped")
+	}
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	p := strings.Repeat("x", 1000)
+	for l.Size()+2*1016 < 64<<10 {
+		add(t, l, p)
+	}
+	if err := os.Truncate(name, 4096); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for n := 0; err == nil && n < 200 && eventlog.Maps; n++ { // without a mapping each write makes it longer
+		_, err = l.Append([]byte(p))
+	}
+	if fi, serr := os.Stat(name); serr != nil || eventlog.Maps && (!errors.Is(err, io.ErrUnexpectedEOF) || fi.Size() != 4096) {
+		t.Errorf("%d bytes, %v, %v", fi.Size(), err, serr)
+	}
+}
+
+func TestSyncThroughALinkIsOfTheTargetsDirectory(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	link := filepath.Join(filepath.Dir(newName(t)), "link")
+	if err := os.Symlink(name, link); err != nil {
+		t.Skip("no links: ", err)
+	}
+	l := open(t, link, eventlog.Options{})
+	add(t, l, "one")
+	want(t, openReader(t, name).Events(0), "one")
+	if got, wanted := eventlog.DirOf(link), eventlog.DirOf(name); got != wanted {
+		t.Errorf("%s, want %s", got, wanted)
+	}
+}
+
+func TestHoleIsDamageAndNoEndlessWalk(t *testing.T) {
+	t.Parallel()
+	size := int64(1 << 40)
+	if small() {
+		size = 1 << 31
+	}
+	name := newName(t)
+	put(t, name, header(uint64(size-7), 1))
+	if err := os.Truncate(name, size); err != nil {
+		t.Skip("no sparse files: ", err)
+	}
+	defer os.Truncate(name, 0)
+	began := time.Now()
+	r := openReader(t, name)
+	if _, err := collect(r.Since(time.Now())); err == nil {
+		t.Error("Since found no damage")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if race { // which makes the search of Open take half a minute
+		return
+	}
+	l, err := eventlog.Open(name, eventlog.Options{Verify: -1})
+	if err == nil {
+		l.Close()
+	}
+	// With a valid event behind the hole there is too much to keep a copy of.
+	b, _ := logOf(t, "one", "two")
+	b = append(append(header(uint64(size-7), 1), make([]byte, 8192)...), b[24:]...)
+	put(t, name, b)
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	_, err = eventlog.Open(name, eventlog.Options{})
+	wantCorrupt(t, err, 24)
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestSinceGoesOnBehindManyThatAreTooOld(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{Now: ticks()})
+	ps := make([][]byte, 10_000) // more than are looked at in one go
+	if _, err := l.AppendBatch(ps...); err != nil {
+		t.Fatal(err)
+	}
+	r := openReader(t, name)
+	n := 0
+	for range r.Since(time.Unix(1_700_000_003, 0)) {
+		n++
+	}
+	if n != 0 { // they have the time of the batch
+		t.Errorf("%d events", n)
+	}
+	add(t, l, "late", "later")
+	want(t, r.Since(time.Unix(1_700_000_003, 0)), "late", "later")
+}
