@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -336,7 +337,7 @@ func TestWhatIsNoFileOrAskedForWrongly(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	dir := t.TempDir()
+	dir := filepath.Dir(newName(t))
 	_, err := eventlog.Open(dir, eventlog.Options{})
 	_, rerr := eventlog.OpenReader(dir)
 	if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(rerr, errors.ErrUnsupported) {
