@@ -124,7 +124,7 @@ func TestReadmeEvents(t *testing.T) {
 		"|---|--:|--:|--:|--:|\n| standard: a `Write` for each | 50.0 | 50.0 | 50.0 | 104 |\n",
 		"| later passes: two goroutines / one | at least 1 | **0.80** | **0.80** | **0.80** |\n",
 		"\n\nDemands that are not met here, by name: later passes: two",
-		"\n\n`make events` on 2026-01-02: medians of 3 interleaved rounds; EPYC",
+		"\n\n`make events` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing in\n%s", want, text)
