@@ -111,8 +111,12 @@ func goLine(res *results, row string) []string {
 func origin(res *results, command string, versions ...string) string {
 	c := func(key string) string { return cmp.Or(res.config[key], "unknown") }
 	date, _, _ := strings.Cut(c("date"), "T")
-	text := fmt.Sprintf("`%s` on %s: medians of %d interleaved rounds at commit %s; %s, %s cores, %s, %s, %s",
-		command, date, res.rounds(), c("commit"), c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"))
+	each := ""
+	if t := res.config["benchtime"]; t != "" {
+		each = ", " + t + " a row,"
+	}
+	text := fmt.Sprintf("`%s` on %s: medians of %d interleaved rounds%s at commit %s; %s, %s cores, %s, %s, %s",
+		command, date, res.rounds(), each, c("commit"), c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"))
 	for _, key := range versions {
 		text += ", " + key + " " + c(key)
 	}

@@ -130,7 +130,7 @@ func measureTo(ctx context.Context, raw, dir string, opt options, versions [][2]
 		return err
 	}
 	defer out.Close()
-	writeMachine(out, dir, versions...)
+	writeMachine(out, dir, append(versions, [2]string{"benchtime", opt.benchtime})...)
 
 	p := newProgress(os.Stderr, opt.rounds)
 	defer p.end()

@@ -215,7 +215,8 @@ const (
 // indexNot returns the place of the first byte of p that is not that of which
 // block consists, or -1. Comparing is vectorised in the standard library. What
 // limits it is how much a core asks of memory at a time, and it asks for more
-// from several places: that is 1.3 times as fast as from one (make needle).
+// from several places: on two cores 28.7 GB/s, where words that are OR-ed from one
+// place have 22.9 (make needle).
 func indexNot(p, block []byte) int {
 	part := len(p) / notStreams / notBlock * notBlock
 	i := 0
