@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -128,22 +127,34 @@ func TestSmallWritesInsideAFileAreMapped(t *testing.T) {
 	if !mmapfile.MapsUnasked {
 		t.Skip("nothing is mapped unasked")
 	}
-	content := ftPattern(1 << 20)
-	name := ftTemp(t, content)
-	f := ftOpen(t, name)
-	for range 1000 {
-		if n, err := f.Write([]byte("0123456789")); n != 10 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if !mmapfile.Mapped(f) {
-		t.Error("a thousand small writes inside the file, and it is not mapped")
-	}
-	copy(content, strings.Repeat("0123456789", 1000))
-	if pos, err := f.Seek(0, io.SeekCurrent); pos != 10_000 || err != nil {
-		t.Errorf("the cursor is at %d, %v", pos, err)
-	}
-	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("the content differs: %v", err)
+	record := []byte("0123456789")
+	for _, way := range []struct {
+		name   string
+		write  func(f *mmapfile.File, off int64) (int, error)
+		cursor int64
+	}{
+		{"Write", func(f *mmapfile.File, _ int64) (int, error) { return f.Write(record) }, 10_000},
+		{"WriteAt", func(f *mmapfile.File, off int64) (int, error) { return f.WriteAt(record, off) }, 0},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			content := ftPattern(1 << 20)
+			name := ftTemp(t, content)
+			f := ftOpen(t, name)
+			for i := range int64(1000) {
+				if n, err := way.write(f, 10*i); n != 10 || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if !mmapfile.Mapped(f) {
+				t.Error("a thousand small writes inside the file, and it is not mapped")
+			}
+			copy(content, bytes.Repeat(record, 1000))
+			if pos, err := f.Seek(0, io.SeekCurrent); pos != way.cursor || err != nil {
+				t.Errorf("the cursor is at %d, %v", pos, err)
+			}
+			if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("the content differs: %v", err)
+			}
+		})
 	}
 }

@@ -18,6 +18,7 @@ type heat struct {
 	place atomic.Int64  // the end of the last call at an offset
 	jumps atomic.Uint32
 	wrote atomic.Uint32 // calls of Write at the kernel's cursor
+	ended atomic.Uint32 // calls of WriteAt behind what is known to be the file's
 }
 
 const (
@@ -76,6 +77,15 @@ func (f *file) warmWrite(n int) {
 	}
 	if size, regular := f.stat(); regular && pos+int64(n)*askWrites < size {
 		f.warmed(0, true)
+	}
+}
+
+// warmEnd is warm for a WriteAt behind the end as we know it: of a file that was
+// there before we may know nothing. So after 16, 32, 64 of those, and so on, it asks.
+func (f *file) warmEnd() {
+	n := f.heat.ended.Add(1)
+	if canMap && n >= warmCalls && n&(n-1) == 0 && !f.never.Load() {
+		f.stat()
 	}
 }
 

@@ -72,6 +72,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	f.absorb(b[:n], off)
 	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
+		f.warmEnd()
 	} else {
 		f.warmAt(n, off)
 	}
