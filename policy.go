@@ -107,6 +107,9 @@ func (f *file) hot(m *mapping, off, n int) bool {
 	}
 	epoch := p.epoch.Load() << countBits
 	first, last := off>>p.shift, (off+n-1)>>p.shift
+	if first == last && p.count[first].Load() == epoch|countReady {
+		return true // most often
+	}
 	part := saves(min(n, 1<<p.shift))
 	limit := p.limit.Load()
 	ready, due := true, true

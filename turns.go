@@ -82,9 +82,7 @@ func (t *turns) takeSaved() (saved, missed uint64) {
 }
 
 func (t *turns) give(held uint16) {
-	for i := 0; held != 0; i, held = i+1, held>>1 {
-		if held&1 != 0 {
-			t[i].Unlock()
-		}
+	for ; held != 0; held &= held - 1 {
+		t[bits.TrailingZeros16(held)%turnLocks].Unlock()
 	}
 }
