@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -13,40 +14,43 @@ import (
 // which every page needs after a read, a Sync or a write-back, as much as some
 // writes by pwrite; for many pages at once it is far cheaper than for each of
 // them when it is stored to. So the writes of a region of 64 KiB go through
-// pwrite until stores would have saved four times what making it ready costs,
-// which is measured; then all of it is made ready, and stored to until the next Sync.
+// pwrite until stores would have saved what making it ready costs, both of which
+// are measured; then all of it is made ready, and stored to until the next Sync.
+// Writes that come in order tell what is to come: in the second half of a region it
+// is not worth it for them, and after many regions it is for the next ones at once.
 //
 // Two things can make that a bad choice, and are measured too: a Sync may take
 // longer, since the system writes larger pieces of a file that was stored to, and
 // somebody else's write-back may take the readiness away all the time. If a
 // period between two Syncs costs more by that than its stores have saved, there
-// are none until pwrite has taken fifty times the difference; and stores that are
-// slower than pwrite end all readiness, and double what must have been saved
-// before there is another.
+// are none until pwrite has taken fifty times the difference. Stores that are
+// slower than pwrite end all readiness, and such a period.
 type storePolicy struct {
 	shift uint
 	epoch atomic.Uint32 // moved on by Sync, which makes all counts void
-	limit atomic.Uint32
-	rests atomic.Bool // no stores for a while
+	limit atomic.Uint32 // in units, as counts are
+	inRun atomic.Uint32 // what each of many in a row costs
+	small atomic.Uint32 // that a store saves, whatever its length
+	rests atomic.Bool   // no stores for a while
 	count []atomic.Uint32
 
-	mu      sync.Mutex // guards what follows, of which only samples take note
-	call    typical    // nanoseconds that a small pwrite takes
-	price   typical    // nanoseconds that making a region ready takes
-	blind   bool       // nothing can be made ready here
-	holes   bool       // nor where it was tried last
-	doubled uint       // how often stores were slow lately
-	slow    int        // the more, the more of the last samples were slow
-	fast    int        // samples since
+	mu       sync.Mutex // guards what follows, of which only samples take note
+	call     typical    // nanoseconds that a small pwrite takes
+	price    average    // nanoseconds that making a region ready takes
+	runPrice average    // and for each of many in a row
+	blind    bool       // nothing can be made ready here
+	holes    bool       // nor where it was tried last
+	slow     int        // the more, the more of the last stores were slow
 
-	spent  float64     // nanoseconds, in this period for making ready
+	spent  float64     // nanoseconds, in this period for making ready and by slow stores
+	early  uint64      // what stores saved, or would have, before slow ones ended a part of it
 	plain  [33]typical // nanoseconds that a Sync takes after pwrites alone, by how much they wrote
 	judged int         // periods with stores
 	left   float64     // nanoseconds that pwrite has to take before the rest ends
 	learns bool        // or until the next Sync
 }
 
-// A count is of what stores would have saved, a small write being savedCall.
+// A count is of what stores would have saved.
 const (
 	regionShift    = 16      // 64 KiB
 	regionsMax     = 1 << 14 // past this regions get larger: 64 KiB of counts
@@ -55,12 +59,19 @@ const (
 	countReady     = 1<<countBits - 1 // the region is stored to
 	countMost      = countReady - 1
 
-	savedCall = 4
-	savedPage = 2
+	unit      = 32 // nanoseconds
+	savedPage = 6  // units for each page of a write: a store copies faster, too
+	storeCost = 60 // nanoseconds
 
-	limitLeast = 8 * savedCall
+	limitLeast = 4 // of what a small store saves
 	limitMost  = 1 << 15
-	limitBlind = 64 * savedCall // each page has to be stored to four times, as 16 have room in a region
+	gainMost   = 1 << 20
+	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
+
+	runLeast  = 32
+	runMost   = 128     // regions that are looked at for writes in order
+	runPart   = 8       // and which part of those as many are made ready at once
+	hugeWrite = 1 << 30 // of more than that nothing is made ready
 
 	sampleStores = 128 // of so many one is timed
 	sampleCalls  = 16
@@ -72,7 +83,7 @@ const (
 
 func newStorePolicy(size int) *storePolicy {
 	p := &storePolicy{shift: regionShift, blind: !canMakeReady}
-	p.call.value, p.price.value = 700, 4000
+	p.call.value, p.price.value, p.runPrice.value = 700, 4000, 4000
 	for size>>p.shift >= regionsMax {
 		p.shift++
 		p.price.value *= 2
@@ -84,35 +95,38 @@ func newStorePolicy(size int) *storePolicy {
 
 // setLimit is called with mu held, or before anybody else has p.
 func (p *storePolicy) setLimit() {
-	limit := 4 * p.price.value / p.call.value * savedCall
+	small := max(p.call.value-storeCost, 1*unit) / unit
+	limit := max(p.price.value/unit, limitLeast*small)
+	p.inRun.Store(uint32(min(p.runPrice.value/unit, limitMost)))
 	if p.blind || p.holes {
-		limit = limitBlind * float64(int(1)<<(p.shift-regionShift))
+		p.inRun.Store(math.MaxUint32)
+		limit = limitBlind * small * float64(int(1)<<(p.shift-regionShift))
 	}
-	limit = max(limit, limitLeast) * float64(int(1)<<p.doubled)
 	p.limit.Store(uint32(min(limit, limitMost)))
+	p.small.Store(uint32(min(small, countMost/2)))
 }
 
-// saves is what a store of n bytes saves.
-func saves(n int) uint32 {
-	return savedCall + savedPage*uint32(min(n/policyPageSize, countMost))
+// saves is how many units a store of n bytes saves.
+func (p *storePolicy) saves(n int) uint32 {
+	return p.small.Load() + savedPage*uint32(min(n/policyPageSize, countMost/savedPage/2))
 }
 
-// hot reports whether a write of n bytes at off should be a store, and counts
-// it. Counts are set without a lock: one that gets lost delays the decision by
-// one write.
-func (f *file) hot(m *mapping, off, n int) bool {
+// hot reports whether a write of n bytes at off should be a store, which counts
+// in slot if it is not; timed is whether that is a write to be timed. Counts of regions
+// are set without a lock: one that gets lost delays the decision by one write.
+func (f *file) hot(m *mapping, off, n int, slot *turn) (store, timed bool) {
 	p := m.store
 	if p.rests.Load() {
-		return false
+		return false, slot.call(off, n, p.saves(n))
 	}
 	epoch := p.epoch.Load() << countBits
 	first, last := off>>p.shift, (off+n-1)>>p.shift
 	if first == last && p.count[first].Load() == epoch|countReady {
-		return true // most often
+		return true, false // most often
 	}
-	part := saves(min(n, 1<<p.shift))
+	part := p.saves(min(n, 1<<p.shift))
 	limit := p.limit.Load()
-	ready, due := true, true
+	ready, due := true, n <= hugeWrite
 	for r := first; r <= last; r++ {
 		c := p.count[r].Load()
 		if c == epoch|countReady {
@@ -129,30 +143,74 @@ func (f *file) hot(m *mapping, off, n int) bool {
 		p.count[r].Store(c)
 		due = due && c&countReady >= limit
 	}
-	if ready || !due {
-		return ready
+	if ready {
+		return true, false
 	}
-	f.makeReady(m, first, last)
+	if first == last {
+		switch within := off & (1<<p.shift - 1); {
+		case due:
+			due = slot.next != off || within < 1<<p.shift/2
+		case within < n:
+			gain := min(uint64(part)*uint64(1<<p.shift/n), gainMost)
+			if ahead := p.ahead(first, epoch, uint32(gain)); ahead > 0 {
+				last = min(first+ahead, len(p.count)) - 1
+				if !f.makeReady(m, first, last, true) {
+					break
+				}
+				p.setReady(first, last, epoch)
+				return true, false
+			}
+		}
+	}
+	if !due {
+		return false, slot.call(off, n, p.saves(n))
+	}
+	f.makeReady(m, first, last, false) // where it fails, each store does it for its page
+	p.setReady(first, last, epoch)
+	return true, false
+}
+
+func (p *storePolicy) setReady(first, last int, epoch uint32) {
 	for r := first; r <= last; r++ {
 		p.count[r].Store(epoch | countReady)
 	}
-	return true
 }
 
-// makeReady makes the regions from first to last ready to be stored to. It is
-// of no consequence if that fails: each store then does it for its page.
-func (f *file) makeReady(m *mapping, first, last int) {
+// ahead is how many regions, from this one on, are to be made ready for writes that
+// come in order, of which stores save so much in each: a part of those that were
+// written in order before. What that costs is tried now and then.
+func (p *storePolicy) ahead(region int, epoch, gain uint32) int {
+	run := 0
+	for run < runMost && run < region {
+		if c := p.count[region-run-1].Load(); c&^countReady != epoch || c&countReady < min(gain/2, countMost) {
+			break
+		}
+		run++
+	}
+	if run < runLeast {
+		return 0
+	}
+	price := p.inRun.Load()
+	if tries := run&(run-1) == 0 && run < runMost; price > gain-gain/4 && (!tries || price/4 > gain) {
+		return 0
+	}
+	return run / runPart
+}
+
+// makeReady makes the regions from first to last ready to be stored to, in a run of
+// them or not, and reports whether they are.
+func (f *file) makeReady(m *mapping, first, last int, run bool) bool {
 	p := m.store
 	p.mu.Lock()
 	blind := p.blind
 	p.mu.Unlock()
 	if blind {
-		return // each store has to do it for its page
+		return false
 	}
 	end := min(int64(last+1)<<p.shift, (f.size.Load()+int64(pageSize)-1)&^int64(pageSize-1), int64(len(m.data)))
 	start := int64(first) << p.shift
 	if start >= end {
-		return
+		return false
 	}
 	began := time.Now()
 	err := makeReady(f.inner, m.data[start:end], start)
@@ -164,9 +222,14 @@ func (f *file) makeReady(m *mapping, first, last int) {
 	p.holes = err == errHoles
 	p.blind = errors.Is(err, errors.ErrUnsupported)
 	if err == nil {
-		p.price.add(took * float64(int64(1)<<p.shift) / float64(end-start))
+		price := &p.price
+		if run {
+			price = &p.runPrice
+		}
+		price.add(took * float64(int64(1)<<p.shift) / float64(end-start))
 	}
 	p.setLimit()
+	return err == nil
 }
 
 var errHoles = errors.New("the file has holes")
@@ -189,6 +252,16 @@ func (t *typical) add(sample float64) {
 	}
 }
 
+// average is the mean of the last few samples, where those that take long are a part
+// of what it costs: the first page of a large folio is as dear as all the others. But
+// one that waited for the disk is not.
+type average struct{ value, samples float64 }
+
+func (a *average) add(sample float64) {
+	a.samples = min(a.samples+1, 8)
+	a.value += (min(sample, 8*a.value) - a.value) / a.samples
+}
+
 // tookCall takes note of a pwrite of n bytes.
 func (p *storePolicy) tookCall(took time.Duration, n int) {
 	p.mu.Lock()
@@ -202,25 +275,35 @@ func (p *storePolicy) tookCall(took time.Duration, n int) {
 	}
 }
 
-// tookStore takes note of a store of n bytes.
-func (p *storePolicy) tookStore(took time.Duration, n int) {
+// tookStore takes note of a store of n bytes, and reports whether too many were
+// slow lately.
+func (p *storePolicy) tookStore(took time.Duration, n int) (slow bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if float64(took) <= p.call.value+float64(n)/2 {
+	more := float64(took) - p.call.value - float64(n)/2
+	if more <= 0 {
 		p.slow = max(0, p.slow-1)
-		if p.fast++; p.fast >= 64 && p.doubled > 0 {
-			p.doubled--
-			p.fast = 0
-			p.setLimit()
-		}
-		return
+		return false
 	}
-	if p.slow += slowStep; p.slow >= slowMark {
-		p.slow, p.fast = 0, 0
-		p.doubled = min(p.doubled+1, 10)
-		p.setLimit()
-		p.cool()
+	p.spent += sampleStores * min(more, 4*p.call.value)
+	if p.slow += slowStep; p.slow < slowMark {
+		return false
 	}
+	p.slow = 0
+	return true
+}
+
+// slowed ends all readiness. Stores have saved so much before, and would have saved
+// so much more for writes that were none.
+func (p *storePolicy) slowed(saved, missed uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if loss := p.spent - float64(saved)*unit; loss > 0 {
+		p.rest(restFactor*loss, false)
+	}
+	p.spent = 0
+	p.early += saved + missed
+	p.cool()
 }
 
 // synced takes note of a Sync. Before it, stores have saved so much, and would
@@ -228,11 +311,11 @@ func (p *storePolicy) tookStore(took time.Duration, n int) {
 func (p *storePolicy) synced(took time.Duration, saved, missed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	spent := p.spent
-	p.spent = 0
-	plain := &p.plain[bits.Len64(saved+missed)/2]
+	spent, early := p.spent, p.early
+	p.spent, p.early = 0, 0
+	plain := &p.plain[bits.Len64(saved+missed+early)/2]
 	if saved == 0 {
-		if missed > 0 { // else there was nothing to write
+		if missed > 0 && early == 0 { // else there was nothing to write, or there were stores
 			plain.add(float64(took))
 			if p.learns {
 				p.rests.Store(false)
@@ -241,11 +324,11 @@ func (p *storePolicy) synced(took time.Duration, saved, missed uint64) {
 		return
 	}
 	cost := spent + min(float64(took), 4*plain.value) - plain.value
-	gain := float64(saved) / savedCall * p.call.value
+	gain := float64(saved) * unit
 	p.judged++
 	switch {
 	case plain.samples == 0 || p.judged%rarely == 0:
-		p.rest(2*float64(saved+missed)/savedCall*p.call.value, true)
+		p.rest(2*float64(saved+missed+early)*unit, true)
 	case cost > gain:
 		p.rest(restFactor*(cost-gain), false)
 	}

@@ -1,18 +1,19 @@
 package mmapfile
 
 import (
+	"math/bits"
 	"testing"
 	"time"
 )
 
 // period is one with so many small stores, of which each saves a call, and a Sync.
 func period(p *storePolicy, stores uint64, sync time.Duration) {
-	p.synced(sync, stores*savedCall, 0)
+	p.synced(sync, stores*uint64(p.saves(64)), 0)
 }
 
 // plainPeriod is one without stores.
 func plainPeriod(p *storePolicy, writes uint64, sync time.Duration) {
-	p.synced(sync, 0, writes*savedCall)
+	p.synced(sync, 0, writes*uint64(p.saves(64)))
 }
 
 func TestRestEndsOnceItHasCostFiftyTimesTheLoss(t *testing.T) {
@@ -74,51 +75,105 @@ func TestSyncWithoutStoresIsMeasuredAgain(t *testing.T) {
 	}
 }
 
-func TestSlowStoresEndReadinessAndDoubleTheLimit(t *testing.T) {
+func TestSlowStoresEndReadinessUntilTheLossIsMadeUpFor(t *testing.T) {
 	p := newStorePolicy(1 << 20)
-	limit, epoch := p.limit.Load(), p.epoch.Load()
+	epoch := p.epoch.Load()
 	fast, slow := 50*time.Nanosecond, 50*time.Microsecond
 	for range 1000 { // a slow one now and then is nothing
-		p.tookStore(slow, 64)
+		ended := p.tookStore(slow, 64)
 		for range 2 * slowStep {
-			p.tookStore(fast, 64)
+			ended = p.tookStore(fast, 64) || ended
+		}
+		if ended {
+			t.Fatal("single slow stores end readiness")
 		}
 	}
-	if p.epoch.Load() != epoch || p.limit.Load() != limit {
-		t.Fatalf("some slow stores: epoch %d, limit %d, were %d and %d", p.epoch.Load(), p.limit.Load(), epoch, limit)
+	p.slowed(1e9, 0) // by far more saved than lost
+	if p.epoch.Load() == epoch || p.rests.Load() {
+		t.Errorf("epoch %d, was %d; a rest after a period that saved: %v", p.epoch.Load(), epoch, p.rests.Load())
 	}
-	for range 10 {
-		p.tookStore(slow, 64)
+	calls := 0
+	for !p.tookStore(slow, 64) {
+		if calls++; calls > 10 {
+			t.Fatal("slow stores do not end readiness")
+		}
 	}
-	if p.epoch.Load() == epoch || p.limit.Load() <= limit {
-		t.Errorf("slow stores: epoch %d, limit %d", p.epoch.Load(), p.limit.Load())
+	if p.slowed(10, 0); !p.rests.Load() {
+		t.Error("no rest after a period that lost")
 	}
-	for range 10_000 {
-		p.tookStore(fast, 64)
-	}
-	if p.limit.Load() != limit {
-		t.Errorf("the limit is %d long after, was %d", p.limit.Load(), limit)
+	if p.synced(time.Second, 0, 100); p.plain[bits.Len64(110)/2].samples != 0 {
+		t.Error("a Sync after stores is taken for one without")
 	}
 }
 
 func TestLimitFollowsWhatIsMeasured(t *testing.T) {
+	// How many small writes have to go to a region before it is stored to.
+	calls := func(p *storePolicy) uint32 { return p.limit.Load() / p.saves(64) }
 	p := newStorePolicy(1 << 20)
-	limit := p.limit.Load()
+	first := calls(p)
+	for range 20 {
+		p.price.add(100_000)
+		p.setLimit()
+	}
+	dear := calls(p)
+	if canMakeReady && dear < 10*first || dear < first {
+		t.Errorf("%d calls where making a region ready takes 100 µs, were %d", dear, first)
+	}
 	for range 100 {
 		p.tookCall(10*time.Microsecond, 64)
 	}
-	if got := p.limit.Load(); canMakeReady && got >= limit || got > limit || got < limitLeast {
-		t.Errorf("with slow calls it is %d, was %d", got, limit)
+	if got := calls(p); canMakeReady && got >= dear || got > dear || got < limitLeast {
+		t.Errorf("%d calls where each takes 10 µs, were %d", got, dear)
 	}
 	for range 200 {
 		p.tookCall(0, 64)
 	}
-	if got := p.limit.Load(); canMakeReady && got <= limit || got > limitMost {
-		t.Errorf("with calls that cost nothing it is %d", got)
+	if got := p.limit.Load(); calls(p) < dear || got > limitMost {
+		t.Errorf("%d calls, of which each takes nothing, were %d: limit %d", calls(p), dear, got)
 	}
 	if size := int64(64 << 30); size > maxInt {
 		t.Skip("such files are not mapped as a whole here")
-	} else if big := newStorePolicy(int(size)); len(big.count) > regionsMax+1 || big.limit.Load() <= limit {
-		t.Errorf("64 GiB: %d regions, limit %d", len(big.count), big.limit.Load())
+	} else if big := newStorePolicy(int(size)); len(big.count) > regionsMax+1 || calls(big) <= first {
+		t.Errorf("64 GiB: %d regions, %d calls", len(big.count), calls(big))
+	}
+}
+
+func TestOneLongWaitDoesNotSetThePrice(t *testing.T) {
+	p := newStorePolicy(1 << 20)
+	p.price.add(1e9)
+	for range 20 {
+		p.price.add(5000)
+	}
+	if p.price.value > 8000 {
+		t.Errorf("%v after samples of 5000", p.price.value)
+	}
+}
+
+func TestWritesInOrderAreReadyAhead(t *testing.T) {
+	const each = 16 // units that stores save in a region
+	p := newStorePolicy(64 << 20)
+	for r := range 200 {
+		p.count[r].Store(each)
+	}
+	for _, c := range []struct {
+		region, ahead int
+		price         uint32
+	}{
+		{runLeast - 1, 0, 0}, // it has just begun
+		{runLeast, runLeast / runPart, 0},
+		{runLeast, runLeast / runPart, 2 * each}, // tries it
+		{runLeast, 0, 100 * each},                // but not what is far too dear
+		{runLeast + 1, 0, 2 * each},
+		{200, runMost / runPart, each / 2},
+		{200, 0, 2 * each},
+		{201, 0, 0}, // the one before was not written
+	} {
+		p.inRun.Store(c.price)
+		if got := p.ahead(c.region, 0, each); got != c.ahead {
+			t.Errorf("region %d, which costs %d, after all before saved %d: %d ahead, and not %d", c.region, c.price, each, got, c.ahead)
+		}
+	}
+	if got := p.ahead(200, 1<<countBits, each); got != 0 {
+		t.Errorf("%d ahead by counts from before a Sync", got)
 	}
 }

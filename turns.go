@@ -9,12 +9,15 @@ import (
 // kernel's lock on the inode does for os.File: a page that two goroutines write
 // as a whole is either's, never a mixture. Readers take no part, as there.
 // Each 64 KiB of the file has one of the locks.
-type turns [turnLocks]struct {
+type turns [turnLocks]turn
+
+type turn struct {
 	sync.Mutex
 	// Under it, for the policy: beside the lock, they cost nothing.
 	stores, calls uint32
 	saved, missed uint64              // by stores, and where there was none
-	_             [lineSize - 32]byte // each in a cache line of its own
+	next          int                 // where the last write that was no store ended
+	_             [lineSize - 40]byte // each in a cache line of its own
 }
 
 const (
@@ -51,20 +54,23 @@ func turnOf(region int64) uint32 {
 	return uint32(region) * 0x9E3779B1 >> (32 - turnBits) // Knuth's multiplicative hashing
 }
 
-// store counts a store of n bytes, and reports whether it is one to be timed.
-func (t *turns) store(held uint16, n int) bool {
-	slot := &t[bits.TrailingZeros16(held)]
-	slot.stores++
-	slot.saved += uint64(saves(n))
-	return slot.stores%sampleStores == 0
+// slot is where a write that holds these locks keeps its counts.
+func (t *turns) slot(held uint16) *turn { return &t[bits.TrailingZeros16(held)%turnLocks] }
+
+// store counts a store that saves so much, and reports whether it is one to be timed.
+func (t *turn) store(saves uint32) bool {
+	t.stores++
+	t.saved += uint64(saves)
+	return t.stores%sampleStores == 0
 }
 
-// call counts a pwrite of n bytes, and reports whether it is one to be timed.
-func (t *turns) call(held uint16, n int) bool {
-	slot := &t[bits.TrailingZeros16(held)]
-	slot.calls++
-	slot.missed += uint64(saves(n))
-	return slot.calls%sampleCalls == 0
+// call counts a pwrite of n bytes at off, for which a store would save so much, and
+// reports whether it is one to be timed.
+func (t *turn) call(off, n int, saves uint32) bool {
+	t.next = off + n
+	t.calls++
+	t.missed += uint64(saves)
+	return t.calls%sampleCalls == 0
 }
 
 // takeSaved is what stores have saved, and what they would have, since the last

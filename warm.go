@@ -39,6 +39,9 @@ const (
 // same place: so many of those count as one call that as many come as the file
 // has places.
 func (f *file) warmAt(n int, off int64) {
+	if f.served() {
+		return
+	}
 	last := f.heat.place.Swap(off + int64(n))
 	if off < last-jump || off > last+jump {
 		each := max(1, min(f.size.Load()/(warmCalls*jump), jumpsMost))
@@ -48,6 +51,12 @@ func (f *file) warmAt(n int, off int64) {
 		}
 	}
 	f.warm(n)
+}
+
+// served reports whether calls may use a mapping of the whole file.
+func (f *file) served() bool {
+	m := f.m.Load()
+	return m != nil && f.size.Load() <= int64(m.limit)
 }
 
 // warm notes a call that the kernel served with n bytes, and maps the file if
@@ -91,10 +100,7 @@ func (f *file) warmEnd() {
 
 // heatUp is warm for calls that moved n bytes.
 func (f *file) heatUp(n int, calls uint64) {
-	if !canMap || f.never.Load() {
-		return
-	}
-	if m := f.m.Load(); m != nil && f.size.Load() <= int64(m.limit) {
+	if !canMap || f.never.Load() || f.served() {
 		return
 	}
 	w := f.heat.word.Add(calls<<heatShift + uint64(n))

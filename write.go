@@ -34,23 +34,11 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
 		turn := m.turns.take(off, len(b))
 		defer m.turns.give(turn)
-		switch covered := f.covers(m, off, len(b)); {
-		case covered && (split || f.hot(m, int(off), len(b))):
-			// The first goes to the kernel, for what that does at a write and we
-			// cannot: tell who watches the file, and take its capabilities away.
-			// Of a long one the first page will do, if nobody has the descriptor.
-			first = f.dirty.Load() == clean
-			if first && len(b) > smallCall && f.cur.state.Load()&cursorKernel == 0 {
-				if _, err := f.inner.WriteAt(b[:policyPageSize], off); err == nil {
-					f.firstWritten()
-					first = false
-				}
-			}
-			if !first && f.stored(m, b, int(off), turn) {
+		if f.covers(m, off, len(b)) {
+			done := false
+			if done, first, timed = f.tryStore(m, b, int(off), m.turns.slot(turn)); done {
 				return len(b), nil
 			}
-		case covered && m.turns.call(turn, len(b)):
-			timed = m.store
 		}
 	}
 	if f.private {
@@ -80,6 +68,32 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		f.firstWritten()
 	}
 	return n, err
+}
+
+// tryStore stores b, inside the file, if that pays. Otherwise first says that the
+// write through the inner file is one after which there may be stores, and timed is
+// who wants to know how long it takes.
+func (f *file) tryStore(m *mapping, b []byte, off int, slot *turn) (done, first bool, timed *storePolicy) {
+	hot, sample := f.hot(m, off, len(b), slot)
+	if sample {
+		timed = m.store
+	}
+	if !hot && !split {
+		return false, false, timed
+	}
+	// The first goes to the kernel, for what that does at a write and we
+	// cannot: tell who watches the file, and take its capabilities away.
+	// Of a long one the first page will do, if nobody has the descriptor.
+	if f.dirty.Load() == clean {
+		if len(b) <= smallCall || f.cur.state.Load()&cursorKernel != 0 {
+			return false, true, timed
+		}
+		if _, err := f.inner.WriteAt(b[:policyPageSize], int64(off)); err != nil {
+			return false, true, timed
+		}
+		f.firstWritten()
+	}
+	return f.stored(m, b, off, slot), false, timed
 }
 
 // firstWritten notes that a system call has moved the file's time, to what it
@@ -113,9 +127,9 @@ func (f *file) checkMode() {
 // stored stores b and reports whether it is in the file: behind an end that
 // somebody has moved here it would be lost, and show up again as if it were
 // the file's.
-func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
+func (f *file) stored(m *mapping, b []byte, off int, slot *turn) bool {
 	ok := false
-	timed := m.turns.store(turn, len(b))
+	timed := slot.store(m.store.saves(len(b)))
 	var began time.Time
 	if timed {
 		began = time.Now()
@@ -125,8 +139,8 @@ func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 	} else {
 		ok = f.store(m, b, off)
 	}
-	if timed {
-		m.store.tookStore(time.Since(began), len(b))
+	if timed && m.store.tookStore(time.Since(began), len(b)) {
+		m.store.slowed(m.turns.takeSaved())
 	}
 	if !ok {
 		return false
