@@ -112,6 +112,6 @@ OUT ?= needle.txt
 needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about three minutes
 	@GOEXPERIMENT=$${GOEXPERIMENT-simd} go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
 
-# EVENTS_ROUNDS=5 for a longer run: a round takes about a minute.
-events: ## compare eventlog with other ways to keep events, and records with buffered ones, about three minutes
+# EVENTS_ROUNDS=5 for a longer run: a round takes about a minute and a half.
+events: ## compare eventlog with other ways to keep events, and records with buffered ones, about five minutes
 	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
