@@ -110,16 +110,17 @@ func (c recordCell) String() string {
 const unbufferedLimit = 1.2
 
 // worth is the table of what collecting is worth, and the names of the records that should not need it.
-func (r *records) worth() (g grid, missed []string) {
-	g = grid{{"nanoseconds for a record", "`WriteAt` each", "`Write` each", "best buffered `File`", "`WriteAt` / best", "`Write` / best",
+func (r *records) worth() (grid, []miss) {
+	g := grid{{"nanoseconds for a record", "`WriteAt` each", "`Write` each", "best buffered `File`", "`WriteAt` / best", "`Write` / best",
 		"bare mapping: copy each", "best buffered, corrected", "best buffered, as published"}}
 	names := map[string]string{"writeat": "`WriteAt`", "bufio": "`bufio`"}
+	var each [2][]miss
 	for _, c := range r.cells {
 		least, which := r.best(c, "", "writeat", "bufio")
 		way, buffer, _ := strings.Cut(which, ", ")
 		line := []string{c.String()}
 		var ratios []string
-		for _, u := range []struct{ way, what string }{{"writeat", "`WriteAt`"}, {"bufio", "`Write`"}} {
+		for i, u := range []struct{ way, what string }{{"writeat", "`WriteAt`"}, {"bufio", "`Write`"}} {
 			t, ratio := r.each(c, "none", u.way, ""), 0.0
 			if least > 0 {
 				ratio = t / least
@@ -127,7 +128,10 @@ func (r *records) worth() (g grid, missed []string) {
 			line = append(line, digits(t))
 			text := digits(ratio)
 			if ratio > unbufferedLimit {
-				missed = append(missed, fmt.Sprintf("unbuffered %s, %s (%s times the best buffered, and not at most %v)", u.what, c, text, unbufferedLimit))
+				each[i] = append(each[i], miss{
+					fmt.Sprintf("unbuffered %s, in terms of the best buffered (at most %v)", u.what, unbufferedLimit),
+					c.String() + " (" + text + ")",
+				})
 				text = "**" + text + "**"
 			}
 			ratios = append(ratios, text)
@@ -141,7 +145,7 @@ func (r *records) worth() (g grid, missed []string) {
 		}
 		g = append(g, line)
 	}
-	return g, missed
+	return g, slices.Concat(each[:]...)
 }
 
 // grids are all results, a table for each size of the file.

@@ -153,8 +153,11 @@ var demands = []demand{
 		}},
 }
 
+// miss is a demand that is not met somewhere.
+type miss struct{ what, where string }
+
 // demanded is the table of the demands, what is not met in bold, and the names of that.
-func demanded(res *results, volumes []volume) (g grid, missed []string) {
+func demanded(res *results, volumes []volume) (g grid, missed []miss) {
 	g = grid{{"demand", ""}}
 	for _, v := range volumes {
 		g[0] = append(g[0], v.String())
@@ -169,7 +172,7 @@ func demanded(res *results, volumes []volume) (g grid, missed []string) {
 			value := d.value(res, v)
 			text := digits(value)
 			if value > 0 && !d.met(res, v, value) {
-				missed = append(missed, fmt.Sprintf("%s, %s (%s, and not %s)", d.what, v, text, d.limit))
+				missed = append(missed, miss{d.what + " (" + d.limit + ")", v.String() + " (" + text + ")"})
 				text = "**" + text + "**"
 			}
 			line = append(line, text)
@@ -180,7 +183,7 @@ func demanded(res *results, volumes []volume) (g grid, missed []string) {
 }
 
 // eventGrids are the tables that are shown, those that are folded, and what is not met.
-func eventGrids(res *results) (shown, folded []grid, missed []string, err error) {
+func eventGrids(res *results) (shown, folded []grid, missed []miss, err error) {
 	volumes, err := res.volumes()
 	if err != nil {
 		return nil, nil, nil, err
@@ -202,11 +205,24 @@ func eventGrids(res *results) (shown, folded []grid, missed []string, err error)
 }
 
 // missedText names what is not met.
-func missedText(missed []string) string {
+func missedText(missed []miss) string {
 	if len(missed) == 0 {
 		return "All demands are met.\n"
 	}
-	return "Demands that are not met here, by name: " + strings.Join(missed, "; ") + ".\n"
+	var b strings.Builder
+	b.WriteString("Demands that are not met here, by name:\n\n")
+	for i, m := range missed {
+		switch {
+		case i == 0:
+			b.WriteString("- " + m.what + ": ")
+		case m.what != missed[i-1].what:
+			b.WriteString("\n- " + m.what + ": ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(m.where)
+	}
+	return b.String() + "\n"
 }
 
 // reportEvents prints the tables.

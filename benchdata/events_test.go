@@ -81,12 +81,10 @@ func TestReportEvents(t *testing.T) {
 		"buffer\tnone\t1 KiB\t8 KiB\n",
 		"100 bytes, later pass over 10 MiB: Write, with bufio\t1000\t500\t333\n",
 		"100 bytes, later pass over 10 MiB: bare mapping, corrected\t7.00\t8.00\t8.00\n",
-		"Medians of 3 rounds. Demands that are not met here, by name: " +
-			"later passes: two goroutines / one, 10,000 × 64 bytes (0.80, and not at least 1); " +
-			"later passes: two goroutines / one, 10,000 × 1 KiB (0.80, and not at least 1); " +
-			"later passes: two goroutines / one, 1 GiB of 1 KiB (0.80, and not at least 1); " +
-			"reading back: speed / crc32, 10,000 × 64 bytes (0.60, and not at least 0.7, or 8 GB/s); " +
-			"unbuffered Write, 100 bytes, later pass over 10 MiB (100 times the best buffered, and not at most 1.2).\n",
+		"Medians of 3 rounds. Demands that are not met here, by name:\n\n" +
+			"- later passes: two goroutines / one (at least 1): 10,000 × 64 bytes (0.80), 10,000 × 1 KiB (0.80), 1 GiB of 1 KiB (0.80)\n" +
+			"- reading back: speed / crc32 (at least 0.7, or 8 GB/s): 10,000 × 64 bytes (0.60)\n" +
+			"- unbuffered Write, in terms of the best buffered (at most 1.2): 100 bytes, later pass over 10 MiB (100)\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -123,7 +121,7 @@ func TestReadmeEvents(t *testing.T) {
 		other + eventsBlock.begin + "| thousand messages a second, first pass",
 		"|---|--:|--:|--:|--:|\n| standard: a `Write` for each | 50.0 | 50.0 | 50.0 | 104 |\n",
 		"| later passes: two goroutines / one | at least 1 | **0.80** | **0.80** | **0.80** |\n",
-		"\n\nDemands that are not met here, by name: later passes: two",
+		"\n\nDemands that are not met here, by name:\n\n- later passes: two",
 		"\n\n`make events` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
 	} {
 		if !strings.Contains(string(text), want) {
