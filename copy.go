@@ -43,8 +43,37 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	case *bytes.Buffer:
 		f.growFor(dst)
 	}
-	return copyThrough(w, source{File: f})
+	if w == io.Discard {
+		n = f.skip()
+	}
+	rest, err := copyThrough(w, source{File: f})
+	return n + rest, err
 }
+
+// skip moves the cursor over what nobody wants to have: it touches each page, for the
+// errors of reading it, up to the last of the file, which is left to Read.
+func (f *file) skip() (n int64) {
+	for {
+		m := f.m.Load()
+		if m == nil || !f.lockCursor() {
+			return n
+		}
+		off := f.cur.pos
+		last := (min(f.size.Load(), int64(m.limit)) - 1) &^ int64(pageSize-1)
+		to := min(last, off&^int64(pageSize-1)+skipPiece)
+		ok := to > off && f.touchAll(m, int(off), int(to))
+		if ok {
+			f.cur.pos = to
+			n += to - off
+		}
+		f.cur.mu.Unlock()
+		if !ok {
+			return n
+		}
+	}
+}
+
+const skipPiece = 8 << 20 // for which others may wait
 
 // copyTo has the inner file write to w; dst is the File that w is the inner file of, if any.
 func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {

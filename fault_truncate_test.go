@@ -95,6 +95,10 @@ func ftActs(size, cut int) []ftAct {
 			n, err := f.WriteTo(&to)
 			return fmt.Sprintf("%d %s %s", n, ftErr(err, f.Name()), to.Bytes())
 		}), "WriteTo,from%d", off)
+		add(false, at(off, func(f ftFile) string {
+			n, err := f.WriteTo(io.Discard)
+			return fmt.Sprintf("%d %s", n, ftErr(err, f.Name()))
+		}), "WriteTo,from%d,discarded", off)
 		add(true, at(off, func(f ftFile) string {
 			n, err := f.ReadFrom(strings.NewReader("from a reader"))
 			return fmt.Sprint(n, " ", ftErr(err, f.Name()))
@@ -385,6 +389,15 @@ func TestWriteToDuringForeignTruncationsNeverCrashes(t *testing.T) {
 		}
 		if err := ftOldOrZero(to.Bytes(), 0); err != nil {
 			t.Fatal(err)
+		}
+		if pos, err := f.Seek(0, io.SeekCurrent); pos != n || err != nil {
+			t.Fatalf("the cursor is at %d, %v after %d bytes", pos, err, n)
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		if n, err = f.WriteTo(io.Discard); err != nil || n > size {
+			t.Fatalf("WriteTo io.Discard: %d, %v", n, err)
 		}
 		if pos, err := f.Seek(0, io.SeekCurrent); pos != n || err != nil {
 			t.Fatalf("the cursor is at %d, %v after %d bytes", pos, err, n)

@@ -190,6 +190,20 @@ func readable(p []byte) (ok bool) {
 	return true
 }
 
+// touchAll reports whether m has each page from that of the byte at off to that of
+// the one at last: then the file reaches so far.
+func (f *file) touchAll(m *mapping, off, last int) bool {
+	if locked {
+		if !f.lockMapping(m) {
+			return false
+		}
+		defer f.mu.RUnlock()
+	}
+	ok := readable(m.data[off : last+1])
+	runtime.KeepAlive(f)
+	return ok
+}
+
 // storable reports whether every page of p, which begins with one, can be stored
 // to. It adds nothing to a word of each, which makes the page one that was written.
 func storable(p []byte) (ok bool) {

@@ -116,7 +116,15 @@ func (r *run) readFrom(f anyFile, what string, src io.Reader) {
 	})
 }
 
+// writeTo writes to nobody first, where it can go back.
 func (r *run) writeTo(f anyFile) {
+	if at, err := f.Seek(0, io.SeekCurrent); err == nil {
+		r.step(f, "WriteTo io.Discard", func() string {
+			n, err := f.WriteTo(io.Discard)
+			return r.did(n, err, nil)
+		})
+		r.seek(f, at, io.SeekStart)
+	}
 	r.step(f, "WriteTo a buffer", func() string {
 		var b bytes.Buffer
 		n, err := f.WriteTo(&b)

@@ -2,7 +2,6 @@ package mmapfile
 
 import (
 	"io"
-	"os"
 	"sync/atomic"
 )
 
@@ -77,7 +76,7 @@ const askWrites = 64
 // So does one inside of it, but not many of them.
 func (f *file) warmWrite(n int) {
 	f.heatUp(n, 0)
-	if !canMap || f.heat.wrote.Add(1)%askWrites != 0 || f.never.Load() || f.m.Load() != nil || f.flag&os.O_APPEND != 0 {
+	if !canMap || f.heat.wrote.Add(1)%askWrites != 0 || f.never.Load() || f.m.Load() != nil {
 		return
 	}
 	pos, err := f.inner.Seek(0, io.SeekCurrent)

@@ -209,7 +209,9 @@ func (f *file) write(b []byte) (n int, err error) {
 	f.cur.leave(counted)
 	if n > 0 {
 		f.movedEnd()
-		f.warmWrite(n)
+		if f.flag&os.O_APPEND == 0 {
+			f.warmWrite(n)
+		}
 	}
 	return n, err
 }
