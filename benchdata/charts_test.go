@@ -105,6 +105,37 @@ func TestPoliciesHaveAPageAndAPicture(t *testing.T) {
 	}
 }
 
+func TestOtherFileSystemsHaveAPage(t *testing.T) {
+	dir := t.TempDir()
+	res := parse(t, "fs: ext4\n"+rounds("Policy/state=hot-64B", 25))
+	if err := os.Mkdir(filepath.Join(dir, systemsDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, systemsDir, "xfs.txt")
+	raw := "fs: xfs\ncommit: 1234\nkernel: Linux 7\ndate: 2026-01-02T03:04:05Z\n" + rounds("Policy/state=hot-64B", 30) + rounds("Policy/state=once-4KB", 50)
+	if err := os.WriteFile(file, []byte(raw), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list, err := pictures(res, dir)
+	if err != nil || len(list) != len(charts)+1 {
+		t.Fatalf("%d files with a file system, %v", len(list), err)
+	}
+	for _, want := range []string{
+		"| state | ext4 | xfs |\n", "| `hot-64B` | 0.25 (1.04) | 0.30 (1.04) |\n", "| `once-4KB` | – | 0.50 (1.04) |\n",
+		"; xfs: 1 rounds at commit 1234 on 2026-01-02, Linux 7.\n",
+	} {
+		if !strings.Contains(string(list[0].text), want) {
+			t.Errorf("%q is missing in\n%s", want, list[0].text)
+		}
+	}
+	if err := os.WriteFile(file, []byte(rounds("Policy/state=hot-64B", 30)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pictures(res, dir); err == nil {
+		t.Error("no error for results without a file system")
+	}
+}
+
 // Several policies in one run have a key for it; the rows of the peers in Rust have the same key,
 // and are not meant.
 func TestAPolicyStandsInForMmapfile(t *testing.T) {

@@ -188,11 +188,18 @@ func pictures(res *results, dir string) ([]artifact, error) {
 	for _, ch := range charts {
 		figures[ch.file] = ch.figure(res)
 	}
-	policies, err := readPolicies(dir)
+	policies, err := readAll(filepath.Join(dir, "policies"), "policy")
+	if err != nil {
+		return nil, err
+	}
+	systems, err := readAll(filepath.Join(dir, systemsDir), "fs")
 	if err != nil {
 		return nil, err
 	}
 	var list []artifact
+	if len(systems) > 0 {
+		list = append(list, artifact{filepath.Join(dir, systemsDir, "README.md"), []byte(renderSystems(res, systems))})
+	}
 	if len(policies) > 0 {
 		figures["policies.svg"] = policyChart(res, policies)
 		page := renderPolicies(res, policies) + "\n![the same as a picture](../charts/policies.svg)\n"

@@ -13,9 +13,10 @@ import (
 //	benchdata run -rounds 10 -bench Policy -impl '^(os|mmapfile)$' \
 //		-policy always -why 'it reads each page before it is written' -out policies/always.txt
 
-// readPolicies reads those below dir. What is compared is always within one file: a run.
-func readPolicies(dir string) ([]*results, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "policies", "*.txt"))
+// readAll reads all raw results in dir. What is compared is always within one file: a run.
+// Each has to have a line with key.
+func readAll(dir, key string) ([]*results, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
 	}
@@ -26,8 +27,8 @@ func readPolicies(dir string) ([]*results, error) {
 		if err != nil {
 			return nil, err
 		}
-		if res.config["policy"] == "" {
-			return nil, fmt.Errorf("%s has no line with its policy", file)
+		if res.config[key] == "" {
+			return nil, fmt.Errorf("%s has no line with its %s", file, key)
 		}
 		list = append(list, res)
 	}
