@@ -16,6 +16,8 @@ import (
 // them when it is stored to. So the writes of a region of 64 KiB go through
 // pwrite until stores would have saved what making it ready costs, both of which
 // are measured; then all of it is made ready, and stored to until the next Sync.
+// Where writes go all over the file that may be too late for each region: no more is
+// spent than the stores have saved before, and an eighth of what the calls took.
 // Writes that come in order tell what is to come: in the second half of a region it
 // is not worth it for them, and after many regions it is for the next ones at once.
 //
@@ -68,6 +70,7 @@ const (
 	gainMost   = 1 << 20
 	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
 
+	lossPart  = 8
 	runLeast  = 32
 	runMost   = 128     // regions that are looked at for writes in order
 	runPart   = 8       // and which part of those as many are made ready at once
@@ -148,13 +151,15 @@ func (f *file) hot(m *mapping, off, n int, slot *turn) (store, timed bool) {
 	}
 	if first == last {
 		switch within := off & (1<<p.shift - 1); {
+		case due && slot.next == off:
+			due = within < 1<<p.shift/2
 		case due:
-			due = slot.next != off || within < 1<<p.shift/2
+			due = n > 1<<p.shift/2 || slot.mayLose()
 		case within < n:
 			gain := min(uint64(part)*uint64(1<<p.shift/n), gainMost)
 			if ahead := p.ahead(first, epoch, uint32(gain)); ahead > 0 {
 				last = min(first+ahead, len(p.count)) - 1
-				if !f.makeReady(m, first, last, true) {
+				if _, ok := f.makeReady(m, first, last, true); !ok {
 					break
 				}
 				p.setReady(first, last, epoch)
@@ -165,7 +170,8 @@ func (f *file) hot(m *mapping, off, n int, slot *turn) (store, timed bool) {
 	if !due {
 		return false, slot.call(off, n, p.saves(n))
 	}
-	f.makeReady(m, first, last, false) // where it fails, each store does it for its page
+	took, _ := f.makeReady(m, first, last, false) // where it fails, each store does it for its page
+	slot.spent += took
 	p.setReady(first, last, epoch)
 	return true, false
 }
@@ -198,19 +204,19 @@ func (p *storePolicy) ahead(region int, epoch, gain uint32) int {
 }
 
 // makeReady makes the regions from first to last ready to be stored to, in a run of
-// them or not, and reports whether they are.
-func (f *file) makeReady(m *mapping, first, last int, run bool) bool {
+// them or not, and reports whether they are, and how many units that took.
+func (f *file) makeReady(m *mapping, first, last int, run bool) (units uint64, ok bool) {
 	p := m.store
 	p.mu.Lock()
 	blind := p.blind
 	p.mu.Unlock()
 	if blind {
-		return false
+		return 0, false
 	}
 	end := min(int64(last+1)<<p.shift, (f.size.Load()+int64(pageSize)-1)&^int64(pageSize-1), int64(len(m.data)))
 	start := int64(first) << p.shift
 	if start >= end {
-		return false
+		return 0, false
 	}
 	began := time.Now()
 	err := makeReady(f.inner, m.data[start:end], start)
@@ -229,7 +235,7 @@ func (f *file) makeReady(m *mapping, first, last int, run bool) bool {
 		price.add(took * float64(int64(1)<<p.shift) / float64(end-start))
 	}
 	p.setLimit()
-	return err == nil
+	return uint64(took / unit), err == nil
 }
 
 var errHoles = errors.New("the file has holes")

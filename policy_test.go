@@ -177,3 +177,25 @@ func TestWritesInOrderAreReadyAhead(t *testing.T) {
 		t.Errorf("%d ahead by counts from before a Sync", got)
 	}
 }
+
+func TestWritesAnywhereRiskAPartOfWhatTheyTake(t *testing.T) {
+	s := turn{}
+	if !s.mayLose() {
+		t.Error("the first region may not be tried")
+	}
+	if s.spent = 1000; s.mayLose() {
+		t.Error("spent, and nothing saved")
+	}
+	if s.missed = 1000 * lossPart; !s.mayLose() {
+		t.Error("little in terms of all the time")
+	}
+	s.missed = 0
+	if s.saved = 1000; !s.mayLose() {
+		t.Error("saved as much as was spent")
+	}
+	var all turns
+	all[3].spent, all[3].saved = s.spent, s.saved
+	if saved, _ := all.takeSaved(); saved != 1000 || all[3].spent != 0 {
+		t.Errorf("saved %d; %d spent in the next period", saved, all[3].spent)
+	}
+}

@@ -16,8 +16,9 @@ type turn struct {
 	// Under it, for the policy: beside the lock, they cost nothing.
 	stores, calls uint32
 	saved, missed uint64              // by stores, and where there was none
+	spent         uint64              // to make regions ready, for writes anywhere
 	next          int                 // where the last write that was no store ended
-	_             [lineSize - 40]byte // each in a cache line of its own
+	_             [lineSize - 48]byte // each in a cache line of its own
 }
 
 const (
@@ -80,11 +81,17 @@ func (t *turns) takeSaved() (saved, missed uint64) {
 		if t[i].TryLock() {
 			saved += t[i].saved
 			missed += t[i].missed
-			t[i].saved, t[i].missed = 0, 0
+			t[i].saved, t[i].missed, t[i].spent = 0, 0, 0
 			t[i].Unlock()
 		}
 	}
 	return saved, missed
+}
+
+// mayLose reports whether what was spent has been saved by now, but for a small part
+// of what the calls have taken.
+func (t *turn) mayLose() bool {
+	return t.spent <= t.saved+t.missed/lossPart
 }
 
 func (t *turns) give(held uint16) {
