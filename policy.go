@@ -111,7 +111,16 @@ func (p *storePolicy) setLimit() {
 
 // saves is how many units a store of n bytes saves.
 func (p *storePolicy) saves(n int) uint32 {
+	if n < policyPageSize {
+		return p.small.Load()
+	}
 	return p.small.Load() + savedPage*uint32(min(n/policyPageSize, countMost/savedPage/2))
+}
+
+// ready reports whether a write of n bytes at off is inside one region that is stored to.
+func (p *storePolicy) ready(off, n int) bool {
+	r := off >> (p.shift & 63)
+	return (off+n-1)>>(p.shift&63) == r && p.count[r].Load() == p.epoch.Load()<<countBits|countReady && !p.rests.Load()
 }
 
 // hot reports whether a write of n bytes at off should be a store, which counts
@@ -124,9 +133,6 @@ func (f *file) hot(m *mapping, off, n int, slot *turn) (store, timed bool) {
 	}
 	epoch := p.epoch.Load() << countBits
 	first, last := off>>p.shift, (off+n-1)>>p.shift
-	if first == last && p.count[first].Load() == epoch|countReady {
-		return true, false // most often
-	}
 	part := p.saves(min(n, 1<<p.shift))
 	limit := p.limit.Load()
 	ready, due := true, n <= hugeWrite

@@ -74,12 +74,14 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 // write through the inner file is one after which there may be stores, and timed is
 // who wants to know how long it takes.
 func (f *file) tryStore(m *mapping, b []byte, off int, slot *turn) (done, first bool, timed *storePolicy) {
-	hot, sample := f.hot(m, off, len(b), slot)
-	if sample {
-		timed = m.store
-	}
-	if !hot && !split {
-		return false, false, timed
+	if !m.store.ready(off, len(b)) {
+		hot, sample := f.hot(m, off, len(b), slot)
+		if sample {
+			timed = m.store
+		}
+		if !hot && !split {
+			return false, false, timed
+		}
 	}
 	// The first goes to the kernel, for what that does at a write and we
 	// cannot: tell who watches the file, and take its capabilities away.
