@@ -122,6 +122,25 @@ func TestBytesStayValidAcrossGrowth(t *testing.T) {
 	}
 }
 
+func TestReadsFarApartMapAFileOnceTheyComeBack(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked {
+		t.Skip("nothing is mapped unasked")
+	}
+	const place, places = 256 << 10, 16 // farther from each other than one fault reaches
+	f := ftOpen(t, ftTemp(t, make([]byte, places*place)))
+	var b [64]byte
+	after := 0
+	for ; !mmapfile.Mapped(f) && after < 10_000; after++ {
+		if _, err := f.ReadAt(b[:], int64(after%places*place)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after < 100 || after > 2000 {
+		t.Errorf("mapped after %d reads at %d places", after, places)
+	}
+}
+
 func TestSmallWritesInsideAFileAreMapped(t *testing.T) {
 	t.Parallel()
 	if !mmapfile.MapsUnasked {

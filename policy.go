@@ -17,7 +17,7 @@ import (
 // pwrite until stores would have saved what making it ready costs, both of which
 // are measured; then all of it is made ready, and stored to until the next Sync.
 // Where writes go all over the file that may be too late for each region: no more is
-// spent than the stores have saved before, and an eighth of what the calls took.
+// spent than the stores have saved before, and a sixteenth of what the calls took.
 // Writes that come in order tell what is to come: in the second half of a region it
 // is not worth it for them, and after many regions it is for the next ones at once.
 //
@@ -70,7 +70,7 @@ const (
 	gainMost   = 1 << 20
 	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
 
-	lossPart  = 8
+	lossPart  = 16
 	runLeast  = 32
 	runMost   = 128     // regions that are looked at for writes in order
 	runPart   = 8       // and which part of those as many are made ready at once

@@ -30,20 +30,21 @@ const (
 	heatFull   = 1 << 47 // bytes: start anew before they run into the calls
 
 	jump      = 64 << 10 // what one fault maps around itself, more or less
-	jumpsMost = 1 << 10
+	jumpsEach = 8
+	jumpsMost = 1 << 14
 )
 
 // warmAt is warm for a call at off. One far from the call before would meet a
 // page fault in a mapping, which costs more than it saves until others come to the
-// same place: so many of those count as one call that as many come as the file
-// has places.
+// same place: so many of those count as one call that some come to each place of the
+// file before it is mapped.
 func (f *file) warmAt(n int, off int64) {
 	if f.served() {
 		return
 	}
 	last := f.heat.place.Swap(off + int64(n))
 	if off < last-jump || off > last+jump {
-		each := max(1, min(f.size.Load()/(warmCalls*jump), jumpsMost))
+		each := max(1, min(jumpsEach*f.size.Load()/(warmCalls*jump), jumpsMost))
 		if f.heat.jumps.Add(1)%uint32(each) != 0 {
 			f.heatUp(n, 0)
 			return
