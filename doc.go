@@ -45,6 +45,17 @@
 // modification time has moved when Stat, Sync or Close of the File return, not
 // always before, and inotify reports the first of several writes alone.
 //
+// # Writes
+//
+// A store into a page of the mapping that is ready for it costs some
+// nanoseconds; the first one after a read or a [File.Sync] costs more than a
+// system call. So a File counts for each 64 KiB what stores would have saved there,
+// and stores once that is what making them ready costs, both of which it measures
+// as it goes: places that are written many times between two calls of Sync become
+// copies, and others stay system calls, as with os.File. Where that has made a Sync
+// longer than it was worth, or where others write the pages back all the time, it
+// leaves off for a while. What else was tried is in benchdata/policies.
+//
 // # Platforms
 //
 // Linux, the BSDs, macOS and Windows map files; Solaris and AIX for Bytes and
