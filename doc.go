@@ -8,7 +8,7 @@
 // A [File] holds a real *os.File and, once that pays, a mapping of it. A call
 // is answered from the mapping where it can be, and handed as a whole to the
 // *os.File where it cannot: before the file is mapped (that happens after some
-// sixteen calls, or once twice the file's size was moved; [File.Bytes] and
+// sixteen calls, more where they are far apart, or once twice the file's size was moved; [File.Bytes] and
 // [File.View] map at once), for what cannot be mapped (a directory, pipe,
 // socket, device, a file in /proc, an empty one, one open for writing only) or
 // may change where a mapping does not show it (on network file systems, FUSE,
@@ -49,12 +49,13 @@
 //
 // A store into a page of the mapping that is ready for it costs some
 // nanoseconds; the first one after a read or a [File.Sync] costs more than a
-// system call. So a File counts for each 64 KiB what stores would have saved there,
-// and stores once that is what making them ready costs, both of which it measures
-// as it goes: places that are written many times between two calls of Sync become
-// copies, and others stay system calls, as with os.File. Where that has made a Sync
-// longer than it was worth, or where others write the pages back all the time, it
-// leaves off for a while. What else was tried is in benchdata/policies.
+// system call. So a File counts for each 64 KiB, more in files from 1 GiB on,
+// what stores would have saved there, and stores once that is what making them
+// ready costs, both of which it measures as it goes: places that are written
+// many times between two calls of Sync become copies, and others stay system
+// calls, as with os.File. Where that has made a Sync longer than it was worth,
+// or where others write the pages back all the time, it leaves off for a while.
+// What else was tried is in benchdata/policies.
 //
 // # Platforms
 //

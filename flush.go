@@ -265,7 +265,7 @@ func (f *file) judged(m *mapping, sync func() error) error {
 	if m == nil || m.store == nil {
 		return sync()
 	}
-	saved, missed := m.turns.takeSaved()
+	saved, missed := m.turns.takeSaved(0)
 	began := time.Now()
 	err := sync()
 	if err == nil {

@@ -134,20 +134,24 @@ func ownBlocks(fd int, off, n int64) bool {
 	if unix.Fstat(fd, &st) != nil {
 		return false
 	}
-	end := uint64(min(off+n, st.Size))
-	e := extents{start: uint64(off), length: uint64(n)}
-	e.count = uint32(len(e.list))
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), fiemap, uintptr(unsafe.Pointer(&e))); errno != 0 {
-		return st.Blocks*512 >= st.Size
-	}
-	next := uint64(off)
-	for _, x := range e.list[:min(int(e.mapped), len(e.list))] {
-		if x.logical > next || x.flags&extentShared != 0 {
+	next, end := uint64(off), uint64(min(off+n, st.Size))
+	for next < end {
+		e := extents{start: next, length: end - next}
+		e.count = uint32(len(e.list))
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), fiemap, uintptr(unsafe.Pointer(&e))); errno != 0 {
+			return st.Blocks*512 >= st.Size
+		}
+		if e.mapped == 0 {
 			return false
 		}
-		next = x.logical + x.length
+		for _, x := range e.list[:min(int(e.mapped), len(e.list))] {
+			if x.logical > next || x.logical+x.length <= next || x.flags&extentShared != 0 {
+				return false
+			}
+			next = x.logical + x.length
+		}
 	}
-	return next >= end
+	return true
 }
 
 // cachedPages counts the pages of n bytes of f at off that are in the page cache.

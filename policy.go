@@ -13,9 +13,10 @@ import (
 // into a page that is ready for it costs almost nothing, and making it ready,
 // which every page needs after a read, a Sync or a write-back, as much as some
 // writes by pwrite; for many pages at once it is far cheaper than for each of
-// them when it is stored to. So the writes of a region of 64 KiB go through
-// pwrite until stores would have saved what making it ready costs, both of which
-// are measured; then all of it is made ready, and stored to until the next Sync.
+// them when it is stored to. So the writes of a region of 64 KiB (more in large
+// files) go through pwrite until stores would have saved what making it ready
+// costs, both of which are measured; then all of it is made ready, and stored to
+// until the next Sync.
 // Where writes go all over the file that may be too late for each region: no more is
 // spent than the stores have saved before, and a sixteenth of what the calls took.
 // Writes that come in order tell what is to come: in the second half of a region it
@@ -68,12 +69,15 @@ const (
 	limitLeast = 4 // of what a small store saves
 	limitMost  = 1 << 15
 	gainMost   = 1 << 20
+	inRunHoles = math.MaxUint32 - 1 // in the place of a price
+	inRunNever = math.MaxUint32
 	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
 
 	lossPart  = 16
 	runLeast  = 32
-	runMost   = 128     // regions that are looked at for writes in order
-	runPart   = 8       // and which part of those as many are made ready at once
+	runMost   = 128 // regions that are looked at for writes in order
+	runPart   = 8   // and which part of those as many are made ready at once
+	aheadMost = 16 << 20
 	hugeWrite = 1 << 30 // of more than that nothing is made ready
 
 	sampleStores = 128 // of so many one is timed
@@ -86,11 +90,13 @@ const (
 
 func newStorePolicy(size int) *storePolicy {
 	p := &storePolicy{shift: regionShift, blind: !canMakeReady}
-	p.call.value, p.price.value, p.runPrice.value = 700, 4000, 4000
+	price := 4000.0
 	for size>>p.shift >= regionsMax {
 		p.shift++
-		p.price.value *= 2
+		price *= 2
 	}
+	p.call.value = 700
+	p.price, p.runPrice = average{value: price, start: price}, average{value: price, start: price}
 	p.count = make([]atomic.Uint32, size>>p.shift+1)
 	p.setLimit()
 	return p
@@ -100,12 +106,18 @@ func newStorePolicy(size int) *storePolicy {
 func (p *storePolicy) setLimit() {
 	small := max(p.call.value-storeCost, 1*unit) / unit
 	limit := max(p.price.value/unit, limitLeast*small)
-	p.inRun.Store(uint32(min(p.runPrice.value/unit, limitMost)))
-	if p.blind || p.holes {
-		p.inRun.Store(math.MaxUint32)
-		limit = limitBlind * small * float64(int(1)<<(p.shift-regionShift))
+	inRun := uint32(min(p.runPrice.value/unit, 2*gainMost))
+	switch {
+	case p.blind || p.holes:
+		limit = min(limitBlind*small*float64(int(1)<<(p.shift-regionShift)), limitMost)
+		if inRun = inRunHoles; p.blind {
+			inRun = inRunNever
+		}
+	case limit > limitMost:
+		limit = countReady // no count reaches it
 	}
-	p.limit.Store(uint32(min(limit, limitMost)))
+	p.inRun.Store(inRun)
+	p.limit.Store(uint32(limit))
 	p.small.Store(uint32(min(small, countMost/2)))
 }
 
@@ -156,8 +168,10 @@ func (f *file) hot(m *mapping, off, n int, slot *turn) (store, timed bool) {
 		return true, false
 	}
 	if first == last {
+		// Each 64 KiB have a slot of their own, also where regions are larger.
+		inOrder := slot.next == off || p.shift > regionShift && off&(1<<regionShift-1) < n
 		switch within := off & (1<<p.shift - 1); {
-		case due && slot.next == off:
+		case due && inOrder:
 			due = within < 1<<p.shift/2
 		case due:
 			due = n > 1<<p.shift/2 || slot.mayLose()
@@ -203,10 +217,11 @@ func (p *storePolicy) ahead(region int, epoch, gain uint32) int {
 		return 0
 	}
 	price := p.inRun.Load()
-	if tries := run&(run-1) == 0 && run < runMost; price > gain-gain/4 && (!tries || price/4 > gain) {
+	tries := run&(run-1) == 0 && run < runMost && (price/4 <= gain || price == inRunHoles)
+	if price > gain-gain/4 && !tries {
 		return 0
 	}
-	return run / runPart
+	return min(run/runPart, max(1, aheadMost>>p.shift))
 }
 
 // makeReady makes the regions from first to last ready to be stored to, in a run of
@@ -267,7 +282,12 @@ func (t *typical) add(sample float64) {
 // average is the mean of the last few samples, where those that take long are a part
 // of what it costs: the first page of a large folio is as dear as all the others. But
 // one that waited for the disk is not.
-type average struct{ value, samples float64 }
+type average struct{ value, samples, start float64 }
+
+// fade has it forget, since what is held to be dear is not tried again.
+func (a *average) fade() {
+	a.value -= max(0, a.value-a.start) / 1024
+}
 
 func (a *average) add(sample float64) {
 	a.samples = min(a.samples+1, 8)
@@ -280,6 +300,8 @@ func (p *storePolicy) tookCall(took time.Duration, n int) {
 	defer p.mu.Unlock()
 	if n <= policyPageSize {
 		p.call.add(float64(took))
+		p.price.fade()
+		p.runPrice.fade()
 		p.setLimit()
 	}
 	if p.left -= sampleCalls * float64(took); p.left < 0 {
@@ -340,7 +362,7 @@ func (p *storePolicy) synced(took time.Duration, saved, missed uint64) {
 	p.judged++
 	switch {
 	case plain.samples == 0 || p.judged%rarely == 0:
-		p.rest(2*float64(saved+missed+early)*unit, true)
+		p.rest(8*float64(saved+missed+early)*unit, true) // long enough for another Sync to come first
 	case cost > gain:
 		p.rest(restFactor*(cost-gain), false)
 	}

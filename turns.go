@@ -75,14 +75,16 @@ func (t *turn) call(off, n int, saves uint32) bool {
 }
 
 // takeSaved is what stores have saved, and what they would have, since the last
-// time. Whoever writes now keeps it for the next.
-func (t *turns) takeSaved() (saved, missed uint64) {
+// time. Whoever writes now keeps it for the next, but for the caller, who may hold locks.
+func (t *turns) takeSaved(held uint16) (saved, missed uint64) {
 	for i := range t {
-		if t[i].TryLock() {
+		if mine := held>>i&1 != 0; mine || t[i].TryLock() {
 			saved += t[i].saved
 			missed += t[i].missed
 			t[i].saved, t[i].missed, t[i].spent = 0, 0, 0
-			t[i].Unlock()
+			if !mine {
+				t[i].Unlock()
+			}
 		}
 	}
 	return saved, missed

@@ -31,7 +31,7 @@ const (
 
 	jump      = 64 << 10 // what one fault maps around itself, more or less
 	jumpsEach = 8
-	jumpsMost = 1 << 14
+	jumpsMost = 1 << 12
 )
 
 // warmAt is warm for a call at off. One far from the call before would meet a

@@ -36,7 +36,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		defer m.turns.give(turn)
 		if f.covers(m, off, len(b)) {
 			done := false
-			if done, first, timed = f.tryStore(m, b, int(off), m.turns.slot(turn)); done {
+			if done, first, timed = f.tryStore(m, b, int(off), turn); done {
 				return len(b), nil
 			}
 		}
@@ -73,9 +73,9 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 // tryStore stores b, inside the file, if that pays. Otherwise first says that the
 // write through the inner file is one after which there may be stores, and timed is
 // who wants to know how long it takes.
-func (f *file) tryStore(m *mapping, b []byte, off int, slot *turn) (done, first bool, timed *storePolicy) {
+func (f *file) tryStore(m *mapping, b []byte, off int, turn uint16) (done, first bool, timed *storePolicy) {
 	if !m.store.ready(off, len(b)) {
-		hot, sample := f.hot(m, off, len(b), slot)
+		hot, sample := f.hot(m, off, len(b), m.turns.slot(turn))
 		if sample {
 			timed = m.store
 		}
@@ -95,7 +95,7 @@ func (f *file) tryStore(m *mapping, b []byte, off int, slot *turn) (done, first 
 		}
 		f.firstWritten()
 	}
-	return f.stored(m, b, off, slot), false, timed
+	return f.stored(m, b, off, turn), false, timed
 }
 
 // firstWritten notes that a system call has moved the file's time, to what it
@@ -129,9 +129,9 @@ func (f *file) checkMode() {
 // stored stores b and reports whether it is in the file: behind an end that
 // somebody has moved here it would be lost, and show up again as if it were
 // the file's.
-func (f *file) stored(m *mapping, b []byte, off int, slot *turn) bool {
+func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 	ok := false
-	timed := slot.store(m.store.saves(len(b)))
+	timed := m.turns.slot(turn).store(m.store.saves(len(b)))
 	var began time.Time
 	if timed {
 		began = time.Now()
@@ -142,7 +142,7 @@ func (f *file) stored(m *mapping, b []byte, off int, slot *turn) bool {
 		ok = f.store(m, b, off)
 	}
 	if timed && m.store.tookStore(time.Since(began), len(b)) {
-		m.store.slowed(m.turns.takeSaved())
+		m.store.slowed(m.turns.takeSaved(turn))
 	}
 	if !ok {
 		return false
@@ -211,7 +211,7 @@ func (f *file) write(b []byte) (n int, err error) {
 	f.cur.leave(counted)
 	if n > 0 {
 		f.movedEnd()
-		if f.flag&os.O_APPEND == 0 {
+		if f.flag < 0 || f.flag&os.O_APPEND == 0 { // unknown, or not to append
 			f.warmWrite(n)
 		}
 	}
