@@ -68,17 +68,17 @@ const (
 
 	limitLeast = 4 // of what a small store saves
 	limitMost  = 1 << 15
-	gainMost   = 1 << 20
+	gainMost   = 1 << 20            // units that stores may save in one of many regions in a row
 	inRunHoles = math.MaxUint32 - 1 // in the place of a price
 	inRunNever = math.MaxUint32
 	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
 
-	lossPart  = 16
-	runLeast  = 32
-	runMost   = 128 // regions that are looked at for writes in order
-	runPart   = 8   // and which part of those as many are made ready at once
-	aheadMost = 16 << 20
-	hugeWrite = 1 << 30 // of more than that nothing is made ready
+	lossPart  = 16       // of what calls took, that may be spent before it is saved
+	runLeast  = 32       // regions written in order before the next ones are made ready
+	runMost   = 128      // regions that are looked at for that
+	runPart   = 8        // and which part of those as many are made ready at once
+	aheadMost = 16 << 20 // bytes
+	hugeWrite = 1 << 30  // bytes: for a longer write nothing is made ready
 
 	sampleStores = 128 // of so many one is timed
 	sampleCalls  = 16
