@@ -8,8 +8,8 @@
 // A [File] holds a real *os.File and, once that pays, a mapping of it. A call
 // is answered from the mapping where it can be, and handed as a whole to the
 // *os.File where it cannot: before the file is mapped (that happens after some
-// sixteen calls, more where they are far apart, or once twice the file's size was moved; [File.Bytes] and
-// [File.View] map at once), for what cannot be mapped (a directory, pipe,
+// sixteen calls, more where they are far apart, or once twice the file's size
+// was moved; [File.Bytes] and [File.View] map at once), for what cannot be mapped (a directory, pipe,
 // socket, device, a file in /proc, an empty one, one open for writing only) or
 // may change where a mapping does not show it (on network file systems, FUSE,
 // and overlayfs if open for reading only), beyond the mapping, for a write with

@@ -233,12 +233,8 @@ func (f *file) sync() error {
 	}
 	ferr := f.flush()
 	f.moveTime()
-	m := f.m.Load()
-	if err := f.judged(m, f.inner.Sync); err != nil {
+	if err := f.syncWhole(f.inner.Sync); err != nil {
 		return err
-	}
-	if m != nil && m.store != nil {
-		m.store.cool()
 	}
 	if ferr != nil {
 		return f.fail("sync", cause(ferr))
@@ -250,14 +246,20 @@ func (f *file) sync() error {
 // file's times.
 func (f *file) syncData() error {
 	ferr := f.flush()
-	m := f.m.Load()
-	if err := f.judged(m, func() error { return datasync(f.inner) }); err != nil {
+	if err := f.syncWhole(func() error { return datasync(f.inner) }); err != nil {
 		return err
 	}
-	if m != nil && m.store != nil {
+	return ferr
+}
+
+// syncWhole calls sync, after which every page is costly to store to.
+func (f *file) syncWhole(sync func() error) error {
+	m := f.m.Load()
+	err := f.judged(m, sync)
+	if err == nil && m != nil && m.store != nil {
 		m.store.cool()
 	}
-	return ferr
+	return err
 }
 
 // judged calls sync, and tells the policy for stores how long it has taken.

@@ -1,6 +1,8 @@
 package mmapfile
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -211,5 +213,59 @@ func TestWritesAnywhereRiskAPartOfWhatTheyTake(t *testing.T) {
 	all[3].Lock() // as the writer has it who asks
 	if saved, _ := all.takeSaved(1 << 3); saved != 1000 || all[3].spent != 0 {
 		t.Errorf("saved %d; %d spent in the next period", saved, all[3].spent)
+	}
+}
+
+// mappedFile is a new file of so many bytes, mapped.
+func mappedFile(t *testing.T, size int64) (*File, *mapping) {
+	t.Helper()
+	if !canMap || locked {
+		t.Skip("nothing is mapped unasked")
+	}
+	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if f.Bytes() == nil {
+		t.Skip("it cannot be mapped here")
+	}
+	return f, f.m.Load()
+}
+
+func TestWritesInOrderLeaveTheSecondHalfOfARegion(t *testing.T) {
+	const region, n = 1 << regionShift, 64
+	f, m := mappedFile(t, 4*region)
+	if m.store == nil {
+		t.Skip("nothing is stored here")
+	}
+	for _, c := range []struct {
+		off, next int
+		store     bool
+	}{
+		{region / 4, region / 4, true},
+		{region + region/2, region + region/2, false},
+		{2*region + region/2, 7, true}, // this is not in order
+	} {
+		m.store.limit.Store(1) // any write is due
+		if store, _ := f.hot(m, c.off, n, &turn{next: c.next}); store != c.store {
+			t.Errorf("a write at %d after one that ended at %d: stored %v", c.off, c.next, store)
+		}
+		if ready := m.store.ready(c.off, n); ready != c.store {
+			t.Errorf("the region of %d is ready: %v", c.off, ready)
+		}
+	}
+}
+
+func TestDiscardSkipsAllButTheLastPage(t *testing.T) {
+	f, _ := mappedFile(t, skipPiece+int64(2*pageSize)+5)
+	for f.cur.state.Load() != cursorOurs { // some calls at the cursor bring it here
+		if _, err := f.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := f.cur.pos
+	if n := f.skip(); from+n != skipPiece+int64(2*pageSize) || f.cur.pos != from+n {
+		t.Errorf("from %d on it skips %d bytes, to %d", from, n, f.cur.pos)
 	}
 }
