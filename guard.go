@@ -58,7 +58,11 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 		}
 	}()
 	n := len(b)
-	copyIn(b, m.data[off:off+n])
+	if n < pieceFrom { // most are; copyIn would be a call more
+		copy(b, m.data[off:off+n])
+	} else {
+		copyIn(b, m.data[off:off+n])
+	}
 	ok = b[n-1] != 0 || f.reaches(m, off+n-1)
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -95,6 +99,46 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 		return false // by now
 	}
 	m.touch(page) // a cut that came before the end of the copy has taken it
+	runtime.KeepAlive(f)
+	return true
+}
+
+// storeReady is writeAt where there is nothing to decide: the pages are ready, the file
+// was written to before, its last page is not meant, and no clock is due. Where it
+// reports false, all has to be looked at.
+func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
+	n := len(b)
+	if locked || !f.covers(m, off, n) || !inOneTurn(off, n) || !m.store.ready(int(off), n) {
+		return false
+	}
+	page := m.pageBehind(int(off) + n - 1)
+	if f.isLast(m, page) || f.dirty.Load() == clean {
+		return false
+	}
+	t := m.turns.of(off)
+	t.Lock()
+	if t.due() {
+		t.Unlock()
+		return false
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if !ok {
+			recover()
+		}
+		t.Unlock()
+	}()
+	copy(m.data[off:int(off)+n], b) // less than pieceFrom
+	if f.isLast(m, page) {
+		return false // by now
+	}
+	m.touch(page) // as in store
+	t.stores++
+	t.saved += uint64(m.store.saves(n))
+	if f.dirty.Load() != stored {
+		f.dirty.Store(stored)
+	}
 	runtime.KeepAlive(f)
 	return true
 }

@@ -55,6 +55,14 @@ func turnOf(region int64) uint32 {
 	return uint32(region) * 0x9E3779B1 >> (32 - turnBits) // Knuth's multiplicative hashing
 }
 
+// inOneTurn reports whether a write of n bytes at off has one lock, which is that of off.
+func inOneTurn(off int64, n int) bool { return (off^(off+int64(n)-1))>>regionShift == 0 }
+
+func (t *turns) of(off int64) *turn { return &t[turnOf(off>>regionShift)] }
+
+// due reports whether the next store is one to be timed.
+func (t *turn) due() bool { return t.stores%sampleStores == sampleStores-1 }
+
 // slot is where a write that holds these locks keeps its counts.
 func (t *turns) slot(held uint16) *turn { return &t[bits.TrailingZeros16(held)%turnLocks] }
 

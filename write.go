@@ -32,6 +32,9 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	first := false
 	var timed *storePolicy
 	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
+		if f.storeReady(m, b, off) {
+			return len(b), nil
+		}
 		turn := m.turns.take(off, len(b))
 		defer m.turns.give(turn)
 		if f.covers(m, off, len(b)) {
