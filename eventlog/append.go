@@ -3,7 +3,9 @@ package eventlog
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"time"
 )
 
 // Append appends an event with the data p, and returns its offset. It does not
@@ -28,21 +30,25 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	time := l.clock.read()
-	// The checksum, which costs the most, is made outside of the lock where others
-	// want that, and else after the copy, while the memory catches up with it.
+	now := l.clock.read()
+	// The checksum of much, which takes as long as the copy, is made outside of the
+	// lock where others want that; else after the copy, while memory catches up with it.
 	var e entry
-	free := l.crowd.Load() <= 0
-	if free && !l.mu.TryLock() {
-		free = false
-		l.crowd.Store(crowdLasts)
+	much := len(p) >= crowdFrom
+	alone := !much || l.crowd.Load() <= 0
+	if alone && !l.mu.TryLock() {
+		if alone = !much; much {
+			l.crowd.Store(crowdLasts)
+		} else {
+			l.lockLater(turnTime)
+		}
 	}
-	if !free {
-		e = newEntry(time, p)
+	if !alone {
+		e = newEntry(now, p)
 		if l.mu.TryLock() {
 			l.crowd.Add(-1)
 		} else {
-			l.mu.Lock()
+			l.lockLater(0)
 		}
 	}
 	c.locked = true
@@ -55,14 +61,14 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 		c.touched = end
 		b = b[off:end]
 		copy(b[entrySize:], p)
-		if free {
-			e = newEntry(time, p)
+		if alone {
+			e = newEntry(now, p)
 		}
 		e.put(b)
 		return off, l.publish(end, 1)
 	}
-	if free {
-		e = newEntry(time, p)
+	if alone {
+		e = newEntry(now, p)
 	}
 	if err := l.write(e, p, off); err != nil {
 		return 0, err
@@ -70,8 +76,32 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	return off, l.publish(end, 1)
 }
 
-// crowdLasts is for how many appends others are expected, once there were some.
-const crowdLasts = 100
+// lockLater takes mu, which another append has: that is over before one would be
+// asleep. It looks for it that often. An append on another core than the last fetches
+// half a dozen cache lines from there, which takes as long as to append little; where
+// all do that, each is to have its turn for a while.
+func (l *Log) lockLater(every time.Duration) {
+	if runtime.GOMAXPROCS(0) > 1 {
+		began, next := time.Now(), every
+		for d := time.Duration(0); d < patience; d = time.Since(began) {
+			if d < next {
+				continue
+			}
+			if l.mu.TryLock() {
+				return
+			}
+			next = d + every
+		}
+	}
+	l.mu.Lock()
+}
+
+const (
+	crowdFrom  = 4 << 10 // bytes
+	crowdLasts = 100     // appends for which others are expected, once there were some
+	turnTime   = 10 * time.Microsecond
+	patience   = 200 * time.Microsecond
+)
 
 // AppendBatch appends an event for each of ps, and returns the offset of the
 // first. Readers see all of them at once, or none, also if the process is killed
@@ -90,7 +120,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 			return 0, ErrFull
 		}
 	}
-	time := l.clock.read()
+	now := l.clock.read()
 	c.lock()
 	off = l.end
 	if len(ps) == 0 && !l.gone {
@@ -101,7 +131,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	}
 	at := off
 	for _, p := range ps {
-		e := newEntry(time, p)
+		e := newEntry(now, p)
 		end := e.next(at)
 		if l.mem != nil {
 			c.touched = end
@@ -148,9 +178,9 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 		return 0, err
 	}
 	c.inFill = true // the clock is the caller's function, too
-	time := l.clock.read()
+	now := l.clock.read()
 	c.inFill = false
-	newEntry(time, data).put(b)
+	newEntry(now, data).put(b)
 	return off, l.publish(end, 1)
 }
 
