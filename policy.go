@@ -27,7 +27,8 @@ import (
 // somebody else's write-back may take the readiness away all the time. If a
 // period between two Syncs costs more by that than its stores have saved, there
 // are none until pwrite has taken fifty times the difference. Stores that are
-// slower than pwrite end all readiness, and such a period.
+// slower than pwrite end all readiness, and such a period; each that loses after
+// another doubles the rest.
 type storePolicy struct {
 	shift uint
 	epoch atomic.Uint32 // moved on by Sync, which makes all counts void
@@ -48,6 +49,7 @@ type storePolicy struct {
 	spent  float64     // nanoseconds, in this period for making ready and by slow stores
 	early  uint64      // what stores saved, or would have, before slow ones ended a part of it
 	plain  [33]typical // nanoseconds that a Sync takes after pwrites alone, by how much they wrote
+	losses int         // slow stores ended so many periods one after the other with a loss
 	judged int         // periods with stores
 	left   float64     // nanoseconds that pwrite has to take before the rest ends
 	learns bool        // or until the next Sync
@@ -86,6 +88,7 @@ const (
 	slowStep     = 8
 	rarely       = 64 // periods with stores until a Sync without them is measured again
 	restFactor   = 50
+	lossesMost   = 5 // doublings of it
 )
 
 func newStorePolicy(size int) *storePolicy {
@@ -327,17 +330,41 @@ func (p *storePolicy) tookStore(took time.Duration, n int) (slow bool) {
 	return true
 }
 
-// slowed ends all readiness. Stores have saved so much before, and would have saved
-// so much more for writes that were none.
-func (p *storePolicy) slowed(saved, missed uint64) {
+// slowed ends all readiness of data, the mapping. Stores have saved so much before, and
+// would have saved so much more for writes that were none.
+func (p *storePolicy) slowed(data []byte, saved, missed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if loss := p.spent - float64(saved)*unit; loss > 0 {
-		p.rest(restFactor*loss, false)
+		began := time.Now()
+		p.letGo(data)
+		loss += float64(time.Since(began))
+		p.rest(float64(int(restFactor)<<p.losses)*loss, false)
+		p.losses = min(p.losses+1, lossesMost)
+	} else {
+		p.losses = 0
 	}
 	p.spent = 0
 	p.early += saved + missed
 	p.cool()
+}
+
+// letGo takes the regions that are ready out of the page tables: while pages are there
+// that can be stored to, whoever writes them back interrupts all cores for that.
+func (p *storePolicy) letGo(data []byte) {
+	if !canMakeReady {
+		return
+	}
+	ready := p.epoch.Load()<<countBits | countReady
+	for r := 0; r < len(p.count); r++ {
+		first := r
+		for r < len(p.count) && p.count[r].Load() == ready {
+			r++
+		}
+		if from, to := first<<p.shift, min(r<<p.shift, len(data)); from < to {
+			adviseMemory(data[from:to], DontNeed)
+		}
+	}
 }
 
 // synced takes note of a Sync. Before it, stores have saved so much, and would

@@ -89,7 +89,7 @@ func TestSlowStoresEndReadinessUntilTheLossIsMadeUpFor(t *testing.T) {
 			t.Fatal("single slow stores end readiness")
 		}
 	}
-	p.slowed(1e9, 0) // by far more saved than lost
+	p.slowed(nil, 1e9, 0) // by far more saved than lost
 	if p.epoch.Load() == epoch || p.rests.Load() {
 		t.Errorf("epoch %d, was %d; a rest after a period that saved: %v", p.epoch.Load(), epoch, p.rests.Load())
 	}
@@ -99,7 +99,7 @@ func TestSlowStoresEndReadinessUntilTheLossIsMadeUpFor(t *testing.T) {
 			t.Fatal("slow stores do not end readiness")
 		}
 	}
-	if p.slowed(10, 0); !p.rests.Load() {
+	if p.slowed(nil, 10, 0); !p.rests.Load() {
 		t.Error("no rest after a period that lost")
 	}
 	p.synced(time.Second, 0, 100)
@@ -267,5 +267,31 @@ func TestDiscardSkipsAllButTheLastPage(t *testing.T) {
 	from := f.cur.pos
 	if n := f.skip(); from+n != skipPiece+int64(2*pageSize) || f.cur.pos != from+n {
 		t.Errorf("from %d on it skips %d bytes, to %d", from, n, f.cur.pos)
+	}
+}
+
+func TestRestsGetLongerWhileStoresLose(t *testing.T) {
+	p := newStorePolicy(1 << 20)
+	lose := func(spent, saved float64) float64 {
+		p.spent = spent
+		p.left = 0
+		p.slowed(nil, uint64(saved/unit), 0)
+		return p.left
+	}
+	const loss = float64(10 * time.Millisecond)
+	last := lose(loss, 0)
+	for range lossesMost {
+		next := lose(loss, 0)
+		if next < 1.9*last { // letting go counts too
+			t.Errorf("a rest of %v follows one of %v", time.Duration(next), time.Duration(last))
+		}
+		last = next
+	}
+	if next := lose(loss, 0); next > 1.1*last {
+		t.Errorf("rests get longer without end: %v after %v", time.Duration(next), time.Duration(last))
+	}
+	lose(loss, 2*loss)
+	if next := lose(loss, 0); next > 1.1*restFactor*loss {
+		t.Errorf("a rest of %v after stores had saved more than they cost", time.Duration(next))
 	}
 }

@@ -145,7 +145,8 @@ func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 		ok = f.store(m, b, off)
 	}
 	if timed && m.store.tookStore(time.Since(began), len(b)) {
-		m.store.slowed(m.turns.takeSaved(turn))
+		saved, missed := m.turns.takeSaved(turn)
+		m.store.slowed(m.data, saved, missed)
 	}
 	if !ok {
 		return false

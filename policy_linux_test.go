@@ -1,0 +1,72 @@
+//go:build !nommap
+
+package mmapfile
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// pageTables is how much of data the process has in its page tables.
+func pageTables(t *testing.T, data []byte) (bytes int) {
+	t.Helper()
+	smaps, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer smaps.Close()
+	start, inside := fmt.Sprintf("%x-", uintptr(unsafe.Pointer(unsafe.SliceData(data)))), false
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		line := lines.Text()
+		if inside = inside || strings.HasPrefix(line, start); !inside {
+			continue
+		}
+		if n, err := fmt.Sscanf(line, "Rss: %d kB", &bytes); n == 1 && err == nil {
+			return bytes << 10
+		}
+	}
+	t.Fatal("the mapping is not in /proc/self/smaps")
+	return 0
+}
+
+func TestStoresThatLostLeaveNoPageReady(t *testing.T) {
+	const size = 1 << 20
+	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if len(f.Bytes()) != size {
+		t.Skip("the file cannot be mapped here")
+	}
+	m := f.m.Load()
+	ready := func(regions ...int) {
+		t.Helper()
+		for _, r := range regions {
+			m.store.setReady(r, r, m.store.epoch.Load()<<countBits)
+			if !storable(m.data[r<<regionShift:][:1<<regionShift]) {
+				t.Fatal("a fault")
+			}
+		}
+		if got := pageTables(t, m.data); got < len(regions)<<regionShift {
+			t.Fatalf("%d bytes are in the page tables, %d were stored to", got, len(regions)<<regionShift)
+		}
+	}
+	ready(0, 3, 4, 15)
+	m.store.spent = 1
+	if m.store.slowed(m.data, 100, 0); pageTables(t, m.data) == 0 {
+		t.Error("pages were taken away though stores had saved more than they cost")
+	}
+	ready(0, 3, 4, 15)
+	m.store.spent = float64(time.Second)
+	m.store.slowed(m.data, 0, 0)
+	if got := pageTables(t, m.data); got != 0 {
+		t.Errorf("%d bytes are still in the page tables", got)
+	}
+}
