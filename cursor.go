@@ -48,6 +48,9 @@ func (f *file) lockCursor() bool {
 
 // take brings the cursor to us, under mu, unless the kernel must keep it.
 func (c *cursor) take(inner *os.File) bool {
+	if c.state.Load() == cursorOurs { // as most are: a load is cheaper than an exchange
+		return true
+	}
 	if !c.state.CompareAndSwap(0, cursorOurs) {
 		return c.state.Load() == cursorOurs
 	}
