@@ -75,12 +75,14 @@ const (
 	inRunNever = math.MaxUint32
 	limitBlind = 64 // each page has to be stored to four times, as 16 have room in a region
 
-	lossPart  = 16       // of what calls took, that may be spent before it is saved
-	runLeast  = 32       // regions written in order before the next ones are made ready
-	runMost   = 128      // regions that are looked at for that
-	runPart   = 8        // and which part of those as many are made ready at once
-	aheadMost = 16 << 20 // bytes
-	hugeWrite = 1 << 30  // bytes: for a longer write nothing is made ready
+	lossPart = 16 // of what calls took, that may be spent before it is saved
+	// In units: 10 ms for each lock, in all what 1 GiB costs where a region costs 10 µs.
+	budgetMost = 10_000_000 / unit
+	runLeast   = 32       // regions written in order before the next ones are made ready
+	runMost    = 128      // regions that are looked at for that
+	runPart    = 8        // and which part of those as many are made ready at once
+	aheadMost  = 16 << 20 // bytes
+	hugeWrite  = 1 << 30  // bytes: for a longer write nothing is made ready
 
 	sampleStores = 128 // of so many one is timed
 	sampleCalls  = 16

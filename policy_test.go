@@ -208,6 +208,13 @@ func TestWritesAnywhereRiskAPartOfWhatTheyTake(t *testing.T) {
 	if s.saved = 1000; !s.mayLose() {
 		t.Error("saved as much as was spent")
 	}
+	long := turn{saved: 1000 * budgetMost, spent: 1}
+	if !long.mayLose() {
+		t.Error("far more was saved than spent")
+	}
+	if long.spent += budgetMost + 1; long.mayLose() {
+		t.Error("what was saved long ago pays for more than a little")
+	}
 	var all turns
 	all[3].spent, all[3].saved = s.spent, s.saved
 	all[3].Lock() // as the writer has it who asks

@@ -99,9 +99,13 @@ func (t *turns) takeSaved(held uint16) (saved, missed uint64) {
 }
 
 // mayLose reports whether what was spent has been saved by now, but for a small part
-// of what the calls have taken.
+// of what the calls have taken. Of what was saved long ago not more than a little is left.
 func (t *turn) mayLose() bool {
-	return t.spent <= t.saved+t.missed/lossPart
+	budget := t.saved + t.missed/lossPart
+	if budget > budgetMost {
+		t.spent = max(t.spent, budget-budgetMost)
+	}
+	return t.spent <= budget
 }
 
 func (t *turns) give(held uint16) {
