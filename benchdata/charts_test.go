@@ -112,6 +112,10 @@ func TestOtherFileSystemsHaveAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, systemsDir, "xfs.txt")
+	huge := "fs: ext4\nhuge: 13 GiB\n" + rounds("Policy/state=huge-once-1MB", 40)
+	if err := os.WriteFile(filepath.Join(dir, systemsDir, "huge.txt"), []byte(huge), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	raw := "fs: xfs\ncommit: 1234\nkernel: Linux 7\ndate: 2026-01-02T03:04:05Z\n" + rounds("Policy/state=hot-64B", 30) + rounds("Policy/state=once-4KB", 50)
 	if err := os.WriteFile(file, []byte(raw), 0o644); err != nil {
 		t.Fatal(err)
@@ -121,7 +125,8 @@ func TestOtherFileSystemsHaveAPage(t *testing.T) {
 		t.Fatalf("%d files with a file system, %v", len(list), err)
 	}
 	for _, want := range []string{
-		"| state | ext4 | xfs |\n", "| `hot-64B` | 0.25 (1.04) | 0.30 (1.04) |\n", "| `once-4KB` | – | 0.50 (1.04) |\n",
+		"| state | ext4 | ext4, a file of 13 GiB | xfs |\n", "| `hot-64B` | 0.25 (1.04) | – | 0.30 (1.04) |\n",
+		"| `once-4KB` | – | – | 0.50 (1.04) |\n", "| `huge-once-1MB` | – | 0.40 (1.04) | – |\n",
 		"; xfs: 1 rounds at commit 1234 on 2026-01-02, Linux 7.\n",
 	} {
 		if !strings.Contains(string(list[0].text), want) {

@@ -47,10 +47,14 @@ func measure(ctx context.Context, args []string) error {
 	impl := flags.String("impl", "", "`regexp` of the implementations; all if empty")
 	policy := flags.String("policy", "", "`name` of the way to write that is tried, for results in policies/")
 	why := flags.String("why", "", "`sentence` on why it is not the one that is used")
+	huge := flags.Int("huge", 0, "size in `GiB` of the file of the states huge-*, which are left out without")
 	flags.Parse(args)
 	var head [][2]string
+	if *huge > 0 {
+		head = append(head, [2]string{hugeKey, fmt.Sprintf("%d GiB", *huge)})
+	}
 	if *policy != "" {
-		head = [][2]string{{"policy", *policy}, {"why", *why}}
+		head = append(head, [2]string{"policy", *policy}, [2]string{"why", *why})
 	}
 
 	dir, err := scratch()
@@ -63,7 +67,7 @@ func measure(ctx context.Context, args []string) error {
 		return err
 	}
 	res, err := keep(ctx, dir, opt, head, program{
-		path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}})
+		path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl, fmt.Sprintf("-huge=%d", *huge)}})
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,27 @@ import (
 // filesystems/*.txt, each from a run of its own:
 //
 //	BENCH_DIR=/mnt/xfs benchdata run -rounds 5 -bench Policy -impl '^(os|os-again|mmapfile)$' -out filesystems/xfs.txt
+//
+// and so have those of a file that is larger than half of memory:
+//
+//	benchdata run -rounds 5 -bench Policy/state=huge -huge 13 -impl '^(os|mmapfile)$' -out filesystems/huge.txt
 
-const systemsDir = "filesystems"
+const (
+	systemsDir = "filesystems"
+	hugeKey    = "huge"
+)
 
 // renderSystems is a page about them, with res, from the file system of all other figures, first.
 func renderSystems(res *results, systems []*results) string {
 	all := append([]*results{res}, systems...)
 	var names, runs []string
 	for _, r := range all {
-		names = append(names, r.config["fs"])
-		runs = append(runs, fmt.Sprintf("%s: %d rounds at commit %s on %.10s, %s", r.config["fs"], r.rounds(), r.config["commit"], r.config["date"], r.config["kernel"]))
+		name := r.config["fs"]
+		if size := r.config[hugeKey]; size != "" {
+			name += ", a file of " + size
+		}
+		names = append(names, name)
+		runs = append(runs, fmt.Sprintf("%s: %d rounds at commit %s on %.10s, %s", name, r.rounds(), r.config["commit"], r.config["date"], r.config["kernel"]))
 	}
 	var s strings.Builder
 	s.WriteString("# Writes on other file systems\n\nmmapfile's time in terms of `os.File`'s, by the state of the file, and in parentheses `os.File`'s against itself, which is the noise; made by `make -C benchdata readme`.\n\n")
