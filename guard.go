@@ -112,12 +112,12 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 		return false
 	}
 	page := m.pageBehind(int(off) + n - 1)
-	if f.isLast(m, page) || f.dirty.Load() == clean {
+	if f.isLast(m, page) {
 		return false
 	}
 	t := m.turns.of(off)
 	t.Lock()
-	if t.due() {
+	if t.due() || f.dirty.Load() == clean || !m.store.ready(int(off), n) { // perhaps not any more
 		t.Unlock()
 		return false
 	}
@@ -130,10 +130,7 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 		t.Unlock()
 	}()
 	copy(m.data[off:int(off)+n], b) // less than pieceFrom
-	if f.isLast(m, page) {
-		return false // by now
-	}
-	m.touch(page) // as in store
+	m.touch(page)                   // as in store
 	t.stores++
 	t.saved += uint64(m.store.saves(n))
 	if f.dirty.Load() != stored {

@@ -49,7 +49,7 @@ type storePolicy struct {
 	spent  float64     // nanoseconds, in this period for making ready and by slow stores
 	early  uint64      // what stores saved, or would have, before slow ones ended a part of it
 	plain  [33]typical // nanoseconds that a Sync takes after pwrites alone, by how much they wrote
-	losses int         // slow stores ended so many periods one after the other with a loss
+	losses int         // periods that slow stores ended with a loss since one that gained
 	judged int         // periods with stores
 	left   float64     // nanoseconds that pwrite has to take before the rest ends
 	learns bool        // or until the next Sync
@@ -332,15 +332,13 @@ func (p *storePolicy) tookStore(took time.Duration, n int) (slow bool) {
 	return true
 }
 
-// slowed ends all readiness of data, the mapping. Stores have saved so much before, and
-// would have saved so much more for writes that were none.
-func (p *storePolicy) slowed(data []byte, saved, missed uint64) {
+// slowed ends all readiness, and reports whether that is because stores have lost. They
+// have saved so much before, and would have saved so much more for writes that were none.
+func (p *storePolicy) slowed(saved, missed uint64) (lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if loss := p.spent - float64(saved)*unit; loss > 0 {
-		began := time.Now()
-		p.letGo(data)
-		loss += float64(time.Since(began))
+		lost = true
 		p.rest(float64(int(restFactor)<<p.losses)*loss, false)
 		p.losses = min(p.losses+1, lossesMost)
 	} else {
@@ -349,18 +347,20 @@ func (p *storePolicy) slowed(data []byte, saved, missed uint64) {
 	p.spent = 0
 	p.early += saved + missed
 	p.cool()
+	return lost
 }
 
-// letGo takes the regions that are ready out of the page tables: while pages are there
-// that can be stored to, whoever writes them back interrupts all cores for that.
+// letGo takes the regions of data, the mapping, that were ready before out of the page
+// tables: while pages are there that can be stored to, whoever writes them back
+// interrupts all cores for that. It takes some 20 ms for 1 GiB of them.
 func (p *storePolicy) letGo(data []byte) {
-	if !canMakeReady {
-		return
+	wasReady := func(r int) bool {
+		c := p.count[r].Load()
+		return c&countReady == countReady && c>>countBits != p.epoch.Load()&(1<<(32-countBits)-1) && p.count[r].CompareAndSwap(c, 0)
 	}
-	ready := p.epoch.Load()<<countBits | countReady
 	for r := 0; r < len(p.count); r++ {
 		first := r
-		for r < len(p.count) && p.count[r].Load() == ready {
+		for r < len(p.count) && wasReady(r) {
 			r++
 		}
 		if from, to := first<<p.shift, min(r<<p.shift, len(data)); from < to {
@@ -394,6 +394,8 @@ func (p *storePolicy) synced(took time.Duration, saved, missed uint64) {
 		p.rest(8*float64(saved+missed+early)*unit, true) // long enough for another Sync to come first
 	case cost > gain:
 		p.rest(restFactor*(cost-gain), false)
+	default:
+		p.losses = 0
 	}
 }
 

@@ -58,13 +58,17 @@ func TestStoresThatLostLeaveNoPageReady(t *testing.T) {
 	}
 	ready()
 	m.store.spent = 1
-	if m.store.slowed(m.data, 100, 0); pageTables(t, m.data) == 0 {
-		t.Error("pages were taken away though stores had saved more than they cost")
+	if m.store.slowed(100, 0) {
+		t.Error("stores that have saved more than they cost have lost")
 	}
 	ready()
 	m.store.spent = float64(time.Second)
-	m.store.slowed(m.data, 0, 0)
-	if got := pageTables(t, m.data); got != 0 {
-		t.Errorf("%d bytes are still in the page tables", got)
+	if !m.store.slowed(0, 0) {
+		t.Error("stores that have saved nothing have not lost")
+	}
+	m.store.setReady(0, 0, m.store.epoch.Load()<<countBits) // again
+	f.letGo(m)
+	if got := pageTables(t, m.data); got != 1<<regionShift {
+		t.Errorf("%d bytes are still in the page tables, and not only what is ready again", got)
 	}
 }

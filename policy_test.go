@@ -89,7 +89,7 @@ func TestSlowStoresEndReadinessUntilTheLossIsMadeUpFor(t *testing.T) {
 			t.Fatal("single slow stores end readiness")
 		}
 	}
-	p.slowed(nil, 1e9, 0) // by far more saved than lost
+	p.slowed(1e9, 0) // by far more saved than lost
 	if p.epoch.Load() == epoch || p.rests.Load() {
 		t.Errorf("epoch %d, was %d; a rest after a period that saved: %v", p.epoch.Load(), epoch, p.rests.Load())
 	}
@@ -99,7 +99,7 @@ func TestSlowStoresEndReadinessUntilTheLossIsMadeUpFor(t *testing.T) {
 			t.Fatal("slow stores do not end readiness")
 		}
 	}
-	if p.slowed(nil, 10, 0); !p.rests.Load() {
+	if p.slowed(10, 0); !p.rests.Load() {
 		t.Error("no rest after a period that lost")
 	}
 	p.synced(time.Second, 0, 100)
@@ -282,23 +282,29 @@ func TestRestsGetLongerWhileStoresLose(t *testing.T) {
 	lose := func(spent, saved float64) float64 {
 		p.spent = spent
 		p.left = 0
-		p.slowed(nil, uint64(saved/unit), 0)
+		p.slowed(uint64(saved/unit), 0)
 		return p.left
 	}
 	const loss = float64(10 * time.Millisecond)
 	last := lose(loss, 0)
 	for range lossesMost {
 		next := lose(loss, 0)
-		if next < 1.9*last { // letting go counts too
+		if next != 2*last {
 			t.Errorf("a rest of %v follows one of %v", time.Duration(next), time.Duration(last))
 		}
 		last = next
 	}
-	if next := lose(loss, 0); next > 1.1*last {
+	if next := lose(loss, 0); next != last {
 		t.Errorf("rests get longer without end: %v after %v", time.Duration(next), time.Duration(last))
 	}
 	lose(loss, 2*loss)
-	if next := lose(loss, 0); next > 1.1*restFactor*loss {
+	if next := lose(loss, 0); next != restFactor*loss {
 		t.Errorf("a rest of %v after stores had saved more than they cost", time.Duration(next))
+	}
+	plainPeriod(p, 0, time.Millisecond) // ends that with the loss
+	plainPeriod(p, 1e6, time.Millisecond)
+	period(p, 1e6, time.Millisecond)
+	if next := lose(loss, 0); next != restFactor*loss {
+		t.Errorf("a rest of %v after a Sync before which stores had saved more than they cost", time.Duration(next))
 	}
 }

@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"io"
 	"os"
+	"runtime"
 	"time"
 	"unsafe"
 )
@@ -145,8 +146,9 @@ func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 		ok = f.store(m, b, off)
 	}
 	if timed && m.store.tookStore(time.Since(began), len(b)) {
-		saved, missed := m.turns.takeSaved(turn)
-		m.store.slowed(m.data, saved, missed)
+		if saved, missed := m.turns.takeSaved(turn); m.store.slowed(saved, missed) && canMakeReady {
+			go f.letGo(m) // others wait for this turn
+		}
 	}
 	if !ok {
 		return false
@@ -155,6 +157,12 @@ func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 		f.dirty.Store(stored)
 	}
 	return true
+}
+
+// letGo keeps the range from being given back meanwhile.
+func (f *file) letGo(m *mapping) {
+	m.store.letGo(m.data)
+	runtime.KeepAlive(f)
 }
 
 // The states of a file's modification time.
