@@ -3,9 +3,7 @@ package eventlog
 import (
 	"io/fs"
 	"os"
-	"runtime"
 	"runtime/debug"
-	"time"
 )
 
 // Append appends an event with the data p, and returns its offset. It does not
@@ -30,25 +28,21 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	now := l.clock.read()
-	// The checksum of much, which takes as long as the copy, is made outside of the
-	// lock where others want that; else after the copy, while memory catches up with it.
+	time := l.clock.read()
+	// The checksum, which costs the most, is made outside of the lock where others
+	// want that, and else after the copy, while the memory catches up with it.
 	var e entry
-	much := len(p) >= crowdFrom
-	alone := !much || l.crowd.Load() <= 0
-	if alone && !l.mu.TryLock() {
-		if alone = !much; much {
-			l.crowd.Store(crowdLasts)
-		} else {
-			l.lockLater(turnTime)
-		}
+	free := l.crowd.Load() <= 0
+	if free && !l.mu.TryLock() {
+		free = false
+		l.crowd.Store(crowdLasts)
 	}
-	if !alone {
-		e = newEntry(now, p)
+	if !free {
+		e = newEntry(time, p)
 		if l.mu.TryLock() {
 			l.crowd.Add(-1)
 		} else {
-			l.lockLater(0)
+			l.lockSoon(len(p))
 		}
 	}
 	c.locked = true
@@ -61,14 +55,14 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 		c.touched = end
 		b = b[off:end]
 		copy(b[entrySize:], p)
-		if alone {
-			e = newEntry(now, p)
+		if free {
+			e = newEntry(time, p)
 		}
 		e.put(b)
 		return off, l.publish(end, 1)
 	}
-	if alone {
-		e = newEntry(now, p)
+	if free {
+		e = newEntry(time, p)
 	}
 	if err := l.write(e, p, off); err != nil {
 		return 0, err
@@ -76,31 +70,29 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	return off, l.publish(end, 1)
 }
 
-// lockLater takes mu, which another append has: that is over before one would be
-// asleep. It looks for it that often. An append on another core than the last fetches
-// half a dozen cache lines from there, which takes as long as to append little; where
-// all do that, each is to have its turn for a while.
-func (l *Log) lockLater(every time.Duration) {
-	if runtime.GOMAXPROCS(0) > 1 {
-		began, next := time.Now(), every
-		for d := time.Duration(0); d < patience; d = time.Since(began) {
-			if d < next {
-				continue
-			}
+// lockSoon takes mu, which another append has, for one of n bytes. Where these are
+// many, the other's copy takes about as long as the checksum has taken here, so that
+// the two would take turns at sleeping and waking each other: some microseconds each.
+// So one of those who wait looks for mu some more times, unless it may be held for a
+// flush.
+func (l *Log) lockSoon(n int) {
+	if n >= muchData && l.o.Flush.Bytes == 0 && l.looks.CompareAndSwap(false, true) {
+		defer l.looks.Store(false)
+		for range looksMost {
 			if l.mu.TryLock() {
 				return
 			}
-			next = d + every
+			for range 200 { // leaves the others the cache line of mu for a while
+			}
 		}
 	}
 	l.mu.Lock()
 }
 
 const (
-	crowdFrom  = 4 << 10 // bytes
 	crowdLasts = 100     // appends for which others are expected, once there were some
-	turnTime   = 10 * time.Microsecond
-	patience   = 200 * time.Microsecond
+	muchData   = 4 << 10 // bytes
+	looksMost  = 400     // in all some 30 µs
 )
 
 // AppendBatch appends an event for each of ps, and returns the offset of the
@@ -120,7 +112,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 			return 0, ErrFull
 		}
 	}
-	now := l.clock.read()
+	time := l.clock.read()
 	c.lock()
 	off = l.end
 	if len(ps) == 0 && !l.gone {
@@ -131,7 +123,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	}
 	at := off
 	for _, p := range ps {
-		e := newEntry(now, p)
+		e := newEntry(time, p)
 		end := e.next(at)
 		if l.mem != nil {
 			c.touched = end
@@ -178,9 +170,9 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 		return 0, err
 	}
 	c.inFill = true // the clock is the caller's function, too
-	now := l.clock.read()
+	time := l.clock.read()
 	c.inFill = false
-	newEntry(now, data).put(b)
+	newEntry(time, data).put(b)
 	return off, l.publish(end, 1)
 }
 

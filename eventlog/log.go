@@ -23,16 +23,14 @@ type Log struct {
 	clock     *clock
 	recovered Recovery
 
-	// mu is held by who appends. It comes before the mu of space. What every append
-	// changes has a cache line of its own.
-	_     [lineSize]byte
-	mu    sync.Mutex
-	crowd atomic.Int32 // above 0 while several goroutines append much
-	gone  bool         // closed
-	end   int64        // WriteOffset
-	count int64        // EventCount
-	_     [lineSize]byte
+	crowd atomic.Int32 // above 0 while several goroutines append
+	looks atomic.Bool  // one of them looks for mu
 
+	// mu is held by who appends. It comes before the mu of space.
+	mu     sync.Mutex
+	gone   bool           // closed
+	end    int64          // WriteOffset
+	count  int64          // EventCount
 	mem    []byte         // the file, all of it; nil where it is not mapped
 	word   *atomic.Uint64 // WriteOffset in mem
 	room   int64          // how long the file is
@@ -45,8 +43,6 @@ type Log struct {
 	failMu sync.Mutex // apart from mu, which a fill function that calls Sync has
 	failed error      // the first failure of a flush
 }
-
-const lineSize = 64
 
 // Open opens the named log for appending, and creates it, with mode 0666 before
 // the umask, where there is none. It may be called concurrently.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -391,76 +390,5 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		l.AppendFunc(10, fill)
 	}); n != 0 && eventlog.Maps && !race {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
-	t.Parallel()
-	rounds := 20
-	if small() {
-		rounds = 3
-	}
-	for range rounds {
-		name := newName(t)
-		l := open(t, name, eventlog.Options{Grow: 4096})
-		r := openReader(t, name)
-		var g sync.WaitGroup
-		var mu sync.Mutex
-		appended := 0
-		for i := range 4 {
-			g.Go(func() {
-				for k := 0; ; k++ {
-					p := fmt.Append(nil, i, " ", k)
-					var err error
-					n := 1
-					switch k % 3 {
-					case 0:
-						_, err = l.Append(p)
-					case 1:
-						n = 2
-						_, err = l.AppendBatch(p, p)
-					case 2:
-						_, err = l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return nil })
-					}
-					if errors.Is(err, os.ErrClosed) {
-						return
-					} else if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					appended += n
-					mu.Unlock()
-				}
-			})
-		}
-		reading := make(chan struct{})
-		seen := 0
-		for e, err := range r.Follow(context.Background(), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = e.Data
-			if seen++; seen == 500 {
-				close(reading)
-				break
-			}
-		}
-		<-reading
-		g.Go(func() {
-			for range 3 {
-				if _, err := collect(l.Events(0)); err != nil && !errors.Is(err, os.ErrClosed) {
-					t.Error(err)
-				}
-			}
-		})
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-		g.Wait()
-		all, err := collect(r.Events(0))
-		if len(all) != appended || err != nil || int64(appended) != l.Len() {
-			t.Errorf("%d events of %d, %v", len(all), appended, err)
-		}
 	}
 }
