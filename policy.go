@@ -354,13 +354,13 @@ func (p *storePolicy) slowed(saved, missed uint64) (lost bool) {
 // tables: while pages are there that can be stored to, whoever writes them back
 // interrupts all cores for that. It takes some 20 ms for 1 GiB of them.
 func (p *storePolicy) letGo(data []byte) {
-	wasReady := func(r int) bool {
+	forget := func(r int) (wasReady bool) { // so that it is done once
 		c := p.count[r].Load()
-		return c&countReady == countReady && c>>countBits != p.epoch.Load()&(1<<(32-countBits)-1) && p.count[r].CompareAndSwap(c, 0)
+		return c&countReady == countReady && c&^countReady != p.epoch.Load()<<countBits && p.count[r].CompareAndSwap(c, 0)
 	}
 	for r := 0; r < len(p.count); r++ {
 		first := r
-		for r < len(p.count) && wasReady(r) {
+		for r < len(p.count) && forget(r) {
 			r++
 		}
 		if from, to := first<<p.shift, min(r<<p.shift, len(data)); from < to {
