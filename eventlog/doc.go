@@ -12,6 +12,10 @@
 // other languages. It is on a local file system: mappings of network file systems
 // are no memory that machines share.
 //
+// Appends take turns. Where several goroutines append small events, each turn costs
+// more than the event, since it goes from one core to another: [Log.AppendBatch]
+// takes many in one.
+//
 // # What is kept, and when
 //
 // An event whose append has returned is in the file: all readers see it, and it
