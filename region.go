@@ -29,7 +29,7 @@ const (
 // Go's own heap dies where there is none left. So past rangesMax nothing is
 // mapped unasked, and system calls serve those files; Bytes and View still get
 // theirs up to twice that. Address space is scarce on 32 bits, hence the same
-// bound in bytes.
+// bound in bytes, and four times that for Bytes and View: 2 GiB there.
 //
 // Ranges of closed Files that a call may still be inside count too: they
 // stay reserved until their File is unreachable. For each reservedGC of them that
@@ -37,6 +37,7 @@ const (
 const (
 	rangesMax  = 16 << 10
 	bytesMax   = mapLimit
+	bytesAsked = 4 * min(bytesMax, 1<<60)
 	reservedGC = 8 << 10
 )
 
@@ -55,28 +56,36 @@ func roomFor(size int64, asked bool) bool {
 	if !full() {
 		return true
 	}
-	if reserved.Load() > kept.Load() {
-		if !asked {
+	if !asked {
+		if reserved.Load() > kept.Load() {
 			go collect()
-			return false
 		}
-		collect()
-		for i := 0; i < 1000 && full(); i++ { // the cleanups run on a goroutine of their own
-			runtime.Gosched()
-		}
+		return false
 	}
-	return asked && ranges.Load() < 2*rangesMax
+	collecting.Lock() // and not another collection beside one: it may free what is needed
+	if full() && reserved.Load() > kept.Load() {
+		collectLocked()
+	}
+	collecting.Unlock()
+	for i := 0; i < 1000 && full() && reserved.Load() > 0; i++ { // the cleanups run on a goroutine of their own
+		runtime.Gosched()
+	}
+	return ranges.Load() < 2*rangesMax && rangeBytes.Load()+size <= bytesAsked
 }
 
 // collect has closed Files that nobody uses give their ranges back, unless
 // that is being done.
 func collect() {
 	if collecting.TryLock() {
-		runtime.GC()
-		kept.Store(reserved.Load())
-		keptBytes.Store(reservedBytes.Load())
+		collectLocked()
 		collecting.Unlock()
 	}
+}
+
+func collectLocked() {
+	runtime.GC()
+	kept.Store(reserved.Load())
+	keptBytes.Store(reservedBytes.Load())
 }
 
 func newRegion(f *file, data []byte) *region {

@@ -3,12 +3,14 @@ package eventlog_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -30,13 +32,27 @@ func newName(t testing.TB) string {
 	return filepath.Join(dir, "log")
 }
 
+// closeLater closes p at the end of the test if somebody still has it: a test that opens
+// thousands would else keep the addresses of all of them, which 32 bits do not have.
+func closeLater[T any, P interface {
+	*T
+	io.Closer
+}](t testing.TB, p P) {
+	w := weak.Make((*T)(p))
+	t.Cleanup(func() {
+		if p := w.Value(); p != nil {
+			P(p).Close()
+		}
+	})
+}
+
 func open(t testing.TB, name string, o eventlog.Options) *eventlog.Log {
 	t.Helper()
 	l, err := eventlog.Open(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	closeLater(t, l)
 	return l
 }
 
@@ -46,7 +62,7 @@ func openReader(t testing.TB, name string) *eventlog.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
+	closeLater(t, r)
 	return r
 }
 
