@@ -87,9 +87,16 @@ func (f *file) advise(off, n int64, a Advice) error {
 		return fs.ErrPermission
 	}
 	known := min(int64(len(p)), f.size.Load()-off) // p may reach to the end of the file's last page
-	err = f.onPages(m, func() error { return advisePages(p, a) })
-	if err == errFault || a == PopulateWrite && err != nil {
-		if why := f.faultCause(m, p[:max(known, 0)], off); err == errFault || why == os.ErrClosed || why == io.ErrUnexpectedEOF {
+	for range populateTries {
+		err = f.onPages(m, func() error { return advisePages(p, a) })
+		if err != errFault && (a != PopulateWrite || err == nil) {
+			break
+		}
+		why := f.faultCause(m, p[:max(known, 0)], off)
+		if why == os.ErrClosed || why == io.ErrUnexpectedEOF {
+			return why
+		}
+		if err == errFault {
 			err = why
 		}
 	}
@@ -97,6 +104,10 @@ func (f *file) advise(off, n int64, a Advice) error {
 }
 
 var errFault = errors.New("page fault")
+
+// populateTries is how often pages that cannot be had are tried: a file that was
+// cut and has its length again by the time it is asked looks like a full disk.
+const populateTries = 8
 
 // advisePages is advise for pages that are mapped.
 func advisePages(p []byte, a Advice) error {
