@@ -131,11 +131,8 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 	}()
 	copy(m.data[off:int(off)+n], b) // less than pieceFrom
 	m.touch(page)                   // as in store
-	t.stores++
-	t.saved += uint64(m.store.saves(n))
-	if f.dirty.Load() != stored {
-		f.dirty.Store(stored)
-	}
+	t.store(m.store.saves(n))
+	f.markStored()
 	runtime.KeepAlive(f)
 	return true
 }

@@ -6,7 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,15 +37,7 @@ func pageTables(t *testing.T, data []byte) (bytes int) {
 
 func TestStoresThatLostLeaveNoPageReady(t *testing.T) {
 	const size = 1 << 20
-	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if len(f.Bytes()) != size {
-		t.Skip("the file cannot be mapped here")
-	}
-	m := f.m.Load()
+	f, m := mappedFile(t, size)
 	ready := func() {
 		t.Helper()
 		m.store.setReady(0, size>>regionShift-1, m.store.epoch.Load()<<countBits)
@@ -70,5 +62,32 @@ func TestStoresThatLostLeaveNoPageReady(t *testing.T) {
 	f.letGo(m)
 	if got := pageTables(t, m.data); got != 1<<regionShift {
 		t.Errorf("%d bytes are still in the page tables, and not only what is ready again", got)
+	}
+}
+
+func TestWritesThatLoseLetGoOfThePages(t *testing.T) {
+	const size = 1 << 20
+	f, m := mappedFile(t, size)
+	if m.store == nil {
+		t.Skip("nothing is stored here")
+	}
+	makeAllReady(f)
+	if !storable(m.data) {
+		t.Fatal("a fault")
+	}
+	m.store.mu.Lock()
+	m.store.call.value = -float64(time.Second) // so that any store is slower
+	m.store.slow = slowMark
+	m.store.spent = float64(time.Hour)
+	m.store.mu.Unlock()
+	for range sampleStores + 1 { // the first is a system call
+		if _, err := f.WriteAt([]byte{1}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); pageTables(t, m.data) > 1<<regionShift; runtime.Gosched() { // what is at 0 is stored to again
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes are still in the page tables", pageTables(t, m.data))
+		}
 	}
 }

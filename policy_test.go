@@ -191,6 +191,13 @@ func TestWritesInOrderAreReadyAhead(t *testing.T) {
 	if got := p.ahead(200, 1<<countBits, each); got != 0 {
 		t.Errorf("%d ahead by counts from before a Sync", got)
 	}
+	p.inRun.Store(0)
+	for p.shift < 40 { // large regions: not much is made ready at once
+		p.shift++
+		if got := p.ahead(200, 0, each); got < 1 || got > 1 && got<<p.shift > aheadMost {
+			t.Errorf("%d regions of %d bytes ahead", got, int64(1)<<p.shift)
+		}
+	}
 }
 
 func TestWritesAnywhereRiskAPartOfWhatTheyTake(t *testing.T) {
@@ -247,15 +254,28 @@ func TestWritesInOrderLeaveTheSecondHalfOfARegion(t *testing.T) {
 		t.Skip("nothing is stored here")
 	}
 	for _, c := range []struct {
+		large     bool // the file: regions are of two locks, each with its turn
 		off, next int
 		store     bool
 	}{
-		{region / 4, region / 4, true},
-		{region + region/2, region + region/2, false},
-		{2*region + region/2, 7, true}, // this is not in order
+		{false, region / 4, region / 4, true},
+		{false, region + region/2, region + region/2, false},
+		{false, 2*region + region/2, 7, true},       // this is not in order
+		{false, 3*region + region/2 + 100, 7, true}, // nor this
+		{true, region, 7, false},                    // the first of its turn
+		{true, 2*region + region + 100, 7, true},
+		{false, region, -1, false}, // not in order, and all is spent
 	} {
+		if m.store.shift = regionShift; c.large {
+			m.store.shift++
+		}
+		m.store.cool()
 		m.store.limit.Store(1) // any write is due
-		if store, _ := f.hot(m, c.off, n, &turn{next: c.next}); store != c.store {
+		slot := turn{next: c.next}
+		if c.next < 0 {
+			slot.spent = budgetMost
+		}
+		if store, _ := f.hot(m, c.off, n, &slot); store != c.store {
 			t.Errorf("a write at %d after one that ended at %d: stored %v", c.off, c.next, store)
 		}
 		if ready := m.store.ready(c.off, n); ready != c.store {

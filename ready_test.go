@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -13,16 +14,12 @@ import (
 // readyFile is a File of size bytes, of which nothing is written, that is mapped.
 func readyFile(t *testing.T, size int64) *File {
 	t.Helper()
-	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	f, _ := mappedFile(t, 1)
+	if err := f.Truncate(size); err != nil { // of holes
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	if err := f.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-	if !canMap || locked || int64(len(f.Bytes())) != size || f.m.Load().store == nil {
-		t.Skip("no store without a lock here")
+	if int64(len(f.Bytes())) != size || f.m.Load().store == nil {
+		t.Skip("nothing is stored here")
 	}
 	if kind := storageOf(f.inner); kind == storageMemory || kind == storageHoles {
 		t.Skip("a file with holes is not mapped for calls here")
@@ -144,6 +141,11 @@ func TestReadyWritesThatOverlapDoNotMix(t *testing.T) {
 			continue
 		}
 		f := readyFile(t, size)
+		src, m := mappedFile(t, 2*lock)
+		if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
+			t.Fatal(err)
+		}
+		adviseMemory(m.data, Random) // each page faults
 		for _, c := range []struct{ one, other, n int64 }{
 			{3*lock + 100, 3*lock + 100, 20_000}, // the same
 			{5*lock - 100, 5 * lock, lock},
@@ -153,18 +155,24 @@ func TestReadyWritesThatOverlapDoNotMix(t *testing.T) {
 			{9 * lock, 9*lock + 10, lock},
 		} {
 			from, to := max(c.one, c.other), min(c.one, c.other)+c.n
-			for round := range 100 {
+			for round := range 40 {
 				makeAllReady(f)
 				var writers sync.WaitGroup
+				var wrote [2]atomic.Int32
 				for i, off := range []int64{c.one, c.other} {
 					writers.Add(1)
 					go func() {
 						defer writers.Done()
 						b := bytes.Repeat([]byte{byte(i + 1)}, int(c.n))
-						for range 30 {
+						for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
+							if i == 0 {
+								b = m.data[:c.n]
+								adviseMemory(m.data, DontNeed) // so that one overtakes the other
+							}
 							if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
 								t.Errorf("WriteAt: %d, %v", n, err)
 							}
+							wrote[i].Add(1)
 						}
 					}()
 				}

@@ -153,10 +153,15 @@ func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 	if !ok {
 		return false
 	}
-	if f.dirty.Load() != stored { // after the store: a Stat before it would move the time too early
+	f.markStored()
+	return true
+}
+
+// markStored comes after the store: a Stat before it would move the time too early.
+func (f *file) markStored() {
+	if f.dirty.Load() != stored { // most often it is: no line of the cache to take from others
 		f.dirty.Store(stored)
 	}
-	return true
 }
 
 // letGo keeps the range from being given back meanwhile.
