@@ -154,11 +154,22 @@ func TestSmallWritesInsideAFileAreMapped(t *testing.T) {
 	}{
 		{"Write", func(f *mmapfile.File, _ int64) (int, error) { return f.Write(record) }, 10_000},
 		{"WriteAt", func(f *mmapfile.File, off int64) (int, error) { return f.WriteAt(record, off) }, 0},
+		{"WriteOfNew", func(f *mmapfile.File, _ int64) (int, error) { return f.Write(record) }, 10_000},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			content := ftPattern(1 << 20)
 			name := ftTemp(t, content)
 			f := ftOpen(t, name)
+			if way.name == "WriteOfNew" {
+				inner, err := os.OpenFile(name, os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f, err = mmapfile.New(inner); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { f.Close() })
+			}
 			for i := range int64(1000) {
 				if n, err := way.write(f, 10*i); n != 10 || err != nil {
 					t.Fatal(n, err)
