@@ -193,6 +193,7 @@ func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
 			t.Fatalf("event %d is %x", i, e.Data)
 		}
 	}
+	runtime.KeepAlive(l) // its memory goes with it
 }
 
 func TestFollowSeesGrowthAndASecondWriter(t *testing.T) {
