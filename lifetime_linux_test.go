@@ -148,7 +148,11 @@ func TestMapsStayBoundedWithoutTheCollector(t *testing.T) {
 		}
 	}
 	clear(between)
-	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+	slack := ftSlackMaps
+	if ftRace {
+		slack += 200 // the detector has some of its own for memory that was used
+	}
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+slack }) {
 		t.Errorf("%d maps before, %d after", maps, ftMaps(t))
 	}
 }
