@@ -3,7 +3,9 @@ package eventlog
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"time"
 )
 
 // Append appends an event with the data p, and returns its offset. It does not
@@ -28,21 +30,24 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	time := l.clock.read()
-	// The checksum, which costs the most, is made outside of the lock where others
-	// want that, and else after the copy, while the memory catches up with it.
+	now := l.clock.read()
+	// The checksum, which costs the most, is made after the copy, while the memory
+	// catches up with it; or before, where there is another append: outside of the lock.
 	var e entry
-	free := l.crowd.Load() <= 0
+	much := len(p) >= muchData
+	free := !much || l.crowd.Load() <= 0
 	if free && !l.mu.TryLock() {
 		free = false
-		l.crowd.Store(crowdLasts)
+		if much {
+			l.crowd.Store(crowdLasts)
+		}
 	}
 	if !free {
-		e = newEntry(time, p)
-		if l.mu.TryLock() {
+		e = newEntry(now, p)
+		if !l.mu.TryLock() {
+			l.lockSoon(much)
+		} else if much {
 			l.crowd.Add(-1)
-		} else {
-			l.lockSoon(len(p))
 		}
 	}
 	c.locked = true
@@ -56,13 +61,13 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 		b = b[off:end]
 		copy(b[entrySize:], p)
 		if free {
-			e = newEntry(time, p)
+			e = newEntry(now, p)
 		}
 		e.put(b)
 		return off, l.publish(end, 1)
 	}
 	if free {
-		e = newEntry(time, p)
+		e = newEntry(now, p)
 	}
 	if err := l.write(e, p, off); err != nil {
 		return 0, err
@@ -70,14 +75,18 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 	return off, l.publish(end, 1)
 }
 
-// lockSoon takes mu, which another append has, for one of n bytes. Where these are
-// many, the other's copy takes about as long as the checksum has taken here, so that
-// the two would take turns at sleeping and waking each other: some microseconds each.
-// So one of those who wait looks for mu some more times, unless it may be held for a
-// flush.
-func (l *Log) lockSoon(n int) {
-	if n >= muchData && l.o.Flush.Bytes == 0 && l.looks.CompareAndSwap(false, true) {
+// lockSoon takes mu, which another append has, where to sleep until it is free would
+// take longer than the append, some microseconds, and to wake who sleeps no less. So
+// one of those who wait looks for mu, unless it may be held for a flush. Of large
+// appends the other's copy takes about as long as the checksum has taken here. Of small
+// ones it would take longer to move all that mu guards to this core and back than to
+// append: the other has its turn first.
+func (l *Log) lockSoon(much bool) {
+	if l.o.Flush.Bytes == 0 && l.looks.CompareAndSwap(false, true) {
 		defer l.looks.Store(false)
+		if !much && l.lockAfterTurn() {
+			return
+		}
 		for range looksMost {
 			if l.mu.TryLock() {
 				return
@@ -89,10 +98,30 @@ func (l *Log) lockSoon(n int) {
 	l.mu.Lock()
 }
 
+// lockAfterTurn leaves the others alone for a while, and tries to take mu then. The
+// while is longer each time that mu is taken after it, and shorter each time that it
+// is free: then the others do not just append. Called by who has looks.
+func (l *Log) lockAfterTurn() bool {
+	turn := max(1, l.turn)
+	for i := range turn {
+		if i%64 == 63 {
+			runtime.Gosched() // to who has something to do
+		}
+		time.Now() // leaves a core that is shared with the other to that
+	}
+	if l.mu.TryLock() {
+		l.turn = turn / 2
+		return true
+	}
+	l.turn = min(2*turn, turnMost)
+	return false
+}
+
 const (
-	crowdLasts = 100     // appends for which others are expected, once there were some
+	crowdLasts = 100     // large appends for which others are expected, once there were some
 	muchData   = 4 << 10 // bytes
 	looksMost  = 400     // in all some 30 µs
+	turnMost   = 1500    // looks at the time: some 50 µs on Linux
 )
 
 // AppendBatch appends an event for each of ps, and returns the offset of the
@@ -112,7 +141,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 			return 0, ErrFull
 		}
 	}
-	time := l.clock.read()
+	now := l.clock.read()
 	c.lock()
 	off = l.end
 	if len(ps) == 0 && !l.gone {
@@ -123,7 +152,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 	}
 	at := off
 	for _, p := range ps {
-		e := newEntry(time, p)
+		e := newEntry(now, p)
 		end := e.next(at)
 		if l.mem != nil {
 			c.touched = end
@@ -170,9 +199,9 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 		return 0, err
 	}
 	c.inFill = true // the clock is the caller's function, too
-	time := l.clock.read()
+	now := l.clock.read()
 	c.inFill = false
-	newEntry(time, data).put(b)
+	newEntry(now, data).put(b)
 	return off, l.publish(end, 1)
 }
 

@@ -83,10 +83,16 @@ func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
 	}
 }
 
-// Who waits for another append of much looks for its end, and sleeps in the end.
-func TestAppendsOfMuchWaitForEachOtherAndForFills(t *testing.T) {
+// Who waits for another append looks for its end, and sleeps in the end.
+func TestAppendsWaitForEachOtherAndForFills(t *testing.T) {
+	for _, size := range []int{100, 8 << 10} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) { testAppendsWait(t, size) })
+	}
+}
+
+func testAppendsWait(t *testing.T, size int) {
 	l := open(t, newName(t), eventlog.Options{})
-	const goroutines, each, size = 4, 50, 8 << 10
+	const goroutines, each = 4, 50
 	inFill, filled := make(chan bool), make(chan bool)
 	go func() {
 		defer close(filled)
@@ -100,11 +106,13 @@ func TestAppendsOfMuchWaitForEachOtherAndForFills(t *testing.T) {
 		}
 	}()
 	<-inFill
-	var appenders sync.WaitGroup
+	var begun, appenders sync.WaitGroup
 	for g := range goroutines {
+		begun.Add(1)
 		appenders.Add(1)
 		go func() {
 			defer appenders.Done()
+			begun.Done()
 			p := bytes.Repeat([]byte{byte(g)}, size)
 			for range each {
 				if _, err := l.Append(p); err != nil {
@@ -113,6 +121,7 @@ func TestAppendsOfMuchWaitForEachOtherAndForFills(t *testing.T) {
 			}
 		}()
 	}
+	begun.Wait()
 	close(inFill)
 	appenders.Wait()
 	<-filled

@@ -12,9 +12,9 @@
 // other languages. It is on a local file system: mappings of network file systems
 // are no memory that machines share.
 //
-// Appends take turns. Where several goroutines append small events, each turn costs
-// more than the event, since it goes from one core to another: [Log.AppendBatch]
-// takes many in one.
+// Appends take turns. Of large events several goroutines append more in total than
+// one, and of small ones about as much, since each has its turn for some ten
+// microseconds: [Log.AppendBatch] has many in one.
 //
 // # What is kept, and when
 //
