@@ -117,7 +117,7 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 	}
 	t := m.turns.of(off)
 	t.Lock()
-	if t.due() || f.dirty.Load() == clean || !m.store.ready(int(off), n) { // perhaps not any more
+	if t.due(m.store) || f.dirty.Load() == clean || !m.store.ready(int(off), n) { // perhaps not any more
 		t.Unlock()
 		return false
 	}
@@ -131,7 +131,7 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 	}()
 	copy(m.data[off:int(off)+n], b) // less than pieceFrom
 	m.touch(page)                   // as in store
-	t.store(m.store.saves(n))
+	t.store(m.store, n)
 	f.markStored()
 	runtime.KeepAlive(f)
 	return true

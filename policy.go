@@ -36,6 +36,7 @@ type storePolicy struct {
 	inRun atomic.Uint32 // what each of many in a row costs
 	small atomic.Uint32 // that a store saves, whatever its length
 	rests atomic.Bool   // no stores for a while
+	every atomic.Uint32 // of so many stores one is timed
 	count []atomic.Uint32
 
 	mu       sync.Mutex // guards what follows, of which only samples take note
@@ -84,7 +85,8 @@ const (
 	aheadMost  = 16 << 20 // bytes
 	hugeWrite  = 1 << 30  // bytes: for a longer write nothing is made ready
 
-	sampleStores = 128 // of so many one is timed
+	sampleStores = 128 // of so many one is timed,
+	sampleFirst  = 8   // and more often to begin with, and after a slow one
 	sampleCalls  = 16
 	slowMark     = 24
 	slowStep     = 8
@@ -103,6 +105,7 @@ func newStorePolicy(size int) *storePolicy {
 	p.call.value = 700
 	p.price, p.runPrice = average{value: price, start: price}, average{value: price, start: price}
 	p.count = make([]atomic.Uint32, size>>p.shift+1)
+	p.every.Store(sampleFirst)
 	p.setLimit()
 	return p
 }
@@ -319,12 +322,17 @@ func (p *storePolicy) tookCall(took time.Duration, n int) {
 func (p *storePolicy) tookStore(took time.Duration, n int) (slow bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	every := p.every.Load()
 	more := float64(took) - p.call.value - float64(n)/2
 	if more <= 0 {
+		if every < sampleStores {
+			p.every.Store(2 * every)
+		}
 		p.slow = max(0, p.slow-1)
 		return false
 	}
-	p.spent += sampleStores * min(more, 4*p.call.value)
+	p.spent += float64(every) * min(more, 4*p.call.value)
+	p.every.Store(sampleFirst)
 	if p.slow += slowStep; p.slow < slowMark {
 		return false
 	}
@@ -414,4 +422,5 @@ func (p *storePolicy) coolRange(off, n int) {
 // cool forgets the counts, since a sync has made all pages costly to store to.
 func (p *storePolicy) cool() {
 	p.epoch.Add(1)
+	p.every.Store(sampleFirst)
 }

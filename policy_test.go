@@ -328,3 +328,48 @@ func TestRestsGetLongerWhileStoresLose(t *testing.T) {
 		t.Errorf("a rest of %v after a Sync before which stores had saved more than they cost", time.Duration(next))
 	}
 }
+
+func TestStoresAreTimedMoreOftenToBeginWithAndAfterASlowOne(t *testing.T) {
+	p := newStorePolicy(1 << 20)
+	var s turn
+	untilTimed := func() (n int) {
+		t.Helper()
+		for n = 1; !s.store(p, 64); n++ {
+			if n > 2*sampleStores {
+				t.Fatal("no store is timed any more")
+			}
+		}
+		return n
+	}
+	for _, again := range []func(){func() {}, func() { p.tookStore(50*time.Microsecond, 64) }, p.cool} {
+		again()
+		for range 3 { // however many came before, from the second on
+			if n := untilTimed(); n > sampleFirst {
+				t.Errorf("%d stores until one is timed", n)
+			}
+		}
+		for range 20 {
+			p.tookStore(50*time.Nanosecond, 64)
+		}
+		untilTimed()
+		if n := untilTimed(); n != sampleStores {
+			t.Errorf("%d stores until one is timed, after many fast ones", n)
+		}
+	}
+}
+
+func TestSlowStoreCountsForThoseThatWereNotTimed(t *testing.T) {
+	p := newStorePolicy(1 << 20)
+	lost := func() float64 {
+		before := p.spent
+		p.tookStore(2*time.Microsecond, 64)
+		return p.spent - before
+	}
+	first := lost()
+	for range 20 {
+		p.tookStore(50*time.Nanosecond, 64)
+	}
+	if got := lost(); got != first*sampleStores/sampleFirst {
+		t.Errorf("%v lost where one of %d stores is timed, and %v for one of %d", got, sampleStores, first, sampleFirst)
+	}
+}

@@ -61,16 +61,17 @@ func inOneTurn(off int64, n int) bool { return (off^(off+int64(n)-1))>>regionShi
 func (t *turns) of(off int64) *turn { return &t[turnOf(off>>regionShift)] }
 
 // due reports whether the next store is one to be timed.
-func (t *turn) due() bool { return t.stores%sampleStores == sampleStores-1 }
+func (t *turn) due(p *storePolicy) bool { return (t.stores+1)&(p.every.Load()-1) == 0 }
 
 // slot is where a write that holds these locks keeps its counts.
 func (t *turns) slot(held uint16) *turn { return &t[bits.TrailingZeros16(held)%turnLocks] }
 
 // store counts a store that saves so much, and reports whether it is one to be timed.
-func (t *turn) store(saves uint32) bool {
+func (t *turn) store(p *storePolicy, n int) bool {
+	due := t.due(p)
 	t.stores++
-	t.saved += uint64(saves)
-	return t.stores%sampleStores == 0
+	t.saved += uint64(p.saves(n))
+	return due
 }
 
 // call counts a pwrite of n bytes at off, for which a store would save so much, and

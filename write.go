@@ -135,7 +135,7 @@ func (f *file) checkMode() {
 // the file's.
 func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
 	ok := false
-	timed := m.turns.slot(turn).store(m.store.saves(len(b)))
+	timed := m.turns.slot(turn).store(m.store, len(b))
 	var began time.Time
 	if timed {
 		began = time.Now()
