@@ -93,7 +93,7 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 		defer f.mu.RUnlock()
 	}
 	defer unguard(debug.SetPanicOnFault(true), &ok)
-	copyIn(m.data[off:off+len(b)], b)
+	m.put(b, off)
 	page := m.pageBehind(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return false // by now
@@ -154,7 +154,7 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	p := (*uint32)(unsafe.Pointer(&m.data[at]))
 	first := max(off-at, 0) // of b in the word
 	head := len(b) - (last - at + 1 - first)
-	copyIn(m.data[off:off+head], b[:head])
+	m.put(b[:head], off)
 	for {
 		old := atomic.LoadUint32(p)
 		var word [wordSize]byte
@@ -302,13 +302,32 @@ func (m *mapping) lineBehind(i int) bool {
 
 // copyIn is copy for slices of the same length.
 func copyIn(dst, src []byte) {
-	if len(dst) < pieceFrom || overlap(dst, src) {
+	switch n := len(dst); {
+	case n < pieceFrom:
+		copy(dst, src)
+	case n < largeFrom:
+		copyPieces(dst, src, smallPiece)
+	default:
+		copyPieces(dst, src, largePiece)
+	}
+}
+
+// put is copyIn to m at off. A piece of a larger file is seldom in the cache when it is
+// written: 1 MiB each into a file of 64 MiB took 61 µs past the cache, 114 through it.
+func (m *mapping) put(b []byte, off int) {
+	dst := m.data[off : off+len(b)]
+	if len(m.data) < largeFrom {
+		copyIn(dst, b)
+	} else {
+		copyPieces(dst, b, largePiece)
+	}
+}
+
+// copyPieces is copy for slices of the same length, with so much at once.
+func copyPieces(dst, src []byte, piece int) {
+	if len(dst) > piece && overlap(dst, src) {
 		copy(dst, src)
 		return
-	}
-	piece := smallPiece
-	if len(dst) >= largeFrom {
-		piece = largePiece
 	}
 	for len(dst) > piece {
 		copy(dst[:piece], src[:piece])

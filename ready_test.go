@@ -250,3 +250,36 @@ func TestReadyWriteMovesTheTime(t *testing.T) {
 		t.Errorf("%v after a store, and %v before", after, before)
 	}
 }
+
+// A caller may write the file's own Bytes to it.
+func TestReadyWriteOfOwnBytesMovesThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ size, n int }{{100_000, 50_000}, {3 << 20, 3 << 19}, {12 << 20, 9 << 20}} {
+		f, m := mappedFile(t, int64(c.size))
+		if m.store == nil {
+			t.Skip("nothing is stored here")
+		}
+		want := make([]byte, c.size)
+		rand.NewChaCha8([32]byte{}).Read(want)
+		for range 2 { // from the second on these are stores
+			makeAllReady(f)
+			if _, err := f.WriteAt(want, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, move := range []struct{ from, to int }{{1000, 31_000}, {31_000, 1000}, {0, 1}} {
+			makeAllReady(f)
+			before := stores(f)
+			if n, err := f.WriteAt(f.Bytes()[move.from:move.from+c.n], int64(move.to)); n != c.n || err != nil {
+				t.Fatal(n, err)
+			}
+			if stores(f) == before {
+				t.Error("no store: this tests something else")
+			}
+			copy(want[move.to:], want[move.from:move.from+c.n])
+			if !bytes.Equal(f.Bytes(), want) {
+				t.Errorf("%d bytes moved from %d to %d are others", c.n, move.from, move.to)
+			}
+		}
+	}
+}

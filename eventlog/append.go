@@ -102,12 +102,11 @@ func (l *Log) lockSoon(much bool) {
 // while is longer each time that mu is taken after it, and shorter each time that it
 // is free: then the others do not just append. Called by who has looks.
 func (l *Log) lockAfterTurn() bool {
-	turn := max(1, l.turn)
-	for i := range turn {
+	turn, began := max(1, l.turn), time.Now()
+	for i := 0; i < turn && time.Since(began) < turnLongest; i++ { // some clocks stand still for long
 		if i%64 == 63 {
 			runtime.Gosched() // to who has something to do
 		}
-		time.Now() // leaves a core that is shared with the other to that
 	}
 	if l.mu.TryLock() {
 		l.turn = turn / 2
@@ -121,7 +120,9 @@ const (
 	crowdLasts = 100     // large appends for which others are expected, once there were some
 	muchData   = 4 << 10 // bytes
 	looksMost  = 400     // in all some 30 µs
-	turnMost   = 1500    // looks at the time: some 50 µs on Linux
+	turnMost   = 1500    // looks at the time, of some 30 ns
+
+	turnLongest = 50 * time.Microsecond
 )
 
 // AppendBatch appends an event for each of ps, and returns the offset of the
