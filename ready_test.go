@@ -212,8 +212,25 @@ func TestReadyWriteOfTwoLocksIsNotMadeWithOne(t *testing.T) {
 	}
 }
 
-func TestReadyWriteMovesTheTime(t *testing.T) {
+func TestStoresMoveTheTime(t *testing.T) {
 	t.Parallel()
+	for name, store := range map[string]func(f *File, m *mapping) bool{
+		"ready": func(f *File, m *mapping) bool { return f.storeReady(m, []byte{2}, 4096) },
+		"other": func(f *File, m *mapping) bool {
+			turn := m.turns.take(4096, 1)
+			defer m.turns.give(turn)
+			return f.stored(m, []byte{2}, 4096, turn)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testStoreMovesTheTime(t, store)
+		})
+	}
+}
+
+func testStoreMovesTheTime(t *testing.T, store func(f *File, m *mapping) bool) {
+	t.Helper()
 	f := readyFile(t, 1<<20)
 	clock := filepath.Join(t.TempDir(), "clock")
 	timeOf := func(name string) time.Time {
@@ -240,7 +257,7 @@ func TestReadyWriteMovesTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !f.storeReady(f.m.Load(), []byte{2}, 4096) {
+	if !store(f, f.m.Load()) {
 		t.Fatal("no store: this tests something else")
 	}
 	if _, err := f.Stat(); err != nil {

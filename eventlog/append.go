@@ -82,7 +82,7 @@ func (l *Log) Append(p []byte) (off int64, err error) {
 // ones it would take longer to move all that mu guards to this core and back than to
 // append: the other has its turn first.
 func (l *Log) lockSoon(much bool) {
-	if l.o.Flush.Bytes == 0 && l.looks.CompareAndSwap(false, true) {
+	if l.o.Flush.Bytes == 0 && runtime.GOMAXPROCS(0) > 1 && l.looks.CompareAndSwap(false, true) {
 		defer l.looks.Store(false)
 		if !much && l.lockAfterTurn() {
 			return
@@ -102,11 +102,8 @@ func (l *Log) lockSoon(much bool) {
 // while is longer each time that mu is taken after it, and shorter each time that it
 // is free: then the others do not just append. Called by who has looks.
 func (l *Log) lockAfterTurn() bool {
-	turn, began := max(1, l.turn), time.Now()
-	for i := 0; i < turn && time.Since(began) < turnLongest; i++ { // some clocks stand still for long
-		if i%64 == 63 {
-			runtime.Gosched() // to who has something to do
-		}
+	turn, began := max(l.turn, turnLeast), time.Now()
+	for looks := 0; time.Since(began) < turn && looks < 2000; looks++ { // some clocks stand still for long
 	}
 	if l.mu.TryLock() {
 		l.turn = turn / 2
@@ -120,9 +117,9 @@ const (
 	crowdLasts = 100     // large appends for which others are expected, once there were some
 	muchData   = 4 << 10 // bytes
 	looksMost  = 400     // in all some 30 µs
-	turnMost   = 1500    // looks at the time, of some 30 ns
 
-	turnLongest = 50 * time.Microsecond
+	turnLeast = 50 * time.Nanosecond
+	turnMost  = 50 * time.Microsecond
 )
 
 // AppendBatch appends an event for each of ps, and returns the offset of the

@@ -67,8 +67,10 @@ func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
 		<-reading
 		g.Go(func() {
 			for range 3 {
-				if _, err := collect(l.Events(0)); err != nil && !errors.Is(err, os.ErrClosed) {
-					t.Error(err)
+				for _, err := range l.Events(0) { // their memory may go meanwhile
+					if err != nil && !errors.Is(err, os.ErrClosed) {
+						t.Error(err)
+					}
 				}
 			}
 		})

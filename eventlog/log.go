@@ -23,9 +23,9 @@ type Log struct {
 	clock     *clock
 	recovered Recovery
 
-	crowd atomic.Int32 // above 0 while several goroutines append much
-	looks atomic.Bool  // one of them looks for mu
-	turn  int          // and this is for how long it lets others have it before
+	crowd atomic.Int32  // above 0 while several goroutines append much
+	looks atomic.Bool   // one of them looks for mu
+	turn  time.Duration // and this is for how long it lets others have it before
 
 	// mu is held by who appends. It comes before the mu of space.
 	mu     sync.Mutex

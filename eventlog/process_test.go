@@ -193,7 +193,6 @@ func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
 			t.Fatalf("event %d is %x", i, e.Data)
 		}
 	}
-	runtime.KeepAlive(l) // its memory goes with it
 }
 
 func TestFollowSeesGrowthAndASecondWriter(t *testing.T) {
