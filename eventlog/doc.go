@@ -13,8 +13,8 @@
 // are no memory that machines share.
 //
 // Appends take turns. Of large events several goroutines append more in total than
-// one, and of small ones about as much, since each has its turn for some ten
-// microseconds: [Log.AppendBatch] has many in one.
+// one, and of small ones nearly as much, since each has its turn for some tens of
+// microseconds: [Log.AppendBatch] takes many in one.
 //
 // # What is kept, and when
 //
