@@ -66,7 +66,7 @@ func (t *turn) due(p *storePolicy) bool { return (t.stores+1)&(p.every.Load()-1)
 // slot is where a write that holds these locks keeps its counts.
 func (t *turns) slot(held uint16) *turn { return &t[bits.TrailingZeros16(held)%turnLocks] }
 
-// store counts a store that saves so much, and reports whether it is one to be timed.
+// store counts a store of n bytes, and reports whether it is one to be timed.
 func (t *turn) store(p *storePolicy, n int) bool {
 	due := t.due(p)
 	t.stores++
