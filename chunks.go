@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"unsafe"
 )
 
@@ -85,7 +84,7 @@ func (w *walk) windows(data []byte) bool {
 		page := (end - 1) | mask + 1
 		w.touching = true
 		if page < bound {
-			atomic.LoadUint32((*uint32)(unsafe.Pointer(&data[page])))
+			loadWord((*uint32)(unsafe.Pointer(&data[page])))
 		} else if last := int(end - 1); data[last] == 0 && !w.m.lineBehind(last+1) {
 			w.touching = false
 			return true

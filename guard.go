@@ -142,6 +142,9 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 // exchanged for what it was: where its byte was not zero at that moment, the
 // file reached so far. Otherwise what is not zero behind b says so afterwards.
 func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
+	if raceDetector { // see load_race.go
+		return false
+	}
 	if locked {
 		if !f.lockMapping(m) {
 			return false
@@ -156,7 +159,7 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	head := len(b) - (last - at + 1 - first)
 	m.put(b[:head], off)
 	for {
-		old := atomic.LoadUint32(p)
+		old := loadWord(p)
 		var word [wordSize]byte
 		binary.NativeEndian.PutUint32(word[:], old)
 		proof := word[last-at] != 0
@@ -190,8 +193,7 @@ func (f *file) isLast(m *mapping, page int64) bool {
 
 // touch faults where the page at off is not the file's.
 func (m *mapping) touch(off int64) {
-	// Atomic, since the compiler drops a plain load whose value is not used.
-	atomic.LoadUint32((*uint32)(unsafe.Pointer(&m.data[off])))
+	loadWord((*uint32)(unsafe.Pointer(&m.data[off])))
 }
 
 // inside reports whether the file has a page behind the byte at i, which
@@ -220,10 +222,10 @@ func readable(p []byte) (ok bool) {
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	for i := 0; i < len(p); i = (i | (pageSize - 1)) + 1 {
 		// p starts anywhere in a page, so this steps over none.
-		atomic.LoadUint32((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[i])) &^ 3)))
+		loadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[i])) &^ 3)))
 	}
 	if len(p) > 0 {
-		atomic.LoadUint32((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[len(p)-1])) &^ 3)))
+		loadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[len(p)-1])) &^ 3)))
 	}
 	return true
 }
