@@ -151,7 +151,7 @@ func TestControlsBesideTruncationAreErrors(t *testing.T) {
 	ftCanCut(t)
 	name := ftTemp(t, ftPattern(64*int(page)))
 	f := ftOpenMapped(t, name)
-	rounds := ftLess(300)
+	rounds := ftLess(3000) // with 300, one of three runs saw a cut that was undone at once
 	ftTogether(t, 2, func(i int) error {
 		for r := range rounds {
 			if i == 0 {

@@ -10,7 +10,7 @@ import (
 
 // Not parallel: AllocsPerRun counts what the whole process allocates.
 func TestHotPathsDoNotAllocate(t *testing.T) {
-	if ftRace {
+	if mmapfile.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	const size = 100_000

@@ -169,7 +169,7 @@ func TestCloseRacesEveryCall(t *testing.T) {
 	t.Parallel()
 	whole := ftPattern(ftRaceSize)
 	rounds := 60
-	if testing.Short() || ftRace {
+	if testing.Short() || mmapfile.RaceDetector {
 		rounds = 20
 	}
 	for call, do := range ftCalls(whole) {

@@ -76,7 +76,7 @@ func TestCloseRacesEveryControl(t *testing.T) {
 	t.Parallel()
 	whole := ftPattern(ftRaceSize)
 	rounds := 40
-	if testing.Short() || ftRace {
+	if testing.Short() || mmapfile.RaceDetector {
 		rounds = 6 // each kind, mapped and not
 	}
 	kinds := []mmapfile.Options{{}, {Private: true}, {Flush: mmapfile.FlushPolicy{Bytes: 10_000, Interval: time.Millisecond}}}

@@ -21,7 +21,7 @@ func ftLess(n int) int {
 	if runtime.GOARCH == "wasm" {
 		return max(1, n/60) // each call takes 20 µs
 	}
-	if testing.Short() || ftRace {
+	if testing.Short() || mmapfile.RaceDetector {
 		return n / 8
 	}
 	return n

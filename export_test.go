@@ -5,6 +5,9 @@ package mmapfile
 // CanMap says whether this build maps files: not under nommap, nor where there is no mmap.
 const CanMap = canMap
 
+// RaceDetector says that it is on: it slows down, and it allocates.
+const RaceDetector = raceDetector
+
 // MapsUnasked says whether calls alone make this build map a file, without Bytes or View, and
 // whether others can truncate it nevertheless.
 const MapsUnasked = canMap && !locked

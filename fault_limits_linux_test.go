@@ -115,7 +115,7 @@ func ftChildNarrow(args []string) error {
 
 func TestFileLargerThanTheAddressSpaceIsServedBySystemCalls(t *testing.T) {
 	t.Parallel()
-	if ftRace {
+	if mmapfile.RaceDetector {
 		t.Skip("the race detector needs its address space")
 	}
 	if ftEmulator != "" {

@@ -193,7 +193,7 @@ func TestEveryCallAfterForeignTruncationIsAsWithOSFile(t *testing.T) {
 					dir, failed := t.TempDir(), 0
 					for i, act := range ftActs(size, cut) {
 						// Each case has its share of the calls; all of them together have all.
-						if (testing.Short() || ftRace) && i%7 != cut%7 || i%3 == (cut+len(fill))%3 || fill == "Mixed" && i%4 != cut%4 {
+						if (testing.Short() || mmapfile.RaceDetector) && i%7 != cut%7 || i%3 == (cut+len(fill))%3 || fill == "Mixed" && i%4 != cut%4 {
 							continue
 						}
 						var seen [2]ftSeen
@@ -328,7 +328,7 @@ func TestReadsDuringForeignTruncationsGiveOldBytesOrZeros(t *testing.T) {
 				return bad
 			})
 			rounds := 1500
-			if testing.Short() || ftRace {
+			if testing.Short() || mmapfile.RaceDetector {
 				rounds = 300
 			}
 			switch by {

@@ -84,7 +84,7 @@ func TestOpenMapCloseRoundsLeaveNoTrace(t *testing.T) {
 	const size = 64 << 10 // a leak of every round's mapping would be gigabytes
 	name := ftTemp(t, ftPattern(size))
 	rounds := 100_000
-	if testing.Short() || ftRace || !mmapfile.CanMap || strconv.IntSize == 32 {
+	if testing.Short() || mmapfile.RaceDetector || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
 	}
 	ftOpenMapClose(t, name, size, 5_000) // so that the runtime, and the race detector, have what they need for it
@@ -106,16 +106,28 @@ func TestOpenMapCloseRoundsLeaveNoTrace(t *testing.T) {
 }
 
 func TestMapsStayBoundedWithoutTheCollector(t *testing.T) {
-	const most = 40_000 // the system allows 65,530
 	name := ftTemp(t, ftPattern(8<<10))
-	ftSettles(func() bool { return true })
-	maps := ftMaps(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	rounds := 45_000
-	if testing.Short() || ftRace || !mmapfile.CanMap || strconv.IntSize == 32 {
+	if testing.Short() || mmapfile.RaceDetector || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
 	}
-	// Ranges with one of another protection between them do not merge into one map.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if mmapfile.RaceDetector {
+		ftMapApart(t, name, rounds) // the detector has maps of its own for memory that was used
+	}
+	ftSettles(func() bool { return true })
+	maps := ftMaps(t)
+	ftMapApart(t, name, rounds)
+	if !ftSettles(func() bool { return ftMaps(t) <= maps+ftSlackMaps }) {
+		t.Errorf("%d maps before, %d after", maps, ftMaps(t))
+	}
+}
+
+// ftMapApart opens, maps and closes files, with some between that stay open to the end:
+// ranges with one of another protection between them do not merge into one map.
+func ftMapApart(t testing.TB, name string, rounds int) {
+	t.Helper()
+	const most = 40_000 // the system allows 65,530
 	var between []*mmapfile.File
 	refused := 0
 	for i := range rounds {
@@ -146,14 +158,6 @@ func TestMapsStayBoundedWithoutTheCollector(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-	clear(between)
-	slack := ftSlackMaps
-	if ftRace {
-		slack += 200 // the detector has some of its own for memory that was used
-	}
-	if !ftSettles(func() bool { return ftMaps(t) <= maps+slack }) {
-		t.Errorf("%d maps before, %d after", maps, ftMaps(t))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func TestOverlappingWritesDoNotMix(t *testing.T) {
 	t.Parallel()
 	rounds := 3000
-	if testing.Short() || ftRace {
+	if testing.Short() || mmapfile.RaceDetector {
 		rounds = 300
 	}
 	const size = 100_000 // more than one of the regions that take turns

@@ -360,7 +360,7 @@ func (p *storePolicy) slowed(saved, missed uint64) (lost bool) {
 
 // letGo takes the regions of data, the mapping, that were ready before out of the page
 // tables: while pages are there that can be stored to, whoever writes them back
-// interrupts all cores for that. It takes some 20 ms for 1 GiB of them.
+// interrupts all cores for that. It takes some 30 ms for 1 GiB of them.
 func (p *storePolicy) letGo(data []byte) {
 	forget := func(r int) (wasReady bool) { // so that it is done once
 		c := p.count[r].Load()

@@ -167,7 +167,7 @@ func TestScannerAndCopyReadTheGoSourcesTheSame(t *testing.T) {
 			t.Skip("no sources: ", err)
 		}
 		for i, name := range names {
-			if (testing.Short() || ftRace) && i%10 != 0 {
+			if (testing.Short() || mmapfile.RaceDetector) && i%10 != 0 {
 				continue
 			}
 			ftSameAnswer(t, name, func(f ftFile) (string, error) {
