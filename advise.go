@@ -88,8 +88,8 @@ func (f *file) advise(off, n int64, a Advice) error {
 	}
 	known := min(int64(len(p)), f.size.Load()-off) // p may reach to the end of the file's last page
 	for range populateTries {
-		err = f.onPages(m, func() error { return advisePages(p, a) })
-		if err != errFault && (a != PopulateWrite || err == nil) {
+		err = f.onPages(m, func() error { return f.advisePages(p, off, a) })
+		if a < PopulateRead || err == nil || err == os.ErrClosed {
 			break
 		}
 		why := f.faultCause(m, p[:max(known, 0)], off)
@@ -109,23 +109,21 @@ var errFault = errors.New("page fault")
 // cut and has its length again by the time it is asked looks like a full disk.
 const populateTries = 8
 
-// advisePages is advise for pages that are mapped.
-func advisePages(p []byte, a Advice) error {
-	if a == PopulateRead {
-		// Not MADV_POPULATE_READ: 1 GiB took that 109 ms, and this 86; and 50
-		// and 5 where it was mapped already (Linux 6.18, ext4).
-		if !readable(p) {
+// advisePages is advise for pages that are mapped. It waits for the disk in system
+// calls alone.
+func (f *file) advisePages(p []byte, off int64, a Advice) error {
+	err := adviseMemory(p, a)
+	if a < PopulateRead || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err != nil {
+		f.readIn(off, off+int64(len(p)))
+		if a == PopulateRead && !readable(p) || a == PopulateWrite && !storable(p) {
 			return errFault
 		}
-		return nil
 	}
-	err := adviseMemory(p, a)
-	if a == PopulateWrite && errors.Is(err, errors.ErrUnsupported) {
-		if err = nil; !storable(p) {
-			err = errFault
-		}
-	}
-	return err
+	f.pages.note(noteReady, off, int64(len(p)))
+	return nil
 }
 
 // onPages makes a call on pages of m, which must be the File's from its beginning to its end.

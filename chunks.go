@@ -50,6 +50,8 @@ type walk struct {
 	mem      []byte // where nothing is mapped: a copy of the file
 	touching bool   // a fault now is ours, not that of the loop's body
 	gone     bool   // there was one: ask the file first
+	known    int64  // up to where the file is in memory,
+	gen      uint32 // as of this gen of evictions
 }
 
 // on goes on until the end, or until a page turns out to be gone: then it wants
@@ -82,8 +84,9 @@ func (w *walk) windows(data []byte) bool {
 			return true
 		}
 		page := (end - 1) | mask + 1
+		w.bring(off, size)
 		w.touching = true
-		if page < bound {
+		if page < bound && f.pages.seen(page, 1) {
 			loadWord((*uint32)(unsafe.Pointer(&data[page])))
 		} else if last := int(end - 1); data[last] == 0 && !w.m.lineBehind(last+1) {
 			w.touching = false
@@ -100,8 +103,20 @@ func (w *walk) windows(data []byte) bool {
 
 func (w *walk) step(p []byte) bool {
 	off := w.off
+	if w.m != nil {
+		w.bring(off, int64(len(p)))
+	}
 	w.off += int64(len(p))
 	return w.yield(off, p)
+}
+
+// bring has a window in memory, and for smaller ones what comes next.
+func (w *walk) bring(off, n int64) {
+	if off+n > w.known || w.gen != evictions.gen.Load() {
+		n = max(n, aheadBytes)
+		w.gen, w.known = evictions.gen.Load(), off+n
+		w.f.bring(off, n)
+	}
 }
 
 // caught ends on: what a page that is gone means is to be asked for.

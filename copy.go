@@ -61,7 +61,7 @@ func (f *file) skip() (n int64) {
 		off := f.cur.pos
 		last := (min(f.size.Load(), int64(m.limit)) - 1) &^ int64(pageSize-1)
 		to := min(last, off&^int64(pageSize-1)+skipPiece)
-		ok := to > off && f.touchAll(m, int(off), int(to))
+		ok := to > off && f.pages.seen(off, int(to-off)+1) && f.touchAll(m, int(off), int(to))
 		if ok {
 			f.cur.pos = to
 			n += to - off
@@ -84,7 +84,12 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 		defer dst.movedEnd()
 		defer dst.cur.leave(dst.cur.enter(dst.inner))
 	}
-	return f.inner.WriteTo(w)
+	n, err := f.inner.WriteTo(w)
+	f.cur.moved(n)
+	if dst != nil {
+		dst.cur.moved(n)
+	}
+	return n, err
 }
 
 // growFor makes room in buf for the rest of the file at once, where that is known.
@@ -150,7 +155,12 @@ func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 	if f.flusher != nil {
 		return f.flusher.copyFrom(f, r)
 	}
-	return f.inner.ReadFrom(r)
+	n, err := f.inner.ReadFrom(r)
+	f.cur.moved(n)
+	if src != nil {
+		src.cur.moved(n)
+	}
+	return n, err
 }
 
 func copyThrough(w io.Writer, r io.Reader) (int64, error) {

@@ -21,6 +21,18 @@ type cursor struct {
 	state atomic.Uint64
 	mu    sync.Mutex
 	pos   int64 // under mu
+
+	// Where the kernel's offset is if calls use it one at a time: a hint, for pages.
+	hint atomic.Int64
+}
+
+// moved moves the hint by n bytes, and returns where it was: -1 if it is not
+// worth to be followed.
+func (c *cursor) moved(n int64) int64 {
+	if n <= 0 || c.state.Load()&cursorKernel != 0 {
+		return -1
+	}
+	return c.hint.Add(n) - n
 }
 
 const (
@@ -79,6 +91,7 @@ func (c *cursor) enter(inner *os.File) (counted bool) {
 			c.mu.Lock()
 			if c.state.Load() == cursorOurs {
 				inner.Seek(c.pos, io.SeekStart) // fails only once closed, and then so does the call
+				c.hint.Store(c.pos)
 				c.state.CompareAndSwap(cursorOurs, 0)
 			}
 			c.mu.Unlock()

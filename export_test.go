@@ -15,6 +15,31 @@ const MapsUnasked = canMap && !locked
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
+// Most tests are of calls that use the mapping, so these find all pages ready as soon as
+// there is one. Forget brings back what a new File knows.
+func init() { testMapped = func(f *file) { makeReady(f, 0) } }
+
+// makeReady has calls on f use its mapping from off on.
+func makeReady(f *file, off int64) {
+	if m := f.m.Load(); !f.private && m != nil && m.limit > 0 && !split {
+		if n := min(int64(len(m.data)), 1<<30) - off; n > 0 {
+			f.pages.note(notePrefaulted, off, n)
+		}
+		t := f.pages.table.Load()
+		for i := range t.leaves { // for a Sync to clear
+			if l := t.leaves[i].Load(); l != nil {
+				l.written.Store(true)
+			}
+		}
+	}
+}
+
+// MakeReady has calls on f use its mapping, if it has one.
+func MakeReady(f *File) { makeReady(f.file, 0) }
+
+// Forget has f know nothing of its pages.
+func Forget(f *File) { f.pages.table.Store(nil) }
+
 // NeverMap makes calls on f go to the inner file, as where nothing can be mapped.
 func NeverMap(f *File) { f.never.Store(true) }
 

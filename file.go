@@ -114,6 +114,8 @@ func (f *file) truncate(size int64) error {
 	err := f.cut(size)
 	if err != nil {
 		size = old
+	} else {
+		f.pages.truncated(size)
 	}
 	if !f.size.CompareAndSwap(known, size) {
 		f.unsure() // a write behind the end came before or after

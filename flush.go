@@ -252,27 +252,10 @@ func (f *file) syncData() error {
 	return ferr
 }
 
-// syncWhole calls sync, after which every page is costly to store to.
+// syncWhole calls sync, after which no page is prefaulted.
 func (f *file) syncWhole(sync func() error) error {
-	m := f.m.Load()
-	err := f.judged(m, sync)
-	if err == nil && m != nil && m.store != nil {
-		m.store.cool()
-	}
-	return err
-}
-
-// judged calls sync, and tells the policy for stores how long it has taken.
-func (f *file) judged(m *mapping, sync func() error) error {
-	if m == nil || m.store == nil {
-		return sync()
-	}
-	saved, missed := m.turns.takeSaved(0)
-	began := time.Now()
 	err := sync()
-	if err == nil {
-		m.store.synced(time.Since(began), saved, missed)
-	}
+	f.pages.synced(0, math.MaxInt64)
 	return err
 }
 
@@ -312,14 +295,13 @@ func (f *File) SyncRange(off, n int64) error {
 		}
 		return f.flushFailed()
 	}
-	err := f.judged(m, func() error { return syncMapped(m.data[off&^int64(pageSize-1) : end]) })
+	err := syncMapped(m.data[off&^int64(pageSize-1) : end])
+	f.pages.synced(off, end)
 	switch {
 	case f.m.Load() == nil: // the range may not have been the file's any more
 		return f.fail("sync", os.ErrClosed)
 	case err != nil:
 		return f.fail("sync", err)
-	case m.store != nil:
-		m.store.coolRange(int(off), int(n))
 	}
 	return f.flushFailed()
 }

@@ -53,8 +53,8 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
-		if !ok {
-			recover()
+		if !ok && recover() != nil {
+			stats.faults.Add(1)
 		}
 	}()
 	n := len(b)
@@ -92,47 +92,16 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 		}
 		defer f.mu.RUnlock()
 	}
-	defer unguard(debug.SetPanicOnFault(true), &ok)
-	m.put(b, off)
 	page := m.pageBehind(off + len(b) - 1)
 	if f.isLast(m, page) {
-		return false // by now
+		return f.storeLast(m, b, off)
 	}
-	m.touch(page) // a cut that came before the end of the copy has taken it
-	runtime.KeepAlive(f)
-	return true
-}
-
-// storeReady is writeAt where there is nothing to decide: the pages are ready, the file
-// was written to before, its last page is not meant, and no clock is due. Where it
-// reports false, all has to be looked at.
-func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
-	n := len(b)
-	if locked || !f.covers(m, off, n) || !inOneTurn(off, n) || !m.store.ready(int(off), n) {
+	if !f.pages.seen(page, 1) {
 		return false
 	}
-	page := m.pageBehind(int(off) + n - 1)
-	if f.isLast(m, page) {
-		return false
-	}
-	t := m.turns.of(off)
-	t.Lock()
-	if t.due(m.store) || f.dirty.Load() == clean || !m.store.ready(int(off), n) { // perhaps not any more
-		t.Unlock()
-		return false
-	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		if !ok {
-			recover()
-		}
-		t.Unlock()
-	}()
-	copy(m.data[off:int(off)+n], b) // less than pieceFrom
-	m.touch(page)                   // as in store
-	t.store(m.store, n)
-	f.markStored()
+	defer unguard(debug.SetPanicOnFault(true), &ok)
+	m.put(b, off)
+	m.touch(page) // a truncation that came before the end of the copy has taken it
 	runtime.KeepAlive(f)
 	return true
 }
@@ -144,12 +113,6 @@ func (f *file) storeReady(m *mapping, b []byte, off int64) (ok bool) {
 func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	if raceDetector { // see load_race.go
 		return false
-	}
-	if locked {
-		if !f.lockMapping(m) {
-			return false
-		}
-		defer f.mu.RUnlock()
 	}
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	last := off + len(b) - 1
@@ -200,7 +163,7 @@ func (m *mapping) touch(off int64) {
 // proves that it has the whole of that byte's page.
 func (f *file) inside(m *mapping, i int) (ok bool) {
 	page := m.pageBehind(i)
-	if f.isLast(m, page) {
+	if f.isLast(m, page) || !f.pages.seen(page, 1) {
 		return false
 	}
 	defer unguard(debug.SetPanicOnFault(true), &ok)
@@ -258,8 +221,8 @@ func storable(p []byte) (ok bool) {
 // and it comes before ok is set.
 func unguard(old bool, ok *bool) {
 	debug.SetPanicOnFault(old)
-	if !*ok {
-		recover()
+	if !*ok && recover() != nil {
+		stats.faults.Add(1)
 	}
 }
 
@@ -279,7 +242,7 @@ func (f *file) reaches(m *mapping, i int) bool {
 		return true
 	}
 	page := m.pageBehind(i)
-	if f.isLast(m, page) {
+	if f.isLast(m, page) || !f.pages.seen(page, 1) {
 		return false
 	}
 	m.touch(page)

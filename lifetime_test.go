@@ -136,7 +136,7 @@ func TestReadsFarApartMapAFileOnceTheyComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after < 100 || after > 2000 {
+	if after < 60 || after > 100 {
 		t.Errorf("mapped after %d reads at %d places", after, places)
 	}
 }
@@ -175,8 +175,8 @@ func TestSmallWritesInsideAFileAreMapped(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			if !mmapfile.Mapped(f) {
-				t.Error("a thousand small writes inside the file, and it is not mapped")
+			if got, want := mmapfile.Mapped(f), way.name != "WriteOfNew"; got != want { // its cursor stays in the kernel
+				t.Errorf("mapped after a thousand small writes inside the file: %v, want %v", got, want)
 			}
 			copy(content, bytes.Repeat(record, 1000))
 			if pos, err := f.Seek(0, io.SeekCurrent); pos != way.cursor || err != nil {

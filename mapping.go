@@ -7,10 +7,9 @@ import "errors"
 // does not need a new one each time. It is never changed once published.
 type mapping struct {
 	data     []byte
-	limit    int          // how much of data calls may use; all but for holes that cost
-	writable bool         // stores reach the file
-	store    *storePolicy // nil where WriteAt must not store
-	turns    *turns       // with store
+	limit    int         // how much of data calls may use; all but for holes that cost
+	writable bool        // stores reach the file
+	locks    *rangeLocks // nil if writes must not use it
 	region   *region
 	prev     *mapping // the shorter one before, for callers that still hold its slices
 }
@@ -35,13 +34,9 @@ func (f *file) mapTo(size int64, whole bool) error {
 	limit := mapLimit
 	switch {
 	case kind == storageAsked && whole:
-	case !mode.read, mode.direct, kind == storageRemote, kind == storageAsked, kind == storageOverlay && !mode.write:
+	case !mode.read, mode.direct, kind == storageRemote, kind == storageAsked, kind == storageMemory, kind == storageOverlay && !mode.write:
 		f.never.Store(true)
 		limit = 0
-	case kind == storageHoles:
-		limit = 0
-	case kind == storageMemory:
-		limit = size // what comes behind may have holes
 	}
 	if !mode.read || limit == 0 && !whole {
 		return errors.ErrUnsupported
@@ -82,19 +77,27 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 		region: newRegion(f, data),
 	}
 	if writable && mode.plain {
-		next.store = newStorePolicy(len(data))
-		if next.turns = new(turns); m != nil && m.turns != nil {
-			next.turns = m.turns
+		if next.locks = new(rangeLocks); m != nil && m.locks != nil {
+			next.locks = m.locks
 		}
 	}
-	if m != nil {
-		if next.prev = m; m.region.abandon() {
-			next.prev = m.prev
-		}
+	if m == nil {
+		next.region.countFile()
+	} else if next.prev = m; m.region.abandon() {
+		next.prev = m.prev
+		next.region.countFile()
 	}
 	f.m.Store(next)
+	watchEvictions()
+	if testMapped != nil {
+		testMapped(f)
+	}
 	return nil
 }
+
+// testMapped is called for each mapping that is made: tests have it used from the first
+// call on.
+var testMapped func(f *file)
 
 // storage is what a file lies on, as far as it decides what a mapping may do for
 // calls. Bytes and View get one in any case.
@@ -105,7 +108,6 @@ const (
 	storageRemote          // or unknown: other machines' changes may show in system calls alone
 	storageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
 	storageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	storageHoles           // the same, and the file has holes, or is one to be sealed
 	storageAsked           // local, but a mapping is in others' way: none without Bytes or View
 )
 

@@ -185,6 +185,6 @@ func unlockMemory([]byte) error                         { return errors.ErrUnsup
 func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
-const canMakeReady = false
+func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
-func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+func majorFaults() (int64, bool) { return 0, false }

@@ -23,7 +23,6 @@ func storageOf(f *os.File) (kind storage) {
 	kind = storageRemote
 	withFd(f, func(fd int) {
 		var fs unix.Statfs_t
-		var st unix.Stat_t
 		if unix.Fstatfs(fd, &fs) != nil {
 			return
 		}
@@ -38,10 +37,6 @@ func storageOf(f *os.File) (kind storage) {
 			kind = storageOverlay
 		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
 			kind = storageMemory
-			// A memfd, which has no name, cannot be sealed while it is mapped (F_SEAL_WRITE in fcntl(2)).
-			if unix.Fstat(fd, &st) != nil || st.Blocks*512 < st.Size || st.Nlink == 0 {
-				kind = storageHoles
-			}
 		}
 	})
 	return kind
@@ -94,12 +89,10 @@ func adviseMemory(data []byte, a Advice) (err error) {
 	return err
 }
 
-const canMakeReady = true
-
-// makeReady has each page of n bytes of f at off, which are data, taken for one
+// prefaultPages has each page of n bytes of f at off, which are data, taken for one
 // that was stored to, in one call: what it costs beyond that is the file system's
 // part. It fills no holes, and takes apart nothing that is shared with another file.
-func makeReady(f *os.File, data []byte, off int64) error {
+func prefaultPages(f *os.File, data []byte, off int64) error {
 	own := false
 	withFd(f, func(fd int) { own = ownBlocks(fd, off, int64(len(data))) })
 	if !own {

@@ -154,3 +154,12 @@ func (f *file) absorb(b []byte, off int64) {
 		unix.Msync(m.data, unix.MS_INVALIDATE)
 	}
 }
+
+// majorFaults counts the page faults of the process that waited for the disk (getrusage(2)).
+func majorFaults() (n int64, ok bool) {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return 0, false
+	}
+	return int64(usage.Majflt), true
+}

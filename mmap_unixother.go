@@ -30,6 +30,4 @@ func adviseMemory(data []byte, a Advice) error {
 
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
-const canMakeReady = false
-
-func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }

@@ -336,6 +336,6 @@ func storageOf(f *os.File) storage {
 	return kind
 }
 
-const canMakeReady = false
+func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
-func makeReady(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+func majorFaults() (int64, bool) { return 0, false }

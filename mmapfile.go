@@ -24,6 +24,7 @@ type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
+	pages pages
 
 	flusher *flusher // of its FlushPolicy; nil if that is none
 	private bool     // copy on write
@@ -32,8 +33,6 @@ type file struct {
 	never atomic.Bool   // not a file that can be mapped: stop trying
 	moves atomic.Uint32 // of the end, and asked: see length.go
 	asked atomic.Uint32
-
-	heat heat
 
 	cur cursor
 	mem memory

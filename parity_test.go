@@ -278,7 +278,7 @@ func (r *run) settle(f anyFile, path string) {
 	}
 	if r.st.warm {
 		var b [8]byte
-		for i := range 40 {
+		for i := range 80 {
 			f.ReadAt(b[:1+i%8], int64(i%3))
 		}
 	}

@@ -59,6 +59,7 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	// With a limit of 0 no call goes by the content of a page to tell where the
 	// file ends: a page of our own keeps what it has when the file is cut.
 	f.m.Store(&mapping{data: data[:size:size], writable: writable, region: newRegion(f, data)})
+	f.m.Load().region.countFile()
 	return nil
 }
 
@@ -90,6 +91,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
 			return 0, io.EOF
 		}
+		f.bring(off, int64(n))
 		if tryCopy(b[:n], m.data[off:]) {
 			break
 		}
@@ -120,6 +122,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	if off > f.ownSize(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
+	f.bring(off, int64(len(b)))
 	if tryCopy(m.data[off:off+int64(len(b))], b) {
 		return len(b), nil
 	}

@@ -19,7 +19,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	}
 	if m := f.m.Load(); m != nil && off >= 0 && len(b) > 0 {
 		if f.covers(m, off, len(b)) {
-			if f.load(m, b, int(off)) {
+			if f.pages.ready(off, len(b)) && f.load(m, b, int(off)) {
 				return len(b), nil
 			}
 		} else if n, ok := f.loadEnd(m, b, off); ok {
@@ -52,8 +52,9 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		if n == 0 || !f.size.CompareAndSwap(known, end) {
 			f.unsure()
 		}
+		f.pages.truncated(end)
 	}
-	f.warmAt(n, off)
+	f.noteRead(off, int64(n), n < len(b))
 	return n, err
 }
 
@@ -80,7 +81,7 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
 	}
 	if off < size {
 		n = int(size - off)
-		if !f.loadKnown(m, b[:n], int(off)) {
+		if !f.pages.ready(off, n) || !f.loadKnown(m, b[:n], int(off)) {
 			return 0, false
 		}
 	}
@@ -91,7 +92,7 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if now != size {
 		f.size.CompareAndSwap(size, now)
 		n = int(min(int64(len(b)), now-off))
-		if now < size || now > int64(m.limit) || !f.load(m, b[:n], int(off)) {
+		if now < size || now > int64(m.limit) || !f.pages.ready(off, n) || !f.load(m, b[:n], int(off)) {
 			return 0, false
 		}
 	}
@@ -116,11 +117,14 @@ func (f *File) Read(b []byte) (n int, err error) {
 	f.settle(0, -1)
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Read(b)
+	off := f.cur.moved(int64(n))
 	f.cur.leave(counted)
 	if err == io.EOF {
 		f.unsure() // this was the end, wherever it is
 	}
-	f.warm(n)
+	if off >= 0 {
+		f.noteRead(off, int64(n), n < len(b))
+	}
 	return n, err
 }
 
@@ -135,7 +139,7 @@ func (f *file) readCursor(b []byte) (n int, last bool, err error) {
 	off := f.cur.pos
 	if m := f.m.Load(); m != nil {
 		if f.covers(m, off, len(b)) {
-			if f.load(m, b, int(off)) {
+			if f.pages.ready(off, len(b)) && f.load(m, b, int(off)) {
 				f.cur.pos = off + int64(len(b))
 				return len(b), false, nil
 			}
@@ -170,10 +174,10 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	}
 	counted := f.cur.enter(f.inner)
 	n, err := f.inner.Seek(offset, whence)
-	f.cur.leave(counted)
 	if err == nil {
-		f.warm(0)
+		f.cur.hint.Store(n)
 	}
+	f.cur.leave(counted)
 	return n, err
 }
 

@@ -13,6 +13,7 @@ type region struct {
 	shown   []byte // the part of data that is mapped: all, but less after a cut where locked
 	rest    []byte // and what is reserved behind it then
 	state   atomic.Uint32
+	counted bool         // as a mapped File in Stats
 	lent    atomic.Bool  // Bytes has handed out slices
 	pins    atomic.Int64 // where locked: calls of View inside
 	cleanup runtime.Cleanup
@@ -109,6 +110,7 @@ func (r *region) revoke() {
 	if !r.state.CompareAndSwap(regionMapped, regionReserved) {
 		return
 	}
+	r.uncount()
 	reserve(r.data)
 	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.data)))
 	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > bytesMax/2 {
@@ -123,6 +125,9 @@ func (r *region) free() {
 	if was == regionGone {
 		return
 	}
+	if was == regionMapped {
+		r.uncount()
+	}
 	unmap(r.shown, r.rest)
 	size := int64(len(r.data))
 	ranges.Add(-1)
@@ -130,6 +135,18 @@ func (r *region) free() {
 	if was == regionReserved {
 		lower(&kept, reserved.Add(-1))
 		lower(&keptBytes, reservedBytes.Add(-size))
+	}
+}
+
+// countFile has Stats count the File of the region for as long as that is mapped.
+func (r *region) countFile() {
+	r.counted = true
+	stats.files.Add(1)
+}
+
+func (r *region) uncount() {
+	if r.counted {
+		stats.files.Add(-1)
 	}
 }
 

@@ -145,7 +145,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(n)) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -165,6 +165,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	case locked:
 		defer m.region.unpin() // see mapped
 	}
+	f.bring(off, n)
 	_, err = f.call(m, off, n, fn, false)
 	return err
 }
@@ -172,7 +173,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 // window finds a mapping that shows n bytes at off, all of them in the file; it
 // is nil if n is 0, or nothing can be mapped here. lend is as for mapped.
 func (f *file) window(off, n int64, lend bool) (*mapping, error) {
-	if m := f.m.Load(); lend && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.holds(m, int(off+n-1)) {
+	if m := f.m.Load(); lend && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.ask()

@@ -3,7 +3,6 @@ package mmapfile
 import (
 	"io"
 	"os"
-	"runtime"
 	"time"
 	"unsafe"
 )
@@ -27,20 +26,15 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	return f.writeAt(b, off)
 }
 
-// writeAt stores b where that is possible and pays, or writes it through the
+// writeAt writes b through the mapping if its pages are prefaulted, or through the
 // inner file.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	first := false
-	var timed *storePolicy
-	if m := f.m.Load(); m != nil && m.store != nil && off >= 0 && len(b) > 0 {
-		if f.storeReady(m, b, off) {
-			return len(b), nil
-		}
-		turn := m.turns.take(off, len(b))
-		defer m.turns.give(turn)
-		if f.covers(m, off, len(b)) {
-			done := false
-			if done, first, timed = f.tryStore(m, b, int(off), turn); done {
+	if m := f.m.Load(); m != nil && m.locks != nil && off >= 0 && len(b) > 0 {
+		held := m.locks.lock(off, len(b))
+		defer m.locks.unlock(held)
+		if f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
+			if first = f.dirty.Load() == clean && !f.begun(b, off); !first && f.mappedWrite(m, b, int(off)) {
 				return len(b), nil
 			}
 		}
@@ -50,23 +44,14 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	}
 	known, cuts := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
-	var began time.Time
-	if timed != nil {
-		began = time.Now()
-	}
 	n, err = f.inner.WriteAt(b, off)
-	if timed != nil {
-		timed.tookCall(time.Since(began), len(b))
-	}
 	if n == 0 {
 		return n, err
 	}
 	f.absorb(b[:n], off)
+	f.noteWrite(off, int64(n))
 	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
-		f.warmEnd()
-	} else {
-		f.warmAt(n, off)
 	}
 	if first {
 		f.firstWritten()
@@ -74,33 +59,22 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// tryStore stores b, inside the file, if that pays. Otherwise first says that the
-// write through the inner file is one after which there may be stores, and timed is
-// who wants to know how long it takes.
-func (f *file) tryStore(m *mapping, b []byte, off int, turn uint16) (done, first bool, timed *storePolicy) {
-	if !m.store.ready(off, len(b)) {
-		hot, sample := f.hot(m, off, len(b), m.turns.slot(turn))
-		if sample {
-			timed = m.store
-		}
-		if !hot && !split {
-			return false, false, timed
-		}
+// begun begins a period of mapped writes with one through the kernel, for what that
+// does at a write and we cannot: notify watchers of the file, and take its set-user-ID
+// bit away. Of a long write the first page will do, unless the descriptor was handed
+// out. Otherwise begun reports false: all of b has to go that way.
+func (f *file) begun(b []byte, off int64) bool {
+	if len(b) <= beginWhole || f.cur.state.Load()&cursorKernel != 0 {
+		return false
 	}
-	// The first goes to the kernel, for what that does at a write and we
-	// cannot: tell who watches the file, and take its capabilities away.
-	// Of a long one the first page will do, if nobody has the descriptor.
-	if f.dirty.Load() == clean {
-		if len(b) <= smallCall || f.cur.state.Load()&cursorKernel != 0 {
-			return false, true, timed
-		}
-		if _, err := f.inner.WriteAt(b[:policyPageSize], int64(off)); err != nil {
-			return false, true, timed
-		}
-		f.firstWritten()
+	if _, err := f.inner.WriteAt(b[:1<<pageBits], off); err != nil {
+		return false
 	}
-	return f.stored(m, b, off, turn), false, timed
+	f.firstWritten()
+	return true
 }
+
+const beginWhole = 64 << 10
 
 // firstWritten notes that a system call has moved the file's time, to what it
 // is now.
@@ -125,32 +99,16 @@ func (f *file) checkMode() {
 	defer f.mu.Unlock()
 	if m := f.m.Load(); m != nil {
 		next := *m
-		next.store, next.turns = nil, nil
+		next.locks = nil
 		f.m.Store(&next)
 	}
 }
 
-// stored stores b and reports whether it is in the file: behind an end that
-// somebody has moved here it would be lost, and show up again as if it were
-// the file's.
-func (f *file) stored(m *mapping, b []byte, off int, turn uint16) bool {
-	ok := false
-	timed := m.turns.slot(turn).store(m.store, len(b))
-	var began time.Time
-	if timed {
-		began = time.Now()
-	}
-	if f.isLast(m, m.pageBehind(off+len(b)-1)) {
-		ok = f.storeLast(m, b, off)
-	} else {
-		ok = f.store(m, b, off)
-	}
-	if timed && m.store.tookStore(time.Since(began), len(b)) {
-		if saved, missed := m.turns.takeSaved(turn); m.store.slowed(saved, missed) && canMakeReady {
-			go f.letGo(m) // others wait for this turn
-		}
-	}
-	if !ok {
+// mappedWrite reports whether b is in the file. It fails if the file was truncated
+// concurrently: past its new end b would be lost, and show up again as if it were
+// the file's. Called with the range locked.
+func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
+	if !f.store(m, b, off) {
 		return false
 	}
 	f.markStored()
@@ -162,12 +120,6 @@ func (f *file) markStored() {
 	if f.dirty.Load() != stored { // most often it is: no line of the cache to take from others
 		f.dirty.Store(stored)
 	}
-}
-
-// letGo keeps the range from being given back meanwhile.
-func (f *file) letGo(m *mapping) {
-	m.store.letGo(m.data)
-	runtime.KeepAlive(f)
 }
 
 // The states of a file's modification time.
@@ -225,12 +177,13 @@ func (f *file) write(b []byte) (n int, err error) {
 	f.settle(0, -1)
 	counted := f.cur.enter(f.inner)
 	n, err = f.inner.Write(b)
+	off := f.cur.moved(int64(n))
 	f.cur.leave(counted)
 	if n > 0 {
 		f.movedEnd()
-		if f.flag < 0 || f.flag&os.O_APPEND == 0 { // unknown, or not to append
-			f.warmWrite(n)
-		}
+	}
+	if off >= 0 {
+		f.noteWrite(off, int64(n))
 	}
 	return n, err
 }

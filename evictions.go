@@ -1,0 +1,63 @@
+package mmapfile
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// evictions has all Files forget what they know of their pages once the process
+// has had major faults: it came back to pages that the system had taken away.
+var evictions struct {
+	gen     atomic.Uint32 // what is known is void once it has moved
+	faults  atomic.Int64  // major faults of the process, as last seen
+	last    atomic.Int64  // when gen moved, in nanoseconds since started
+	ticking atomic.Bool   // a timer looks for them
+}
+
+var started = time.Now()
+
+const (
+	evictTick  = time.Second      // from one look at the major faults to the next, if all reads are mapped
+	evictBlind = 10 * time.Second // from one eviction to the next, if the system does not count major faults
+)
+
+// watchEvictions looks for them as long as anything is mapped. No goroutine waits for that.
+func watchEvictions() {
+	if evictions.ticking.CompareAndSwap(false, true) {
+		faults, _ := majorFaults()
+		evictions.faults.Store(faults)
+		time.AfterFunc(evictTick, tick)
+	}
+}
+
+func tick() {
+	if ranges.Load() > reserved.Load() {
+		checkEvictions()
+		time.AfterFunc(evictTick, tick)
+		return
+	}
+	evictions.ticking.Store(false)
+	if ranges.Load() > reserved.Load() {
+		watchEvictions()
+	}
+}
+
+// checkEvictions moves gen on if there were major faults since the last time, but not
+// twice in evictPause.
+func checkEvictions() {
+	if !evictions.ticking.Load() {
+		return // nothing is mapped
+	}
+	faults, ok := majorFaults()
+	known, last, now := evictions.faults.Load(), evictions.last.Load(), int64(time.Since(started))
+	pause := evictPause
+	if !ok {
+		pause = evictBlind
+	}
+	if ok && faults == known || now-last < int64(pause) || !evictions.last.CompareAndSwap(last, now) {
+		return
+	}
+	stats.majorFaults.Add(uint64(max(faults-known, 0)))
+	evictions.faults.Store(faults)
+	evictions.gen.Add(1)
+}

@@ -1,0 +1,412 @@
+package mmapfile
+
+import (
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pages says what is known of each page of a File. A page is read and written
+// by system call until it has paid to map it: so no call waits for the disk in a
+// page fault, where the goroutine would keep its P, and the first pass over a
+// file costs what it costs with os.File.
+//
+// A block of 64 KiB has one word. Its 16 pages have 4 KiB each, whatever the
+// size of the system's:
+//
+//	bits  0–15  seen: a call has read or written the page, so it is in memory
+//	bits 16–31  ready: reads copy it from the mapping; it is seen, too
+//	bits 32–47  prefaulted since the last Sync: writes go to the mapping
+//	bits 48–51  reads that came back to seen pages
+//	bits 52–63  what mapped writes would have saved since the last Sync
+//
+// All of it is a hint. A wrong bit costs a page fault, or a system call.
+type pages struct {
+	table atomic.Pointer[table]
+	mu    sync.Mutex // guards table, and the leaves that are added
+
+	calls atomic.Uint32 // reads and writes by system call
+	back  atomic.Uint32 // what those save that came back to seen pages
+	tries atomic.Uint32 // attempts to map the file that failed
+	past  atomic.Uint32 // writes at or past the known end
+
+	next  atomic.Int64  // where the last read ended
+	run   atomic.Uint32 // reads in order
+	asked atomic.Int64  // whether the file is in memory has been asked up to here
+	blind atomic.Bool   // the system does not say
+
+	price atomic.Uint32 // of prefaulting a block, as saved is
+}
+
+// table finds the word of a block.
+type table struct {
+	gen    uint32 // of evictions: the table is void if that has moved on
+	leaves []atomic.Pointer[leaf]
+}
+
+// leaf has the words of 16 MiB.
+type leaf struct {
+	words   [1 << (leafBits - blockBits)]atomic.Uint64
+	written atomic.Bool // some have bits that a Sync clears
+}
+
+const (
+	pageBits  = 12
+	blockBits = 16
+	leafBits  = 24
+
+	readyShift      = 16
+	prefaultedShift = 32
+	readsShift      = 48
+	savedShift      = 52
+
+	seen       = 1<<16 - 1
+	ready      = seen << readyShift
+	prefaulted = seen << prefaultedShift
+	readsMost  = 1<<4 - 1
+	savedMost  = 1<<12 - 1
+)
+
+// The numbers below were measured on ext4, Linux 6.18, where a pread of 4 KiB
+// takes 0.5 to 1 µs. Each says what is worse without it.
+const (
+	trackFrom  = 8         // calls before pages are noted: open, read, close is 3% slower
+	mapFrom    = 48        // calls that came back: mapping and its end cost 11 µs, as 25 of them
+	readyFrom  = 3         // of those in a block: the first fault costs 0.6 µs, as one
+	savedShare = 14        // 16 KiB save as much as another call: 1 MiB is 61 calls' worth
+	tableMost  = 1 << 42   // bytes of a file that are noted: more would take a larger table than 2 MiB
+	orderFrom  = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
+	orderMost  = 32 << 10  // bytes of such a read: for longer ones faults save nothing
+	aheadBytes = 512 << 10 // what is asked about at once: 64 KiB cost bufio.Scanner 5%
+	bringMost  = 4 << 20   // bytes that are read before user code runs: a cold View of more waits in faults
+
+	checkCalls = 64                     // calls from one look at the major faults to the next: 8 ns a call
+	evictPause = 100 * time.Millisecond // from one eviction to the next: Files would know nothing under pressure
+)
+
+// blockMask returns the pages of block that the bytes from off to end touch.
+func blockMask(block, off, end int64) uint64 {
+	first, last := uint(0), uint(15)
+	if at := off - block<<blockBits; at > 0 {
+		first = uint(at >> pageBits)
+	}
+	if at := end - 1 - block<<blockBits; at < 1<<blockBits {
+		last = uint(at >> pageBits)
+	}
+	return (2<<(last&63) - 1) &^ (1<<(first&63) - 1)
+}
+
+// weight is what mapping saves for n bytes, in calls.
+func weight(n int64) uint64 { return 1 + uint64(n)>>savedShare }
+
+// word returns the word of a block, or nil if nothing is known of it.
+func (p *pages) word(block int64) *atomic.Uint64 {
+	t, i := p.table.Load(), uint64(block)>>(leafBits-blockBits)
+	if t == nil || t.gen != evictions.gen.Load() || i >= uint64(len(t.leaves)) {
+		return nil
+	}
+	l := t.leaves[i].Load()
+	if l == nil {
+		return nil
+	}
+	return &l.words[uint64(block)%uint64(len(l.words))]
+}
+
+// has reports whether all pages of n bytes at off have the kind: its bits are
+// seen, ready or prefaulted.
+func (p *pages) has(shift uint, off int64, n int) bool {
+	if split {
+		return true
+	}
+	end := off + int64(n)
+	for block := off >> blockBits; block<<blockBits < end; block++ {
+		w := p.word(block)
+		if w == nil {
+			return false
+		}
+		if mask := blockMask(block, off, end); w.Load()>>(shift&63)&mask != mask {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pages) seen(off int64, n int) bool  { return p.has(0, off, n) }
+func (p *pages) ready(off int64, n int) bool { return p.has(readyShift, off, n) }
+
+// grow is word for a block of which something is to be noted; nil past what the
+// table has.
+func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
+	i := int(block >> (leafBits - blockBits))
+	t := p.table.Load()
+	if t == nil || t.gen != evictions.gen.Load() || i >= len(t.leaves) {
+		if block >= min(tableMost, mapLimit)>>blockBits {
+			return nil, nil
+		}
+		t = p.growTable(i)
+	}
+	if l = t.leaves[i].Load(); l == nil {
+		p.mu.Lock()
+		if l = t.leaves[i].Load(); l == nil {
+			l = new(leaf)
+			t.leaves[i].Store(l)
+		}
+		p.mu.Unlock()
+	}
+	return &l.words[int(block)%len(l.words)], l
+}
+
+// growTable returns a table that has leaf i.
+func (p *pages) growTable(i int) *table {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, gen := p.table.Load(), evictions.gen.Load()
+	fresh := t != nil && t.gen == gen
+	if fresh && i < len(t.leaves) {
+		return t
+	}
+	next := &table{gen: gen, leaves: make([]atomic.Pointer[leaf], i+1+i/4)}
+	if fresh {
+		for j := range t.leaves {
+			next.leaves[j].Store(t.leaves[j].Load())
+		}
+	}
+	p.table.Store(next)
+	return next
+}
+
+// note sets bits of all pages of n bytes at off, and reports whether they were
+// seen before. The bits are those of a block's first page.
+func (p *pages) note(bits uint64, off, n int64) (back bool) {
+	back = true
+	end := off + n
+	for block := off >> blockBits; block<<blockBits < end; block++ {
+		w, _ := p.grow(block)
+		if w == nil {
+			return false
+		}
+		mask := blockMask(block, off, end)
+		all := mask * bits
+		old := w.Load()
+		if old&all != all {
+			old = w.Or(all)
+		}
+		back = back && old&mask == mask
+	}
+	return back
+}
+
+const (
+	noteSeen  = 1
+	noteReady = 1 | 1<<readyShift
+)
+
+// cameBack counts a read of seen pages in each of its blocks, and makes the blocks
+// ready that have paid for their fault.
+func (p *pages) cameBack(off, n int64) {
+	end := off + n
+	for block := off >> blockBits; block<<blockBits < end; block++ {
+		w := p.word(block)
+		if w == nil {
+			continue
+		}
+		part := min(end, (block+1)<<blockBits) - max(off, block<<blockBits)
+		old := w.Load()
+		reads := min(old>>readsShift&readsMost+weight(part), readsMost)
+		next := old&^(readsMost<<readsShift) | reads<<readsShift
+		if reads >= readyFrom {
+			next |= next & seen << readyShift
+		}
+		if next != old {
+			w.CompareAndSwap(old, next) // else another call counts
+		}
+	}
+}
+
+// forget clears bits of the blocks that the bytes from off to end touch.
+func (p *pages) forget(bits uint64, off, end int64) {
+	t := p.table.Load()
+	if t == nil {
+		return
+	}
+	for i := off >> leafBits; i < int64(len(t.leaves)) && i<<leafBits < end; i++ {
+		l := t.leaves[i].Load()
+		if l == nil || bits&seen == 0 && !l.written.Load() {
+			continue
+		}
+		from, to := max(off, i<<leafBits)>>blockBits, min(end-1, (i+1)<<leafBits-1)>>blockBits
+		if int(to-from) == len(l.words)-1 {
+			l.written.Store(false)
+		}
+		for block := from; block <= to; block++ {
+			if w := &l.words[int(block)%len(l.words)]; w.Load()&bits != 0 {
+				w.And(^bits)
+			}
+		}
+	}
+}
+
+// truncated forgets what is past the end of a file that has become shorter.
+func (p *pages) truncated(size int64) { p.forget(^uint64(0), size, math.MaxInt64) }
+
+// synced forgets which pages are prefaulted from off to end: the system protects
+// them from writing when it writes them back, so that each costs a fault again.
+func (p *pages) synced(off, end int64) { p.forget(prefaulted|savedMost<<savedShift, off, end) }
+
+// tracks reports whether pages of f are to be noted: calls may use its mapping, or the
+// one that it will have.
+func (f *file) tracks() bool {
+	if !canMap || split {
+		return false
+	}
+	if !f.never.Load() {
+		return true
+	}
+	m := f.m.Load()
+	return m != nil && m.limit > 0
+}
+
+// noteRead notes a read by system call. short says that it met the end.
+func (f *file) noteRead(off, n int64, short bool) {
+	if n <= 0 || !f.tracks() || !f.noteCall(n) {
+		return
+	}
+	p := &f.pages
+	if p.note(noteSeen, off, n) {
+		p.cameBack(off, n)
+		f.saves(off+n, weight(n))
+	}
+	last := p.next.Load()
+	p.next.Store(off + n)
+	switch asked := p.asked.Load(); {
+	case n > orderMost || short:
+		p.run.Store(0)
+	case last != off && !(off <= asked && asked <= off+n): // mapped reads do not move next
+		p.run.Store(1)
+		p.asked.Store(-1)
+	case p.run.Add(1) >= orderFrom && off+n >= asked:
+		f.lookAhead(off+n, n)
+	}
+}
+
+// noteWrite notes a write by system call. One past the known end says nothing of
+// pages that are there.
+func (f *file) noteWrite(off, n int64) {
+	if !f.tracks() {
+		return
+	}
+	p := &f.pages
+	if off+n > f.size.Load() {
+		// Of a file that was there before nothing may be known: ask now and then.
+		if k := p.past.Add(1); k >= trackFrom && k&(k-1) == 0 {
+			f.stat()
+		}
+		return
+	}
+	if f.noteCall(n) && p.note(noteSeen, off, n) {
+		f.saves(off+n, weight(n))
+	}
+}
+
+// noteCall counts a system call for n bytes, and reports whether its pages are to be noted.
+func (f *file) noteCall(n int64) bool {
+	calls := f.pages.calls.Add(1)
+	if calls%checkCalls == 0 {
+		stats.calls.Add(checkCalls)
+		checkEvictions()
+	}
+	return calls >= trackFrom || n >= aheadBytes
+}
+
+// saves notes what a mapping up to end would have saved, and makes it if it pays.
+func (f *file) saves(end int64, calls uint64) {
+	if m := f.m.Load(); m != nil && end <= int64(m.limit) {
+		return
+	}
+	p := &f.pages
+	if f.never.Load() || uint64(p.back.Add(uint32(min(calls, mapFrom)))) < mapFrom<<p.tries.Load() || !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	p.back.Store(0)
+	size, regular := f.stat()
+	switch {
+	case !regular:
+		f.never.Store(true)
+	case size == 0 || f.mapTo(size, false) != nil:
+		p.tries.Store(min(p.tries.Load()+1, 10))
+	}
+}
+
+// lookAhead makes what follows a run of reads of n bytes ready, if it is in memory.
+func (f *file) lookAhead(off, n int64) {
+	p := &f.pages
+	size := f.size.Load()
+	if off >= size {
+		size, _ = f.stat()
+	}
+	end := min((off+aheadBytes)>>blockBits<<blockBits, size)
+	p.asked.Store(end)
+	if end > off && f.cached(off, end) {
+		p.note(noteReady, off, end-off)
+		f.saves(end, uint64((end-off)/n))
+	}
+}
+
+// cached reports whether the file's pages from off to end are known to be in memory.
+func (f *file) cached(off, end int64) bool {
+	if f.pages.blind.Load() {
+		return false
+	}
+	page := int64(pageSize)
+	off &^= page - 1
+	have, err := cachedPages(f.inner, off, end-off)
+	if err != nil { // not even a refusal by a filter of system calls is worth another
+		f.pages.blind.Store(true)
+	}
+	return err == nil && have >= (end-off+page-1)/page
+}
+
+// bring has the n bytes at off of the file, which is mapped, in memory before user
+// code or a guarded copy touches them. It reads them by system call, up to
+// bringMost, if they are not known to be there.
+func (f *file) bring(off, n int64) {
+	if !canMap || split {
+		return
+	}
+	size := f.size.Load()
+	for end := min(off+min(n, bringMost), size); off < end; {
+		next := min((off+aheadBytes)>>blockBits<<blockBits, end)
+		if !f.pages.seen(off, int(next-off)) {
+			start, stop := off>>blockBits<<blockBits, min((next+1<<blockBits-1)>>blockBits<<blockBits, size)
+			if f.cached(start, stop) {
+				f.pages.note(noteReady, start, stop-start)
+			} else if !f.readIn(off, next) {
+				return
+			}
+		}
+		off = next
+	}
+}
+
+// readIn reads the file from off to end into memory, and reports whether it could.
+func (f *file) readIn(off, end int64) bool {
+	buf := copyBuf.Get().(*[32 << 10]byte)
+	defer copyBuf.Put(buf)
+	for off < end {
+		n, err := f.inner.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if n > 0 {
+			f.pages.note(noteReady, off, int64(n))
+		}
+		if err != nil && (err != io.EOF || n == 0) {
+			return false
+		}
+		off += int64(n)
+	}
+	return true
+}

@@ -1,0 +1,53 @@
+package mmapfile
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// rangeLocks orders writes of one File that overlap, as the kernel's lock on the
+// inode does for os.File: a range that two goroutines write is that of one of
+// them, never a mixture. Readers take no part, as there. Each block of 64 KiB has
+// one of the locks. They are taken in ascending order, after the cursor's lock
+// and before the File's.
+type rangeLocks [1 << lockBits]rangeLock
+
+type rangeLock struct {
+	sync.Mutex
+	_ [lineSize - 8]byte // each in a cache line of its own
+}
+
+const lockBits = 4
+
+// lockOf returns the lock of a block. Blocks at a regular distance share none: two
+// goroutines that write the halves of a file would meet at each step.
+func lockOf(block int64) uint32 {
+	return uint32(block) * 0x9E3779B1 >> (32 - lockBits) // Knuth's multiplicative hashing
+}
+
+// lock waits until no other write of n bytes at off is under way. The result, which
+// goes to unlock, has a bit for each lock.
+func (l *rangeLocks) lock(off int64, n int) (held uint16) {
+	first, last := off>>blockBits, (off+int64(n)-1)>>blockBits
+	if first == last {
+		i := lockOf(first)
+		l[i].Lock()
+		return 1 << i
+	}
+	if last-first >= 4*int64(len(l)) {
+		held = 1<<len(l) - 1
+	}
+	for block := first; block <= last && held != 1<<len(l)-1; block++ {
+		held |= 1 << lockOf(block)
+	}
+	for rest := held; rest != 0; rest &= rest - 1 {
+		l[bits.TrailingZeros16(rest)%len(l)].Lock()
+	}
+	return held
+}
+
+func (l *rangeLocks) unlock(held uint16) {
+	for ; held != 0; held &= held - 1 {
+		l[bits.TrailingZeros16(held)%len(l)].Unlock()
+	}
+}
