@@ -22,6 +22,9 @@ type cursor struct {
 	mu    sync.Mutex
 	pos   int64 // under mu
 
+	seeks  atomic.Uint32 // by system call
+	wanted atomic.Bool   // it is to be ours, mapped or not
+
 	// Where the kernel's offset is if calls use it one at a time: a hint, for pages.
 	hint atomic.Int64
 }
@@ -43,11 +46,11 @@ const (
 
 // lockCursor makes the cursor ours to use until mu is unlocked, and says whether it
 // did. It takes the cursor from the kernel when the file is mapped, or a copy of it is
-// in memory: then calls need to know where they are.
+// in memory, since calls need to know where they are then; or after many a Seek.
 func (f *file) lockCursor() bool {
 	switch s := f.cur.state.Load(); {
 	case s == cursorOurs:
-	case s != 0 || f.m.Load() == nil && !f.copied():
+	case s != 0 || f.m.Load() == nil && !f.copied() && !f.cur.wanted.Load():
 		return false
 	}
 	f.cur.mu.Lock()
@@ -56,6 +59,22 @@ func (f *file) lockCursor() bool {
 	}
 	f.cur.mu.Unlock()
 	return false
+}
+
+// seeksFrom is how many calls of Seek bring the cursor of a local file to us. Then each of
+// the next ones saves a system call, and what decides costs two.
+const seeksFrom = 16
+
+// sought notes a Seek by system call. Only of a regular file on a local file system
+// is a read at an offset known to be the same as one at the kernel's.
+func (f *file) sought(pos int64) {
+	f.cur.hint.Store(pos)
+	if !canMap || locked || split || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
+		return
+	}
+	if size, regular := f.stat(); regular && size > 0 && storageOf(f.inner) != storageRemote {
+		f.cur.wanted.Store(true)
+	}
 }
 
 // take brings the cursor to us, under mu, unless the kernel must keep it.

@@ -40,9 +40,17 @@ func (f *file) lockMapping(m *mapping) bool {
 	return true
 }
 
-// load copies file bytes from m at off into b. It reports false where a page
-// could not be had, or where the file may have become shorter than f knows.
+// load copies file bytes from m at off into b. It reports false if pages are not
+// ready or could not be had, or if the file may have become shorter than f knows.
 func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
+	// ready, written out for what most calls ask: two nanoseconds less.
+	n := len(b)
+	first, last := uint64(off)>>pageBits, uint64(off+n-1)>>pageBits
+	if w := f.pages.word(int64(first / 16)); w == nil || run(w.Load()>>readyShift, first) <= last-first {
+		if !f.pages.ready(int64(off), n) {
+			return false
+		}
+	}
 	if locked {
 		if !f.lockMapping(m) {
 			return false
@@ -57,7 +65,6 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 			stats.faults.Add(1)
 		}
 	}()
-	n := len(b)
 	if n < pieceFrom { // most are; copyIn would be a call more
 		copy(b, m.data[off:off+n])
 	} else {

@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"io"
 	"math"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,10 +18,10 @@ import (
 // size of the system's:
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory
-//	bits 16–31  ready: reads copy it from the mapping; it is seen, too
-//	bits 32–47  prefaulted since the last Sync: writes go to the mapping
-//	bits 48–51  reads that came back to seen pages
-//	bits 52–63  what mapped writes would have saved since the last Sync
+//	bits 16–31  prefaulted since the last Sync: writes go to the mapping
+//	bits 32–35  reads that came back to seen pages
+//	bits 36–47  what mapped writes would have saved since the last Sync
+//	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 //
 // All of it is a hint. A wrong bit costs a page fault, or a system call.
 type pages struct {
@@ -57,10 +58,10 @@ const (
 	blockBits = 16
 	leafBits  = 24
 
-	readyShift      = 16
-	prefaultedShift = 32
-	readsShift      = 48
-	savedShift      = 52
+	prefaultedShift = 16
+	readsShift      = 32
+	savedShift      = 36
+	readyShift      = 48
 
 	seen       = 1<<16 - 1
 	ready      = seen << readyShift
@@ -114,23 +115,23 @@ func (p *pages) word(block int64) *atomic.Uint64 {
 	return &l.words[uint64(block)%uint64(len(l.words))]
 }
 
-// has reports whether all pages of n bytes at off have the kind: its bits are
-// seen, ready or prefaulted.
+// has reports whether all pages of n bytes at off have a bit; shift is that of a block's first.
 func (p *pages) has(shift uint, off int64, n int) bool {
-	if split {
-		return true
-	}
-	end := off + int64(n)
-	for block := off >> blockBits; block<<blockBits < end; block++ {
-		w := p.word(block)
-		if w == nil {
-			return false
+	first, last := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits
+	for {
+		w, end := p.word(int64(first/16)), min(last, first|15)
+		if w == nil || run(w.Load()>>(shift&63), first) <= end-first {
+			return split
 		}
-		if mask := blockMask(block, off, end); w.Load()>>(shift&63)&mask != mask {
-			return false
+		if first = end + 1; end == last {
+			return true
 		}
 	}
-	return true
+}
+
+// run returns for how many pages from first on the bits of its block are set.
+func run(set, first uint64) uint64 {
+	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
 }
 
 func (p *pages) seen(off int64, n int) bool  { return p.has(0, off, n) }
@@ -179,7 +180,7 @@ func (p *pages) growTable(i int) *table {
 
 // note sets bits of all pages of n bytes at off, and reports whether they were
 // seen before. The bits are those of a block's first page.
-func (p *pages) note(bits uint64, off, n int64) (back bool) {
+func (p *pages) note(mask uint64, off, n int64) (back bool) {
 	back = true
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
@@ -187,13 +188,13 @@ func (p *pages) note(bits uint64, off, n int64) (back bool) {
 		if w == nil {
 			return false
 		}
-		mask := blockMask(block, off, end)
-		all := mask * bits
+		pages := blockMask(block, off, end)
+		all := pages * mask
 		old := w.Load()
 		if old&all != all {
 			old = w.Or(all)
 		}
-		back = back && old&mask == mask
+		back = back && old&pages == pages
 	}
 	return back
 }
@@ -226,14 +227,14 @@ func (p *pages) cameBack(off, n int64) {
 }
 
 // forget clears bits of the blocks that the bytes from off to end touch.
-func (p *pages) forget(bits uint64, off, end int64) {
+func (p *pages) forget(mask uint64, off, end int64) {
 	t := p.table.Load()
 	if t == nil {
 		return
 	}
 	for i := off >> leafBits; i < int64(len(t.leaves)) && i<<leafBits < end; i++ {
 		l := t.leaves[i].Load()
-		if l == nil || bits&seen == 0 && !l.written.Load() {
+		if l == nil || mask&seen == 0 && !l.written.Load() {
 			continue
 		}
 		from, to := max(off, i<<leafBits)>>blockBits, min(end-1, (i+1)<<leafBits-1)>>blockBits
@@ -241,8 +242,8 @@ func (p *pages) forget(bits uint64, off, end int64) {
 			l.written.Store(false)
 		}
 		for block := from; block <= to; block++ {
-			if w := &l.words[int(block)%len(l.words)]; w.Load()&bits != 0 {
-				w.And(^bits)
+			if w := &l.words[int(block)%len(l.words)]; w.Load()&mask != 0 {
+				w.And(^mask)
 			}
 		}
 	}

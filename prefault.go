@@ -39,7 +39,7 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 			continue
 		}
 		part := min(end, (block+1)<<blockBits) - max(off, block<<blockBits)
-		saved := min(old>>savedShift+weight(part), savedMost)
+		saved := min(old>>savedShift&savedMost+weight(part), savedMost)
 		w.CompareAndSwap(old, old&^(savedMost<<savedShift)|saved<<savedShift)
 		if !l.written.Load() {
 			l.written.Store(true)

@@ -19,7 +19,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	}
 	if m := f.m.Load(); m != nil && off >= 0 && len(b) > 0 {
 		if f.covers(m, off, len(b)) {
-			if f.pages.ready(off, len(b)) && f.load(m, b, int(off)) {
+			if f.load(m, b, int(off)) {
 				return len(b), nil
 			}
 		} else if n, ok := f.loadEnd(m, b, off); ok {
@@ -92,7 +92,7 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if now != size {
 		f.size.CompareAndSwap(size, now)
 		n = int(min(int64(len(b)), now-off))
-		if now < size || now > int64(m.limit) || !f.pages.ready(off, n) || !f.load(m, b[:n], int(off)) {
+		if now < size || now > int64(m.limit) || !f.load(m, b[:n], int(off)) {
 			return 0, false
 		}
 	}
@@ -139,7 +139,7 @@ func (f *file) readCursor(b []byte) (n int, last bool, err error) {
 	off := f.cur.pos
 	if m := f.m.Load(); m != nil {
 		if f.covers(m, off, len(b)) {
-			if f.pages.ready(off, len(b)) && f.load(m, b, int(off)) {
+			if f.load(m, b, int(off)) {
 				f.cur.pos = off + int64(len(b))
 				return len(b), false, nil
 			}
@@ -175,7 +175,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	counted := f.cur.enter(f.inner)
 	n, err := f.inner.Seek(offset, whence)
 	if err == nil {
-		f.cur.hint.Store(n)
+		f.sought(n)
 	}
 	f.cur.leave(counted)
 	return n, err

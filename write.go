@@ -29,16 +29,28 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 // writeAt writes b through the mapping if its pages are prefaulted, or through the
 // inner file.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
-	first := false
-	if m := f.m.Load(); m != nil && m.locks != nil && off >= 0 && len(b) > 0 {
-		held := m.locks.lock(off, len(b))
-		defer m.locks.unlock(held)
-		if f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
-			if first = f.dirty.Load() == clean && !f.begun(b, off); !first && f.mappedWrite(m, b, int(off)) {
-				return len(b), nil
-			}
-		}
+	m := f.m.Load()
+	if m == nil || m.locks == nil || off < 0 || len(b) == 0 {
+		return f.writeInner(b, off, false)
 	}
+	held := m.locks.lock(off, len(b)) // no defer: nothing panics
+	if f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
+		begins := f.dirty.Load() == clean && !f.begun(b, off)
+		if !begins && f.mappedWrite(m, b, int(off)) {
+			n = len(b)
+		} else {
+			n, err = f.writeInner(b, off, begins)
+		}
+	} else {
+		n, err = f.writeInner(b, off, false)
+	}
+	m.locks.unlock(held)
+	return n, err
+}
+
+// writeInner writes b through the inner file. begins says that a period of mapped
+// writes begins with it.
+func (f *file) writeInner(b []byte, off int64, begins bool) (n int, err error) {
 	if f.private {
 		return f.writePrivate(b, off)
 	}
@@ -53,7 +65,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
 	}
-	if first {
+	if begins {
 		f.firstWritten()
 	}
 	return n, err
