@@ -1,5 +1,7 @@
 package mmapfile
 
+import "sync"
+
 // What the tests may know of a File's inside.
 
 // CanMap says whether this build maps files: not under nommap, nor where there is no mmap.
@@ -16,8 +18,16 @@ const MapsUnasked = canMap && !locked
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
 // Most tests are of calls that use the mapping, so these find all pages ready as soon as
-// there is one. Forget brings back what a new File knows.
-func init() { testMapped = func(f *file) { makeReady(f, 0) } }
+// there is one, but those of lazyFiles.
+func init() {
+	testMapped = func(f *file) {
+		if _, lazy := lazyFiles.Load(f); !lazy {
+			makeReady(f, 0)
+		}
+	}
+}
+
+var lazyFiles sync.Map // of *file
 
 // makeReady has calls on f use its mapping from off on.
 func makeReady(f *file, off int64) {
@@ -36,9 +46,6 @@ func makeReady(f *file, off int64) {
 
 // MakeReady has calls on f use its mapping, if it has one.
 func MakeReady(f *File) { makeReady(f.file, 0) }
-
-// Forget has f know nothing of its pages.
-func Forget(f *File) { f.pages.table.Store(nil) }
 
 // NeverMap makes calls on f go to the inner file, as where nothing can be mapped.
 func NeverMap(f *File) { f.never.Store(true) }

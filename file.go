@@ -40,6 +40,7 @@ func (f *File) Close() error {
 			serr = err
 		}
 		f.unpublish()
+		stats.calls.Add(uint64(f.pages.calls.Load() % checkCalls))
 		f.moveTime()
 	}
 	f.mu.Unlock()

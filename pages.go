@@ -284,9 +284,9 @@ func (f *file) noteRead(off, n int64, short bool) {
 	switch asked := p.asked.Load(); {
 	case n > orderMost || short:
 		p.run.Store(0)
-	case last != off && !(off <= asked && asked <= off+n): // mapped reads do not move next
+	case last != off && (asked == 0 || asked < off || asked > off+n): // mapped reads do not move next
 		p.run.Store(1)
-		p.asked.Store(-1)
+		p.asked.Store(0)
 	case p.run.Add(1) >= orderFrom && off+n >= asked:
 		f.lookAhead(off+n, n)
 	}

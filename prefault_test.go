@@ -1,0 +1,346 @@
+package mmapfile
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// mappedFile is a new file of so many bytes, mapped.
+func mappedFile(t *testing.T, size int64) (*File, *mapping) {
+	t.Helper()
+	if !canMap || locked {
+		t.Skip("nothing is mapped unasked")
+	}
+	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if f.Bytes() == nil {
+		t.Skip("it cannot be mapped here")
+	}
+	return f, f.m.Load()
+}
+
+// readyFile is a File of size bytes, of which nothing is written, that is mapped.
+func readyFile(t *testing.T, size int64) *File {
+	t.Helper()
+	f, _ := mappedFile(t, 1)
+	if err := f.Truncate(size); err != nil { // of holes
+		t.Fatal(err)
+	}
+	if int64(len(f.Bytes())) != size || f.m.Load().locks == nil {
+		t.Skip("nothing is stored here")
+	}
+	if kind := storageOf(f.inner); kind == storageMemory {
+		t.Skip("a file with holes is not mapped for calls here")
+	}
+	if _, err := f.WriteAt([]byte{1}, 0); err != nil { // by a system call, as the first is
+		t.Fatal(err)
+	}
+	return f
+}
+
+// mapsWrites reports whether a write that do makes goes to f's mapping.
+func mapsWrites(f *File, do func()) bool {
+	f.dirty.Store(written) // a period has begun
+	do()
+	return f.dirty.Load() == stored
+}
+
+func TestWriteAt_MappedBesideTruncation(t *testing.T) {
+	t.Parallel()
+	const size = 300_000
+	mapped := 0
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		f := readyFile(t, size)
+		other, err := os.OpenFile(f.Name(), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		shadow, err := os.Create(filepath.Join(t.TempDir(), "shadow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shadow.Close()
+		if err := shadow.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		shadow.WriteAt([]byte{1}, 0)
+		both := func(do func(f writeTruncater, shadow bool) (int, error), theirs writeTruncater) {
+			t.Helper()
+			n, err := do(theirs, false)
+			if m, merr := do(shadow, true); n != m || (err == nil) != (merr == nil) {
+				t.Fatalf("seed %d: %d, %v; os.File has %d, %v", seed, n, err, m, merr)
+			}
+		}
+		for op := range 300 {
+			makeReady(f.file, 0)
+			off, b := r.Int64N(size), make([]byte, 1+r.IntN(9000))
+			if r.IntN(3) > 0 { // else zeros, which prove nothing
+				for i := range b {
+					b[i] = byte(r.Uint32())
+				}
+			}
+			write := func(f writeTruncater, _ bool) (int, error) { return f.WriteAt(b, off) }
+			cut := func(f writeTruncater, _ bool) (int, error) { return 0, f.Truncate(off) }
+			switch r.IntN(12) {
+			case 0:
+				if r.IntN(2) == 0 {
+					off &^= int64(pageSize - 1)
+				}
+				both(cut, other)
+			case 1:
+				both(cut, f)
+			case 2:
+				f.Stat()
+			case 3:
+				f.Sync()
+			case 4:
+				both(write, other)
+			default:
+				if mapsWrites(f, func() { both(write, f) }) {
+					mapped++
+				}
+			}
+			if op%10 == 0 || op == 299 {
+				got, err := os.ReadFile(f.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := os.ReadFile(shadow.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got, want) {
+					t.Fatalf("seed %d, operation %d: not the content of os.File, of %d and %d bytes", seed, op, len(got), len(want))
+				}
+			}
+		}
+	}
+	if mapped < 300 {
+		t.Errorf("%d mapped writes only: this tests something else", mapped)
+	}
+}
+
+type writeTruncater interface {
+	WriteAt(b []byte, off int64) (int, error)
+	Truncate(size int64) error
+}
+
+// Each 64 KiB have a lock: the writes overlap in one of them, or past its end.
+func TestWriteAt_MappedOverlapping(t *testing.T) {
+	t.Parallel()
+	const lock = blockSize
+	for _, size := range []int64{4 << 20} {
+		if size > maxInt {
+			continue
+		}
+		f := readyFile(t, size)
+		src, m := mappedFile(t, 2*lock)
+		if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
+			t.Fatal(err)
+		}
+		adviseMemory(m.data, Random) // each page faults
+		for _, c := range []struct{ one, other, n int64 }{
+			{3*lock + 100, 3*lock + 100, 20_000}, // the same
+			{5*lock - 100, 5 * lock, lock},
+			{5*lock - 3000, 5*lock - 5000, 8000},
+			{7*lock - 3000, 8 * lock, lock + 4000},
+			{2*lock - 1, 2 * lock, 2},
+			{9 * lock, 9*lock + 10, lock},
+		} {
+			from, to := max(c.one, c.other), min(c.one, c.other)+c.n
+			for round := range 40 {
+				makeReady(f.file, 0)
+				var writers sync.WaitGroup
+				var wrote [2]atomic.Int32
+				for i, off := range []int64{c.one, c.other} {
+					writers.Add(1)
+					go func() {
+						defer writers.Done()
+						b := bytes.Repeat([]byte{byte(i + 1)}, int(c.n))
+						for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
+							if i == 0 {
+								b = m.data[:c.n]
+								adviseMemory(m.data, DontNeed) // so that one overtakes the other
+							}
+							if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
+								t.Errorf("WriteAt: %d, %v", n, err)
+							}
+							wrote[i].Add(1)
+						}
+					}()
+				}
+				writers.Wait()
+				b := make([]byte, to-from)
+				if _, err := f.ReadAt(b, from); err != nil {
+					t.Fatal(err)
+				}
+				if bytes.Count(b, b[:1]) != len(b) {
+					t.Fatalf("%d bytes, round %d: %d bytes at %d and at %d are mixed", size, round, c.n, c.one, c.other)
+				}
+			}
+		}
+	}
+}
+
+func TestWriteAt_MappedMovesTheTime(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	clock := filepath.Join(t.TempDir(), "clock")
+	timeOf := func(name string) time.Time {
+		t.Helper()
+		fi, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fi.ModTime()
+	}
+	if _, err := f.Stat(); err != nil { // so that the next write is by a system call
+		t.Fatal(err)
+	}
+	if !storable(f.m.Load().data[:blockSize]) { // the first store to a page moves the time by itself
+		t.Fatal("a fault")
+	}
+	makeReady(f.file, 0)
+	if _, err := f.WriteAt([]byte{1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	before := timeOf(f.Name())
+	for now := before; !now.After(before); now = timeOf(clock) { // it ticks some hundred times a second
+		if err := os.WriteFile(clock, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	makeReady(f.file, 0)
+	if _, err := f.WriteAt([]byte{2}, 4096); err != nil {
+		t.Fatal(err)
+	}
+	if f.dirty.Load() != stored {
+		t.Fatal("no mapped write: this tests something else")
+	}
+	if _, err := f.Stat(); err != nil {
+		t.Fatal(err)
+	}
+	if after := timeOf(f.Name()); !after.After(before) {
+		t.Errorf("%v after a store, and %v before", after, before)
+	}
+}
+
+// A caller may write the file's own Bytes to it.
+func TestWriteAt_MappedOwnBytes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ size, n int }{{100_000, 50_000}, {3 << 20, 3 << 19}, {12 << 20, 9 << 20}} {
+		f, m := mappedFile(t, int64(c.size))
+		if m.locks == nil {
+			t.Skip("nothing is stored here")
+		}
+		want := make([]byte, c.size)
+		rand.NewChaCha8([32]byte{}).Read(want)
+		for range 2 { // from the second on these are stores
+			makeReady(f.file, 0)
+			if _, err := f.WriteAt(want, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, move := range []struct{ from, to int }{{1000, 31_000}, {31_000, 1000}, {0, 1}} {
+			makeReady(f.file, 0)
+			if !mapsWrites(f, func() {
+				if n, err := f.WriteAt(f.Bytes()[move.from:move.from+c.n], int64(move.to)); n != c.n || err != nil {
+					t.Fatal(n, err)
+				}
+			}) {
+				t.Error("no mapped write: this tests something else")
+			}
+			copy(want[move.to:], want[move.from:move.from+c.n])
+			if !bytes.Equal(f.Bytes(), want) {
+				t.Errorf("%d bytes moved from %d to %d are others", c.n, move.from, move.to)
+			}
+		}
+	}
+}
+
+func TestWriteTo_DiscardSkipsAllButTheLastPage(t *testing.T) {
+	f, _ := mappedFile(t, skipPiece+int64(2*pageSize)+5)
+	for f.cur.state.Load() != cursorOurs { // some calls at the cursor bring it here
+		if _, err := f.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := f.cur.pos
+	if n := f.skip(); from+n != skipPiece+int64(2*pageSize) || f.cur.pos != from+n {
+		t.Errorf("from %d on it skips %d bytes, to %d", from, n, f.cur.pos)
+	}
+}
+
+// A period of mapped writes begins when those would have saved what prefaulting costs.
+func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
+	t.Parallel()
+	f := lazyFile(t, 4*blockSize)
+	write := func(off int64) {
+		t.Helper()
+		if n, err := f.WriteAt([]byte("a record"), off); n != 8 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	for i := range int64(2*trackFrom + mapFrom + 2) {
+		write(i % 7)
+	}
+	if f.m.Load() == nil {
+		t.Fatal("not mapped, and the writes came back")
+	}
+	const off = 2*blockSize + 100
+	n := 0
+	for ; !f.pages.has(prefaultedShift, off, 8); n++ {
+		if n > savedMost {
+			t.Fatal("never prefaulted")
+		}
+		write(off)
+	}
+	if n < prefaultPrice/savedWrite/2 {
+		t.Errorf("prefaulted after %d writes", n)
+	}
+	write(off) // the first of a period is by system call
+	if f.dirty.Load() == clean {
+		t.Error("no period has begun")
+	}
+	write(off)
+	if f.dirty.Load() != stored {
+		t.Error("not mapped, and prefaulted")
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		write(off)
+	}
+	if f.dirty.Load() == stored {
+		t.Error("mapped just after a Sync")
+	}
+}
+
+func TestSetPrice_OneLongWaitIsNotTypical(t *testing.T) {
+	var p pages
+	p.setPrice(int64(time.Second))
+	for range 20 {
+		p.setPrice(5000)
+	}
+	if got := p.price.Load(); got > 8000 {
+		t.Errorf("%d after samples of 5000", got)
+	}
+	for range 20 {
+		p.setPrice(100_000)
+	}
+	if got := p.price.Load(); got < 80_000 {
+		t.Errorf("%d after samples of 100000", got)
+	}
+}
