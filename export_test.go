@@ -1,6 +1,10 @@
 package mmapfile
 
-import "sync"
+import (
+	"math"
+	"sync"
+	"testing"
+)
 
 // What the tests may know of a File's inside.
 
@@ -18,8 +22,10 @@ const MapsUnasked = canMap && !locked
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
 // Most tests are of calls that use the mapping, so these find all pages ready as soon as
-// there is one, but those of lazyFiles.
+// there is one, but those of lazyFiles, and forget nothing because of major faults of
+// other tests.
 func init() {
+	neverEvict()
 	testMapped = func(f *file) {
 		if _, lazy := lazyFiles.Load(f); !lazy {
 			makeReady(f, 0)
@@ -28,6 +34,14 @@ func init() {
 }
 
 var lazyFiles sync.Map // of *file
+
+func neverEvict() { evictions.last.Store(math.MaxInt64) }
+
+// evictNow lets evictions come until the end of the test.
+func evictNow(t *testing.T) {
+	t.Cleanup(neverEvict)
+	evictions.last.Store(math.MinInt64 / 2)
+}
 
 // makeReady has calls on f use its mapping from off on.
 func makeReady(f *file, off int64) {
