@@ -6,32 +6,60 @@
 // # The file is the truth
 //
 // A [File] holds a real *os.File and, once that pays, a mapping of it. A call
-// is answered from the mapping where it can be, and handed as a whole to the
-// *os.File where it cannot: before the file is mapped (that happens after some
-// sixteen calls, more where they are far apart, or once twice the file's size
-// was moved; [File.Bytes] and [File.View] map at once), for what cannot be mapped (a directory, pipe,
-// socket, device, a file in /proc, an empty one, one open for writing only) or
-// may change where a mapping does not show it (on network file systems, FUSE,
-// and overlayfs if open for reading only), beyond the mapping, for a write with
-// [os.O_APPEND] or [os.O_SYNC], and after a page fault that could not be
-// served. So every odd case has os.File's result, because os.File produced it.
+// is answered from the mapping if it can be, and handed as a whole to the
+// *os.File if it cannot: a page that is not known to be in memory, a file that
+// cannot be mapped (a directory, pipe, socket, device, a file in /proc, an empty
+// one, one open for writing only) or whose mapping may not show changes (on
+// network file systems, FUSE, and overlayfs if open for reading only), an
+// offset past the mapping, a write with [os.O_APPEND] or [os.O_SYNC], and a page
+// fault that could not be served. So every odd case has os.File's result,
+// because os.File produced it.
+//
+// # Pages
+//
+// A page is read by system call until it has paid to map it, so that no call
+// waits for the disk in a page fault. (There a goroutine keeps its P, and other
+// goroutines wait as well. In a system call they go on.) The rule has four parts:
+//
+//   - The first pass over a file, in any order, is made of os.File's system calls.
+//   - The file is mapped once 48 calls came back to pages that were read before.
+//     Each 64 KiB of it are read from the mapping after 3 such calls.
+//   - After eight small reads in order the next 512 KiB are read from the mapping,
+//     if the system says that they are in memory (cachestat(2), Linux 6.5).
+//   - What is known of pages is forgotten when the process has major page faults.
+//
+// [File.View] and [File.Chunks] read a range into memory by system call before
+// user code sees it, up to 4 MiB. Past that, and in memory from [File.Bytes],
+// [At] and [SliceAt], a page that is not in memory is a page fault of the program's
+// own; [File.Advise] with [PopulateRead] avoids it. [ReadStats] has figures.
+//
+// On a tmpfs all calls are system calls: to read a hole of a mapping would give
+// it memory.
+//
+// # Writes
+//
+// A write to a page of the mapping that is prefaulted costs some nanoseconds. The
+// first one after a [File.Sync] is a page fault, which costs more than a system
+// call. So the writes of each 64 KiB are system calls until mapped ones would
+// have saved what prefaulting costs, which is measured. Then they are copies,
+// until the next Sync. Other rules that were tried are in benchdata/policies.
 //
 // # Faults
 //
-// Where another process cuts the file, or the disk is full under a hole, or the
-// device fails, touching a mapping is a fault. Inside the methods of File, and
-// inside the function given to [File.View], a fault never ends the process: it
-// becomes the error, or the end of file, that the same call on an *os.File
-// has. It does end the process outside of them, where memory that
-// [File.Bytes], [At] or [SliceAt] returned is touched; in the body of a loop over
-// [File.Chunks] it is a panic.
+// If another process truncates the file, the disk is full, or the device
+// fails, touching a mapping is a fault. Inside the methods of File, and inside
+// the function given to [File.View], a fault never ends the process: it becomes
+// the error, or the end of file, that the same call on an *os.File has. It does
+// end the process outside of them, when memory that [File.Bytes], [At] or
+// [SliceAt] returned is touched; in the body of a loop over [File.Chunks] it is
+// a panic.
 //
 // # Concurrency
 //
 // Every method may be called from any number of goroutines, Close included. A
-// read at an offset takes no lock; writes of one File that overlap take turns;
+// read at an offset takes no lock; writes of one File that overlap are ordered;
 // Read, Write and Seek share the cursor and are each atomic with respect to it.
-// No lock is held while somebody else's [io.Reader] or [io.Writer] runs.
+// No lock is held while a foreign [io.Reader] or [io.Writer] runs.
 //
 // # Durability
 //
@@ -44,18 +72,6 @@
 // A write through the mapping is no system call, though. The file's
 // modification time has moved when Stat, Sync or Close of the File return, not
 // always before, and inotify reports the first of several writes alone.
-//
-// # Writes
-//
-// A store into a page of the mapping that is ready for it costs some
-// nanoseconds; the first one after a read or a [File.Sync] costs more than a
-// system call. So a File counts for each 64 KiB, more in files from 1 GiB on,
-// what stores would have saved there, and stores once that is what making them
-// ready costs, both of which it measures as it goes: places that are written
-// many times between two calls of Sync become copies, and others stay system
-// calls, as with os.File. Where that has made a Sync longer than it was worth,
-// or where others write the pages back all the time, it leaves off for a while.
-// What else was tried is in benchdata/policies.
 //
 // # Platforms
 //

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"expvar"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"go.dw1.io/mmapfile"
@@ -225,4 +227,15 @@ func ExampleFile_ReadAt() {
 	// east
 	// south
 	// west
+}
+
+// A dashboard that reads expvar gets the figures of all Files.
+func ExampleReadStats() {
+	expvar.Publish("mmapfile", expvar.Func(func() any {
+		var s mmapfile.Stats
+		mmapfile.ReadStats(&s)
+		return s
+	}))
+	fmt.Println(strings.Contains(expvar.Get("mmapfile").String(), `"MappedFiles":`))
+	// Output: true
 }
