@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// The archives have members of 4 to 512 KiB. Listing walks the headers; extracting writes every
+// Listing walks the headers; extracting writes every
 // member to a file of its own.
 
 var (
-	largeTar = &dataset{"large.tar", func(path string, scale float64) error { return makeTar(path, 500e6*scale) }}
-	smallTar = &dataset{"small.tar", func(path string, scale float64) error { return makeTar(path, 64e6*scale) }}
+	largeTar = &dataset{"large.tar", func(path string, scale float64) error { return makeTar(path, 500e6*scale, 16<<10, 2<<20) }}
+	smallTar = &dataset{"small.tar", func(path string, scale float64) error { return makeTar(path, 64e6*scale, 4<<10, 256<<10) }}
 	zipFile  = &dataset{"archive.zip", func(path string, scale float64) error { return makeZip(path, 64e6*scale) }}
 )
 
@@ -30,13 +30,13 @@ var archivePrograms = []program{
 
 var archiveTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// makeTar writes an archive of about size bytes.
-func makeTar(path string, size float64) error {
+// makeTar writes an archive of about size bytes, with members of low to twice high bytes.
+func makeTar(path string, size float64, low, high int) error {
 	return writeFile(path, func(out *bufio.Writer) error {
 		w, r := tar.NewWriter(out), random(1)
 		var body []byte
 		for i, left := 0, int(size); left > 0; i++ {
-			body = appendNoise(body[:0], r, between(r, 4<<10, 256<<10))
+			body = appendNoise(body[:0], r, between(r, low, high))
 			left -= len(body)
 			header := &tar.Header{Name: memberName(i), Mode: 0o644, Size: int64(len(body)), ModTime: archiveTime}
 			if err := w.WriteHeader(header); err != nil {

@@ -11,8 +11,8 @@ import (
 var parquetFile = &dataset{"table.parquet", makeParquet}
 
 var parquetPrograms = []program{
-	{name: "parquet-column", what: "parquet-go: one column of 600,000 rows, 70 MB", data: parquetFile, run: readColumn},
-	{name: "parquet-rows", what: "parquet-go: 600,000 rows, 70 MB", data: parquetFile, run: readRows},
+	{name: "parquet-column", what: "parquet-go: one column of 600,000 rows, 60 MB", data: parquetFile, run: readColumn},
+	{name: "parquet-rows", what: "parquet-go: 600,000 rows, 60 MB", data: parquetFile, run: readRows},
 }
 
 type parquetRow struct {

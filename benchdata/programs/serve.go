@@ -25,21 +25,24 @@ var (
 
 var servePrograms = []program{
 	{name: "http-small", what: "`http.FileServerFS`: 1,000 files of 1 to 64 KiB", data: smallFiles, run: serve},
-	{name: "http-large", what: "`http.FileServerFS`: 4 files of 48 MB or more", data: largeFiles, run: serve},
+	{name: "http-large", what: "`http.FileServerFS`: 4 files of 48 MB", data: largeFiles, run: serve},
 	{name: "fs-walk", what: "`fs.WalkDir` over `DirFS`: 1,000 files", data: smallFiles, run: walk, processes: 3},
 	{name: "fs-read", what: "`fs.ReadFile` over `DirFS`: 1,000 files of 1 to 64 KiB", data: smallFiles, run: readFiles, processes: 3},
 }
 
 func servedName(i int) string { return fmt.Sprintf("file-%04d.dat", i) }
 
-// makeFiles writes n files of low to twice high bytes into a directory.
+// makeFiles writes n files of low to twice high bytes into a directory, or of low bytes if they are equal.
 func makeFiles(path string, n, low, high int) error {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return err
 	}
 	r := random(16)
 	for i := range n {
-		size := between(r, low, high)
+		size := low
+		if high > low {
+			size = between(r, low, high)
+		}
 		err := writeFile(filepath.Join(path, servedName(i)), func(w *bufio.Writer) error {
 			for size > 0 {
 				part := appendNoise(nil, r, min(size, 1<<20))
