@@ -26,6 +26,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
 )
 
 func main() {
@@ -49,6 +51,10 @@ func command(ctx context.Context, args []string) error {
 		return measureEvents(ctx, args[1:])
 	case len(args) > 0 && args[0] == "programs":
 		return measurePrograms(ctx, args[1:])
+	case len(args) > 0 && args[0] == "cold":
+		return measureCold(ctx, args[1:])
+	case len(args) > 0 && args[0] == cold.Command: // by measureCold
+		return cold.Run(args[1:], os.Stdout)
 	case len(args) > 0 && args[0] == "compare":
 		return compare(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
@@ -74,6 +80,8 @@ func tables(ctx context.Context, file string) error {
 		return reportEvents(os.Stdout, res)
 	case res.ofPrograms():
 		return reportPrograms(os.Stdout, res)
+	case res.ofCold():
+		return reportCold(os.Stdout, res)
 	case res.ofPeers():
 		return reportPeers(os.Stdout, res)
 	}
@@ -125,6 +133,8 @@ func publish(ctx context.Context, file, md string, check bool) error {
 			return err
 		}
 		return artifact{strings.TrimSuffix(file, ".txt") + ".md", []byte(page)}.put(check)
+	case res.ofCold():
+		return publishCold(res, file, check)
 	}
 	made, err := pictures(res, filepath.Dir(file))
 	if err != nil {
@@ -157,6 +167,8 @@ func readme(file, md string, check bool) error {
 		blocks = []block{eventsBlock}
 	case res.ofPrograms():
 		blocks = []block{programsBlock}
+	case res.ofCold():
+		return nil // the README shows the picture alone
 	case res.ofPeers():
 		blocks = []block{peersBlock}
 	}

@@ -45,8 +45,8 @@ func (res *results) programName(program string) string {
 // from itself, and significantly.
 func (res *results) slower(row string) bool { return len(res.lostTo("os", []string{row})) > 0 }
 
-// programRatio is mmapfile's time in terms of os.File's, in bold where it is slower.
-func (res *results) programRatio(row string) string {
+// ratioInBold is mmapfile's time in terms of os.File's, in bold where it is slower.
+func (res *results) ratioInBold(row string) string {
 	text := number(res.ratio(row, "mmapfile", "os"))
 	if res.slower(row) {
 		return "**" + text + "**"
@@ -76,7 +76,7 @@ func programGrid(res *results) grid {
 	g := grid{{"program", "state", "os.File", "mmapfile / os.File", "noise"}}
 	for _, l := range lines {
 		g = append(g, []string{res.programName(l.program), l.state, duration(res.median(l.row, "os")),
-			res.programRatio(l.row), number(math.Exp(res.noise(l.row)))})
+			res.ratioInBold(l.row), number(math.Exp(res.noise(l.row)))})
 	}
 	return g
 }
@@ -92,7 +92,7 @@ func programSummary(res *results) grid {
 	for _, name := range names {
 		line := []string{res.programName(name), duration(res.median(programRow(name, programStates[0].row), "os"))}
 		for _, state := range programStates {
-			line = append(line, res.programRatio(programRow(name, state.row)))
+			line = append(line, res.ratioInBold(programRow(name, state.row)))
 		}
 		g = append(g, line)
 	}

@@ -90,6 +90,7 @@ func (res *results) means() []mean {
 var implNames = map[string]string{
 	"os": "`os.File`", "os-again": "`os.File` again", "mmapfile": "mmapfile", "v0.1.2": "v0.1.2",
 	"exp": "x/exp/mmap", "edsrzf": "edsrzf/mmap-go", "copy": "the bare copy",
+	"mapping": "a bare mapping",
 }
 
 // leastRounds is how many rounds it takes for a difference to be significant (Mann and Whitney's test).
