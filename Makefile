@@ -21,10 +21,10 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers needle events
+.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers bench-programs bench-cold needle events
 
 help:
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 	@echo "make linux/386, or another of these, runs the tests there:"
 	@echo "  $(PLATFORMS)" | fold -sw 76
 
@@ -102,6 +102,15 @@ bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE 
 
 bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about three minutes
 	@go -C benchdata run . peers -rounds 10 -benchtime 50ms
+
+# PROGRAM=regexp selects some of them. The data, 2.3 GB, stays below the temporary directory.
+PROGRAM ?=
+bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File, about 13 minutes
+	@go -C benchdata run . programs $(if $(PROGRAM),-out selection.txt -program '$(PROGRAM)')
+
+# It needs Linux, and root for the parts with a cgroup, which are left out without.
+bench-cold: ## compare on files that are not in memory, or larger than it, about six minutes
+	@go -C benchdata run . cold
 
 # For needle: the size of the file, how often, and where the raw results go, from benchdata on.
 SIZE ?= 1G

@@ -5,6 +5,8 @@
 //	benchdata peers [flags]           the same, with the peers in Rust
 //	benchdata needle [flags]          the same, with the searches
 //	benchdata events [flags]          the same, with the ways to keep events, and to write records
+//	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
+//	benchdata cold [flags]            measure files that are not in memory, or larger than it
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
 //	benchdata tables FILE             print all tables from raw results
 //	benchdata readme FILE MD          put the tables into MD, and the pictures beside FILE
@@ -24,6 +26,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
 )
 
 func main() {
@@ -45,6 +49,12 @@ func command(ctx context.Context, args []string) error {
 		return measureNeedle(ctx, args[1:])
 	case len(args) > 0 && args[0] == "events":
 		return measureEvents(ctx, args[1:])
+	case len(args) > 0 && args[0] == "programs":
+		return measurePrograms(ctx, args[1:])
+	case len(args) > 0 && args[0] == "cold":
+		return measureCold(ctx, args[1:])
+	case len(args) > 0 && args[0] == cold.Command: // by measureCold
+		return cold.Run(args[1:], os.Stdout)
 	case len(args) > 0 && args[0] == "compare":
 		return compare(ctx, args[1:])
 	case len(args) == 2 && args[0] == "tables":
@@ -54,7 +64,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) == 3 && args[0] == "check":
 		return publish(ctx, args[1], args[2], true)
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
 }
 
 // tables prints what the raw results in file say.
@@ -68,6 +78,10 @@ func tables(ctx context.Context, file string) error {
 		return reportNeedle(os.Stdout, res)
 	case res.ofEvents():
 		return reportEvents(os.Stdout, res)
+	case res.ofPrograms():
+		return reportPrograms(os.Stdout, res)
+	case res.ofCold():
+		return reportCold(os.Stdout, res)
 	case res.ofPeers():
 		return reportPeers(os.Stdout, res)
 	}
@@ -110,8 +124,17 @@ func publish(ctx context.Context, file, md string, check bool) error {
 		return err
 	}
 	res, err := readResults(file)
-	if err != nil || res.ofPeers() || res.ofNeedle() || res.ofEvents() {
+	switch {
+	case err != nil || res.ofPeers() || res.ofNeedle() || res.ofEvents():
 		return err
+	case res.ofPrograms():
+		page, err := renderProgramsPage(res)
+		if err != nil {
+			return err
+		}
+		return artifact{strings.TrimSuffix(file, ".txt") + ".md", []byte(page)}.put(check)
+	case res.ofCold():
+		return publishCold(res, file, check)
 	}
 	made, err := pictures(res, filepath.Dir(file))
 	if err != nil {
@@ -142,6 +165,10 @@ func readme(file, md string, check bool) error {
 		blocks = []block{needleBlock}
 	case res.ofEvents():
 		blocks = []block{eventsBlock}
+	case res.ofPrograms():
+		blocks = []block{programsBlock}
+	case res.ofCold():
+		return nil // the README shows the picture alone
 	case res.ofPeers():
 		blocks = []block{peersBlock}
 	}

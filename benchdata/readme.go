@@ -20,6 +20,7 @@ var (
 	peersBlock       = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
 	needleBlock      = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
 	eventsBlock      = block{"<!-- events:begin -->\n", "<!-- events:end -->\n", renderEvents}
+	programsBlock    = block{"<!-- programs:begin -->\n", "<!-- programs:end -->\n", renderPrograms}
 )
 
 // render is the table against os.File and against what was published before.

@@ -17,6 +17,8 @@ type results struct {
 	times  map[string]map[string][]float64 // row, implementation or way: seconds per operation
 	// row: percent of the file that was in memory before, where that was measured
 	resident map[string][]float64
+	// row, implementation: major faults, where they were counted
+	faults map[string]map[string][]float64
 }
 
 func readResults(file string) (*results, error) {
@@ -29,6 +31,7 @@ func readResults(file string) (*results, error) {
 		config:   map[string]string{},
 		times:    map[string]map[string][]float64{},
 		resident: map[string][]float64{},
+		faults:   map[string]map[string][]float64{},
 	}
 	r := benchfmt.NewReader(f, file)
 	for r.Scan() {
@@ -78,6 +81,12 @@ func (res *results) add(rec *benchfmt.Result) {
 		res.times[row] = map[string][]float64{}
 	}
 	res.times[row][impl] = append(res.times[row][impl], sec)
+	if n, ok := rec.Value(faultUnit); ok {
+		if res.faults[row] == nil {
+			res.faults[row] = map[string][]float64{}
+		}
+		res.faults[row][impl] = append(res.faults[row][impl], n)
+	}
 	if percent, ok := rec.Value("resident-%"); ok {
 		res.resident[row] = append(res.resident[row], percent)
 	}

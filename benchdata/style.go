@@ -45,6 +45,7 @@ var looks = map[string]struct {
 	"v0.1.2":   {color.RGBA{0xe8, 0x83, 0x0c, 0xff}, draw.TriangleGlyph{}},
 	"exp":      {color.RGBA{0x2d, 0xa4, 0x4e, 0xff}, draw.PyramidGlyph{}},
 	"edsrzf":   {color.RGBA{0xa3, 0x71, 0xf7, 0xff}, draw.RingGlyph{}},
+	"mapping":  {color.RGBA{0xe8, 0x83, 0x0c, 0xff}, draw.TriangleGlyph{}},
 	"copy":     {color.RGBA{0xd6, 0x40, 0x9f, 0xff}, draw.CrossGlyph{}},
 }
 

@@ -90,11 +90,14 @@ func (res *results) means() []mean {
 var implNames = map[string]string{
 	"os": "`os.File`", "os-again": "`os.File` again", "mmapfile": "mmapfile", "v0.1.2": "v0.1.2",
 	"exp": "x/exp/mmap", "edsrzf": "edsrzf/mmap-go", "copy": "the bare copy",
+	"mapping": "a bare mapping",
 }
+
+// leastRounds is how many rounds it takes for a difference to be significant (Mann and Whitney's test).
+const leastRounds = 4
 
 // lostText names the rows that are lost to base, at most limit of them unless that is 0.
 func lostText(res *results, base string, limit int) string {
-	const least = 4 // with fewer rounds, no difference is significant (Mann and Whitney's test)
 	list := res.lostTo(base, res.rows)
 	compared := 0
 	for _, row := range res.rows {
@@ -102,7 +105,7 @@ func lostText(res *results, base string, limit int) string {
 			compared++
 		}
 	}
-	if res.rounds() < least {
+	if res.rounds() < leastRounds {
 		return fmt.Sprintf("Too few rounds (%d) to tell which of %d rows are slower than with %s.", res.rounds(), compared, implNames[base])
 	}
 	if len(list) == 0 {

@@ -1,0 +1,165 @@
+package cold
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const groupRoot = "/sys/fs/cgroup"
+
+// Group is a control group with a limit. Its zero value limits nothing.
+type Group struct {
+	dir             string
+	reclaim, amount string
+}
+
+// version2 reports whether the controllers are those of cgroup v2.
+func version2(controller string) bool {
+	text, _ := os.ReadFile(filepath.Join(groupRoot, "cgroup.controllers"))
+	return strings.Contains(" "+strings.TrimSpace(string(text))+" ", " "+controller+" ")
+}
+
+// NewMemoryGroup makes a group with a limit of memory, the page cache included. A limit of 0 is none.
+func NewMemoryGroup(limit int64) (*Group, error) {
+	if version2("memory") {
+		g, err := newGroup(groupRoot, "memory")
+		if err != nil {
+			return nil, err
+		}
+		g.reclaim, g.amount = "memory.reclaim", strconv.FormatInt(1<<40, 10)
+		return g, g.limit("memory.max", limit)
+	}
+	g, err := newGroup(filepath.Join(groupRoot, "memory"), "")
+	if err != nil {
+		return nil, err
+	}
+	g.reclaim, g.amount = "memory.force_empty", "0"
+	return g, g.limit("memory.limit_in_bytes", limit)
+}
+
+// NewThrottledGroup makes a group that may read from the disk of a file so many times a second.
+func NewThrottledGroup(file string, reads int) (*Group, error) {
+	device, err := disk(file)
+	if err != nil {
+		return nil, err
+	}
+	if version2("io") {
+		g, err := newGroup(groupRoot, "io")
+		if err != nil {
+			return nil, err
+		}
+		return g, g.write("io.max", fmt.Sprintf("%s riops=%d", device, reads))
+	}
+	g, err := newGroup(filepath.Join(groupRoot, "blkio"), "")
+	if err != nil {
+		return nil, err
+	}
+	return g, g.write("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", device, reads))
+}
+
+// newGroup makes a group below parent; for cgroup v2 with a controller.
+func newGroup(parent, controller string) (*Group, error) {
+	if controller != "" {
+		if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+"+controller), 0); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
+		return nil, err // a directory elsewhere is no group
+	}
+	dir, err := os.MkdirTemp(parent, "mmapfile-")
+	return &Group{dir: dir}, err
+}
+
+func (g *Group) limit(file string, limit int64) error {
+	if limit == 0 {
+		return nil
+	}
+	return g.write(file, strconv.FormatInt(limit, 10))
+}
+
+// write writes a file of the group, which is removed if that fails.
+func (g *Group) write(file, text string) error {
+	err := os.WriteFile(filepath.Join(g.dir, file), []byte(text), 0)
+	if err != nil {
+		return errors.Join(err, g.Remove())
+	}
+	return nil
+}
+
+// Put has the work done in the group.
+func (g *Group) Put(w *Work) {
+	if g.dir == "" {
+		return
+	}
+	w.Procs = filepath.Join(g.dir, "cgroup.procs")
+	if g.reclaim != "" {
+		w.Reclaim, w.Amount = filepath.Join(g.dir, g.reclaim), g.amount
+	}
+}
+
+// Remove removes the group. Its processes may need a moment to end.
+func (g *Group) Remove() (err error) {
+	if g.dir == "" {
+		return nil
+	}
+	for range 100 {
+		if err = unix.Rmdir(g.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return &fs.PathError{Op: "rmdir", Path: g.dir, Err: err}
+}
+
+// join moves this process to the group with these cgroup.procs.
+func join(procs string) error {
+	if procs == "" {
+		return nil
+	}
+	return os.WriteFile(procs, []byte(strconv.Itoa(os.Getpid())), 0)
+}
+
+// disk returns the device number of the disk that a file is on, as "8:0".
+func disk(file string) (string, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(file, &stat); err != nil {
+		return "", &fs.PathError{Op: "stat", Path: file, Err: err}
+	}
+	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
+	sys := "/sys/dev/block/" + number
+	if _, err := os.Stat(sys); err != nil {
+		return "", fmt.Errorf("%s is on no disk of its own: %w", file, err)
+	}
+	if _, err := os.Stat(sys + "/partition"); err != nil {
+		return number, nil
+	}
+	// Limits are those of whole disks.
+	link, err := filepath.EvalSymlinks(sys)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(link), "dev"))
+	return strings.TrimSpace(string(text)), err
+}
+
+// ReadAhead returns what the kernel reads ahead on the disk of a file, "" if that is not known.
+func ReadAhead(file string) string {
+	device, err := disk(file)
+	if err != nil {
+		return ""
+	}
+	text, err := os.ReadFile("/sys/dev/block/" + device + "/queue/read_ahead_kb")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text)) + " KiB"
+}

@@ -1,0 +1,131 @@
+package cold
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	record = 1 << 10
+	// The skew of Zipf's distribution: about 90% of the reads go to 5% of two million records.
+	skew = 1.1
+	// scatter is a prime: rank*scatter modulo the number of records puts hot records anywhere.
+	scatter = 2_654_435_761
+)
+
+// place returns the offset of the record with a rank in popularity, in a file of size bytes.
+func place(rank uint64, size int64) int64 {
+	records := uint64(size) / record
+	return int64(rank%records*(scatter%records)%records) * record
+}
+
+// larger measures reads of 1 KiB by Zipf's distribution, of a file that may be larger than the
+// memory of the group: the time of one, with the goroutines side by side, and the 99th percentile.
+func larger(w *Work, r reader) ([]Figure, error) {
+	if err := w.fill(r.size()); err != nil {
+		return nil, err
+	}
+	if _, err := w.readZipf(r, w.For/2); err != nil {
+		return nil, err
+	}
+	faults, began := majorFaults(), time.Now()
+	times, err := w.readZipf(r, w.For)
+	elapsed := time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	perRead := (majorFaults() - faults) / float64(times.count)
+	return []Figure{
+		{"read", max(elapsed.Nanoseconds()/times.count, 1), perRead},
+		{"p99", times.percentile(99).Nanoseconds(), perRead},
+	}, nil
+}
+
+// readZipf reads for some time and returns how long each read took.
+func (w *Work) readZipf(r reader, atLeast time.Duration) (histogram, error) {
+	var all histogram
+	var failed error
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	end := time.Now().Add(atLeast)
+	for n := range w.Goroutines {
+		running.Go(func() {
+			source := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(n)))
+			zipf := rand.NewZipf(source, skew, 1, uint64(r.size()/record)-1)
+			var own histogram
+			var err error
+			p := make([]byte, record)
+			for began := time.Now(); began.Before(end) && err == nil; {
+				_, err = r.ReadAt(p, place(zipf.Uint64(), r.size()))
+				now := time.Now()
+				own.add(now.Sub(began))
+				began = now
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.merge(&own)
+			failed = errors.Join(failed, err)
+		})
+	}
+	running.Wait()
+	return all, failed
+}
+
+// fill brings the records that are read most into memory, as a service has them that has run for
+// long, by system call: the hottest last.
+func (w *Work) fill(size int64) error {
+	f, err := os.Open(w.File)
+	if err != nil {
+		return err
+	}
+	pages := min(w.Memory*8/10, size) / block
+	const readers = 16
+	failed := make([]error, readers)
+	var running sync.WaitGroup
+	for n := range readers {
+		running.Go(func() {
+			p := make([]byte, record)
+			for rank := pages - 1 - int64(n); rank >= 0 && failed[n] == nil; rank -= readers {
+				_, failed[n] = f.ReadAt(p, place(uint64(rank), size))
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(append(failed, f.Close())...)
+}
+
+// histogram counts times by their logarithm, in steps of 2%.
+type histogram struct {
+	count   int64
+	buckets [1500]int64
+}
+
+const stepsPerOctave = 35
+
+func (h *histogram) add(d time.Duration) {
+	i := int(math.Log2(float64(max(d, 1))) * stepsPerOctave)
+	h.buckets[min(i, len(h.buckets)-1)]++
+	h.count++
+}
+
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.buckets {
+		h.buckets[i] += n
+	}
+	h.count += other.count
+}
+
+// percentile returns the time that percent of the times are not above.
+func (h *histogram) percentile(percent float64) time.Duration {
+	left := int64(math.Ceil(float64(h.count) * percent / 100))
+	for i, n := range h.buckets {
+		if left -= n; left <= 0 {
+			return time.Duration(math.Exp2((float64(i) + 0.5) / stepsPerOctave))
+		}
+	}
+	return 0
+}

@@ -1,0 +1,105 @@
+package cold
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"go.dw1.io/mmapfile"
+	"golang.org/x/sys/unix"
+)
+
+// Missing says why nothing can be measured here, if nothing can.
+const Missing = ""
+
+type reader interface {
+	io.ReaderAt
+	io.Closer
+	size() int64
+}
+
+func open(impl, path string) (reader, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	switch impl {
+	case OS:
+		f, err := os.Open(path)
+		return osReader{f, size}, err
+	case Mmapfile:
+		f, err := mmapfile.Open(path)
+		return mmapReader{f, size}, err
+	case Mapping:
+		return mapWhole(path, size)
+	}
+	return nil, fmt.Errorf("no implementation %q", impl)
+}
+
+type osReader struct {
+	*os.File
+	n int64
+}
+
+func (r osReader) size() int64 { return r.n }
+
+type mmapReader struct {
+	*mmapfile.File
+	n int64
+}
+
+func (r mmapReader) size() int64 { return r.n }
+
+// mapping copies from mapped memory, and has no advice for the kernel.
+type mapping []byte
+
+func mapWhole(path string, size int64) (reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	return mapping(p), errors.Join(err, f.Close())
+}
+
+func (m mapping) size() int64  { return int64(len(m)) }
+func (m mapping) Close() error { return unix.Munmap(m) }
+
+func (m mapping) ReadAt(p []byte, off int64) (int, error) { return copy(p, m[off:]), nil }
+
+// majorFaults returns how many faults of this process have waited for the disk.
+func majorFaults() float64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return float64(usage.Majflt)
+}
+
+// resident returns how much of a file is in the page cache, from 0 to 1.
+func resident(path string) (float64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	var stat unix.Cachestat_t
+	err = unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{Len: uint64(info.Size())}, &stat, 0)
+	return float64(stat.Cache) * float64(os.Getpagesize()) / float64(info.Size()), os.NewSyscallError("cachestat", err)
+}
+
+// Drop removes the pages of a file from the page cache, except those that are mapped.
+func Drop(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), // dirty pages stay
+		os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)), f.Close())
+}

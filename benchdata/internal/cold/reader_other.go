@@ -1,0 +1,43 @@
+//go:build !linux
+
+package cold
+
+import (
+	"errors"
+	"io"
+)
+
+// Missing says why nothing can be measured here, if nothing can.
+const Missing = "it needs Linux, whose page cache can be told to drop a file"
+
+type reader interface {
+	io.ReaderAt
+	io.Closer
+	size() int64
+}
+
+func open(string, string) (reader, error) { return nil, errors.ErrUnsupported }
+func majorFaults() float64                { return 0 }
+func join(string) error                   { return nil }
+
+// Drop removes the pages of a file from the page cache.
+func Drop(string) error                { return errors.ErrUnsupported }
+func resident(string) (float64, error) { return 0, errors.ErrUnsupported }
+
+// Group is a control group with a limit.
+type Group struct{}
+
+// NewMemoryGroup makes a group with a limit of memory.
+func NewMemoryGroup(int64) (*Group, error) { return nil, errors.ErrUnsupported }
+
+// NewThrottledGroup makes a group that may read from the disk of a file so many times a second.
+func NewThrottledGroup(string, int) (*Group, error) { return nil, errors.ErrUnsupported }
+
+// Put has the work done in the group.
+func (g *Group) Put(*Work) {}
+
+// Remove removes the group.
+func (g *Group) Remove() error { return nil }
+
+// ReadAhead returns what the kernel reads ahead on the disk of a file, "" if that is not known.
+func ReadAhead(string) string { return "" }

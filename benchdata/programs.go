@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// programStates are the states that programs are measured in, and their names in tables.
+var programStates = []named{
+	{"one-process", "one process"},
+	{"new-process", "new processes"},
+	{"cold", "not in memory"},
+}
+
+// programImpls take turns. os-again is os.File once more: what it differs by is the noise.
+var programImpls = []string{"os", "mmapfile", "os-again"}
+
+// programRuns measures the programs of the nested module in programs/.
+type programRuns struct {
+	binary, dir, scale, benchtime string
+	list                          []listedProgram
+	states                        []string
+	raw                           io.Writer
+	p                             *progress
+	found                         map[string]string // by program: what the first run found
+}
+
+// listedProgram is a line of the list that the binary prints.
+type listedProgram struct {
+	name      string
+	processes int // in a round
+	what      string
+}
+
+// measurePrograms runs Go programs with os.File and with mmapfile.
+func measurePrograms(ctx context.Context, args []string) error {
+	var opt options
+	flags := opt.newFlags("programs", "programs.txt")
+	flags.Lookup("rounds").Value.Set("7")
+	flags.Lookup("benchtime").Value.Set("300ms")
+	dir := flags.String("dir", filepath.Join(cmp.Or(os.Getenv("BENCH_DIR"), os.TempDir()), "mmapfile-programs"),
+		"`directory` of the data, about 2.3 GB, which is kept for the next time")
+	scale := flags.Float64("scale", 1, "size of the data and of the work")
+	only := flags.String("program", "", "`regexp` of the programs; all if empty")
+	states := flags.String("state", "", "`regexp` of the states: one-process, new-process, cold; all if empty")
+	flags.Parse(args)
+
+	scratchDir, err := scratch()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratchDir)
+	absolute, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime,
+		binary: filepath.Join(scratchDir, "programs.exe"), found: map[string]string{}}
+	if err := tool(ctx, os.Stderr, "go", "-C", "programs", "build", "-o", runs.binary, "."); err != nil {
+		return err
+	}
+	if err := runs.choose(ctx, *only, *states); err != nil {
+		return err
+	}
+	raw := filepath.Join(scratchDir, "raw.txt")
+	if err := runs.measureTo(ctx, raw, opt.rounds); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	res, err := store(raw, opt.out)
+	if err != nil {
+		return err
+	}
+	if err := reportPrograms(os.Stdout, res); err != nil {
+		return err
+	}
+	fmt.Printf("\nRaw results: %s. The data stays in %s.\n", opt.out, absolute)
+	return nil
+}
+
+// choose asks the binary for its programs, and keeps those that match.
+func (runs *programRuns) choose(ctx context.Context, only, states string) error {
+	program, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	state, err := regexp.Compile(states)
+	if err != nil {
+		return err
+	}
+	list, err := runs.call(ctx, "list")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(list) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(fields) != 3 {
+			return fmt.Errorf("not a program: %q", line)
+		}
+		n, err := strconv.Atoi(fields[1])
+		if err != nil {
+			return err
+		}
+		if program.MatchString(fields[0]) {
+			runs.list = append(runs.list, listedProgram{fields[0], n, fields[2]})
+		}
+	}
+	for _, s := range programStates {
+		if state.MatchString(s.row) {
+			runs.states = append(runs.states, s.row)
+		}
+	}
+	if len(runs.list) == 0 || len(runs.states) == 0 {
+		return errors.New("no program and state matches")
+	}
+	return nil
+}
+
+// call runs the binary and returns what it prints.
+func (runs *programRuns) call(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, runs.binary, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("programs %s: %w", strings.Join(args, " "), err)
+	}
+	return string(out), err
+}
+
+// callProgram runs the binary for a program.
+func (runs *programRuns) callProgram(ctx context.Context, command, program string, args ...string) (string, error) {
+	args = append([]string{command, "-dir=" + runs.dir, "-scale=" + runs.scale, "-program=" + program}, args...)
+	return runs.call(ctx, args...)
+}
+
+func (runs *programRuns) measureTo(ctx context.Context, raw string, rounds int) error {
+	out, err := os.Create(raw)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := os.MkdirAll(runs.dir, 0o755); err != nil {
+		return err
+	}
+	missing, err := runs.call(ctx, "missing")
+	if err != nil {
+		return err
+	}
+	config := [][2]string{{"goos", runtime.GOOS}, {"goarch", runtime.GOARCH}, {"cpu", processor()},
+		{"benchtime", runs.benchtime}, {"scale", runs.scale}}
+	if missing := strings.TrimSpace(missing); missing != "" {
+		config = append(config, [2]string{"missing-cold", missing})
+		runs.states = slices.DeleteFunc(runs.states, func(s string) bool { return s == "cold" })
+		fmt.Fprintf(os.Stderr, "the state cold is left out: %s\n", missing)
+	}
+	for i, program := range runs.list {
+		config = append(config, [2]string{"what-" + program.name, program.what})
+		fmt.Fprintf(os.Stderr, "data %d of %d: %s\n", i+1, len(runs.list), program.name)
+		if _, err := runs.callProgram(ctx, "prepare", program.name); err != nil {
+			return err
+		}
+	}
+	writeMachine(out, runs.dir, config...)
+	runs.raw, runs.p = out, newProgress(os.Stderr, rounds)
+	defer runs.p.end()
+	for runs.p.round = 1; runs.p.round <= rounds; runs.p.round++ {
+		fmt.Fprintf(out, "# round %d, load %s\n", runs.p.round, firstLine("/proc/loadavg"))
+		for i, program := range runs.list {
+			if err := runs.round(ctx, program, i); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Close()
+}
+
+// round measures a program once in every state. The implementations take turns, and each is the
+// first one in its turn.
+func (runs *programRuns) round(ctx context.Context, program listedProgram, first int) error {
+	runs.p.show(program.name)
+	if _, err := runs.callProgram(ctx, "fill", program.name); err != nil {
+		return err
+	}
+	for _, state := range runs.states {
+		times := program.processes
+		if state == "one-process" {
+			times = 1
+		}
+		for n := range times {
+			for i := range programImpls {
+				impl := programImpls[(i+n+first+runs.p.round)%len(programImpls)]
+				if err := runs.run(ctx, program.name, state, impl); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// run measures a program once, and writes a line in Go's benchmark format.
+func (runs *programRuns) run(ctx context.Context, program, state, impl string) error {
+	runs.p.show(program + " " + state + " " + impl)
+	out, err := runs.callProgram(ctx, "run", program, "-state="+state, "-for="+runs.benchtime,
+		"-impl="+strings.TrimSuffix(impl, "-again"))
+	if err != nil {
+		return err
+	}
+	var n, ns int64
+	var found string
+	if _, err := fmt.Sscan(out, &n, &ns, &found); err != nil {
+		return fmt.Errorf("%s: not a result: %q", program, out)
+	}
+	if want, ok := runs.found[program]; ok && want != found {
+		return fmt.Errorf("%s, %s, %s: found %s, and the first run found %s", program, state, impl, found, want)
+	}
+	runs.found[program] = found
+	return writeResult(runs.raw, fmt.Sprintf("%sprogram=%s/state=%s/impl=%s", programRows, program, state, impl), n, ns)
+}
+
+// writeResult writes a line in Go's benchmark format, with further figures like "3 faults".
+func writeResult(w io.Writer, name string, n, ns int64, more ...string) error {
+	if procs := runtime.GOMAXPROCS(0); procs > 1 {
+		name += fmt.Sprintf("-%d", procs)
+	}
+	line := fmt.Sprintf("Benchmark%s\t%d\t%d ns/op", name, n, max(ns, 1))
+	for _, figure := range more {
+		line += "\t" + figure
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+const missingDrop = "this system has no posix_fadvise that drops pages"
+
+func drop(*os.File) error { return errors.ErrUnsupported }

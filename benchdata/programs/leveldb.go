@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+	"github.com/syndtr/goleveldb/leveldb/util"
+)
+
+var levelDir = &dataset{"leveldb", makeLevel}
+
+var levelPrograms = []program{
+	{name: "leveldb", what: "goleveldb without a block cache: 20,000 gets of 200 MB", data: levelDir, run: getLevel},
+}
+
+func levelKeys(scale float64) int { return scaled(750_000, scale) }
+
+func levelKey(i int) []byte { return fmt.Appendf(nil, "key-%012d", i) }
+
+func makeLevel(path string, scale float64) (err error) {
+	db, err := leveldb.OpenFile(path, &opt.Options{NoSync: true, Compression: opt.NoCompression, WriteBuffer: 32 << 20})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	r := random(12)
+	var batch leveldb.Batch
+	for i := range levelKeys(scale) {
+		batch.Put(levelKey(i), appendNoise(nil, r, 256))
+		if batch.Len() == 1000 {
+			if err := db.Write(&batch, nil); err != nil {
+				return err
+			}
+			batch.Reset()
+		}
+	}
+	return errors.Join(db.Write(&batch, nil), db.CompactRange(util.Range{}))
+}
+
+// levelStorage is that of goleveldb, but for the files that it opens.
+type levelStorage struct {
+	storage.Storage
+	e *env
+}
+
+func (s levelStorage) Open(fd storage.FileDesc) (storage.Reader, error) {
+	format := map[storage.FileType]string{
+		storage.TypeManifest: "MANIFEST-%06d", storage.TypeJournal: "%06d.log", storage.TypeTable: "%06d.ldb",
+	}[fd.Type]
+	if format == "" {
+		return nil, fmt.Errorf("no name for %v", fd)
+	}
+	return s.e.open(filepath.Join(s.e.path, fmt.Sprintf(format, fd.Num)))
+}
+
+func getLevel(e *env) (res result, err error) {
+	files, err := storage.OpenFile(e.path, true)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	db, err := leveldb.Open(levelStorage{files, e}, &opt.Options{ReadOnly: true, BlockCacher: opt.NoCacher, Compression: opt.NoCompression})
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	r := random(13)
+	for range scaled(20_000, e.scale) {
+		value, err := db.Get(levelKey(r.IntN(levelKeys(e.scale))), nil)
+		if err != nil {
+			return res, err
+		}
+		res.add(int64(value[0])<<8 | int64(value[len(value)-1]))
+	}
+	return res, nil
+}
