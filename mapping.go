@@ -73,9 +73,9 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 	var data []byte
 	var writable bool
 	err := retry(whole, func() (err error) {
-		data, writable, err = mapFile(f.inner, int(length), mode.write)
+		data, writable, err = mapFile(f.inner, int(length), mode.write, whole)
 		if err != nil && length > size {
-			data, writable, err = mapFile(f.inner, int(size), mode.write)
+			data, writable, err = mapFile(f.inner, int(size), mode.write, whole)
 		}
 		return err
 	})
