@@ -4,7 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // DirFS returns a file system for the files below the directory dir, as
@@ -15,93 +20,233 @@ import (
 // at every call, and "" is [fs.ErrInvalid] there.
 //
 // Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
-// symbolic link: [os.Root] says what is refused. Errors are *[fs.PathError]
-// with the name that was given, and [fs.ErrInvalid] for one that is not valid
-// ([fs.ValidPath]) or that no file of this system can have
+// symbolic link: [os.Root] says what is refused. A link that leads out is
+// [fs.ErrPermission], so http.FileServerFS answers 403. Errors are
+// *[fs.PathError] with the name that was given, and [fs.ErrInvalid] for one that
+// is not valid ([fs.ValidPath]) or that no file of this system can have
 // ([filepath.Localize]).
-func DirFS(dir string) fs.FS { return dirFS(dir) }
+//
+// On Linux a name without symbolic links costs what it costs with os.DirFS,
+// except that Stat and Lstat of a name with a slash look it up twice. Elsewhere,
+// and for links, each call opens dir and the directories on the way.
+func DirFS(dir string) fs.FS { return dirFS{dir, new(atomic.Bool)} }
 
-type dirFS string
+type dirFS struct {
+	path   string
+	linked *atomic.Bool // a hint for resolve: path itself has a link in it
+}
 
 var (
-	_ fs.StatFS     = dirFS("")
-	_ fs.ReadDirFS  = dirFS("")
-	_ fs.ReadFileFS = dirFS("")
-	_ fs.ReadLinkFS = dirFS("")
+	_ fs.StatFS     = dirFS{}
+	_ fs.ReadDirFS  = dirFS{}
+	_ fs.ReadFileFS = dirFS{}
+	_ fs.ReadLinkFS = dirFS{}
 )
 
 func (d dirFS) Open(name string) (fs.File, error) {
-	local, err := filepath.Localize(name)
-	if err != nil || d == "" {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	f, err := OpenInRoot(string(d), local)
+	f, err := d.open("open", name)
 	if err != nil {
-		return nil, dirError("open", name, err)
+		return nil, err
 	}
-	return f, nil
+	return newFile(f, os.O_RDONLY), nil
 }
 
-func (d dirFS) Stat(name string) (fi fs.FileInfo, err error) {
-	err = d.in("stat", name, func(r fs.FS) error {
-		fi, err = fs.Stat(r, name)
+// open opens name for reading.
+func (d dirFS) open(op, name string) (f *os.File, err error) {
+	p, err := d.in(op, name)
+	if err != nil {
+		return nil, err
+	}
+	if f, err = p.openPlain(0); err == nil {
+		return f, nil
+	}
+	err = p.inRoot(op, err, func(r *os.Root) error {
+		f, err = r.Open(p.local)
+		return err
+	})
+	return f, err
+}
+
+func (d dirFS) Stat(name string) (fs.FileInfo, error) {
+	p, err := d.in("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := p.lstatPlain()
+	if err == nil && fi.Mode().Type() != fs.ModeSymlink {
+		return fi, nil
+	}
+	err = p.inRoot("stat", err, func(r *os.Root) error {
+		fi, err = r.Stat(p.local)
 		return err
 	})
 	return fi, err
 }
 
-func (d dirFS) Lstat(name string) (fi fs.FileInfo, err error) {
-	err = d.in("lstat", name, func(r fs.FS) error {
-		fi, err = fs.Lstat(r, name)
+func (d dirFS) Lstat(name string) (fs.FileInfo, error) {
+	p, err := d.in("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := p.lstatPlain()
+	if err == nil {
+		return fi, nil
+	}
+	err = p.inRoot("lstat", err, func(r *os.Root) error {
+		fi, err = r.Lstat(p.local)
 		return err
 	})
 	return fi, err
 }
 
 func (d dirFS) ReadLink(name string) (target string, err error) {
-	err = d.in("readlink", name, func(r fs.FS) error {
-		target, err = fs.ReadLink(r, name)
+	p, err := d.in("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	err = p.inRoot("readlink", nil, func(r *os.Root) error {
+		target, err = r.Readlink(p.local)
 		return err
 	})
 	return target, err
 }
 
-func (d dirFS) ReadFile(name string) (b []byte, err error) {
-	err = d.in("readfile", name, func(r fs.FS) error {
-		b, err = fs.ReadFile(r, name)
-		return err
-	})
-	return b, err
+func (d dirFS) ReadFile(name string) ([]byte, error) {
+	f, err := d.open("readfile", name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := fs.ReadFile(opener(func(string) (fs.File, error) { return f, nil }), name) // closes it
+	return b, pathError("read", name, err)
 }
 
+// An opener is a file system with no method but Open.
+type opener func(name string) (fs.File, error)
+
+func (o opener) Open(name string) (fs.File, error) { return o(name) }
+
 func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
-	err = d.in("readdir", name, func(r fs.FS) error {
-		list, err = fs.ReadDir(r, name)
+	p, err := d.in("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.openPlain(fs.ModeDir)
+	if err == nil {
+		defer f.Close()
+		list, err = f.ReadDir(-1)
+		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		l, entries := &listing{dirPath: p}, make([]entry, len(list))
+		for i := range list {
+			entries[i] = entry{list[i], l}
+			list[i] = &entries[i]
+		}
+		return list, pathError("readdirent", name, err)
+	}
+	err = p.inRoot("readdir", err, func(r *os.Root) error {
+		list, err = fs.ReadDir(r.FS(), name)
 		return err
 	})
 	return list, err
 }
 
-// in calls fn with what is below the directory.
-func (d dirFS) in(op, name string, fn func(r fs.FS) error) error {
-	if _, err := filepath.Localize(name); err != nil || d == "" {
-		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
-	root, err := os.OpenRoot(string(d))
-	if err == nil {
-		defer root.Close()
-		err = fn(root.FS())
-	}
-	return dirError(op, name, err)
+// An entry asks for its FileInfo when Info is called, as that of os.ReadDir does:
+// but not by the directory's path, which may lead out of the DirFS by then.
+type entry struct {
+	fs.DirEntry
+	list *listing
 }
 
-// dirError names the file as the caller did, and the operation as os.DirFS does.
-func dirError(op, name string, err error) error {
+func (e *entry) String() string { return fs.FormatDirEntry(e) }
+
+func (e *entry) Info() (fs.FileInfo, error) {
+	if fi := e.list.info(e.Name()); fi != nil {
+		return fi, nil
+	}
+	return e.list.dir.Lstat(path.Join(e.list.name, e.Name()))
+}
+
+// A listing has the directory's path, and what the first Info found: it asks for
+// all entries, which costs no more than the listing did. A safe look-up of each
+// one costs twice as much as os.Lstat.
+type listing struct {
+	dirPath
+	mu    sync.Mutex
+	read  bool
+	infos map[string]fs.FileInfo
+}
+
+// info gives the FileInfo of an entry once. A later call gets a later one.
+func (l *listing) info(name string) fs.FileInfo {
+	if l.name == "." {
+		return nil // Lstat is as fast
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.read {
+		l.read = true
+		if f, err := l.openPlain(fs.ModeDir); err == nil {
+			infos, _ := f.Readdir(-1)
+			f.Close()
+			l.infos = make(map[string]fs.FileInfo, len(infos))
+			for _, fi := range infos {
+				l.infos[fi.Name()] = fi
+			}
+		}
+	}
+	fi := l.infos[name]
+	delete(l.infos, name)
+	return fi
+}
+
+// A dirPath is a name below a directory.
+type dirPath struct {
+	dir               dirFS
+	name, local, full string // as given; as the system writes it; with dir
+}
+
+func (d dirFS) in(op, name string) (dirPath, error) {
+	local, err := filepath.Localize(name)
+	if err != nil || d.path == "" {
+		return dirPath{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	sep := string(filepath.Separator)
+	if os.IsPathSeparator(d.path[len(d.path)-1]) {
+		sep = ""
+	}
+	return dirPath{d, name, local, d.path + sep + local}, nil
+}
+
+// inRoot calls fn with the directory, unless plain, the error of another way to do
+// the same, says that there is no such file.
+func (p *dirPath) inRoot(op string, plain error, fn func(r *os.Root) error) error {
+	if errors.Is(plain, fs.ErrNotExist) {
+		return pathError(op, p.name, plain)
+	}
+	root, err := os.OpenRoot(p.dir.path)
+	if err != nil {
+		return pathError(op, p.name, err)
+	}
+	defer root.Close()
+	err = fn(root)
+	if err == nil {
+		return nil
+	}
+	if _, out := root.Lstat(".."); errors.Is(err, errors.Unwrap(out)) { // os does not export it
+		err = &fs.PathError{Op: op, Path: p.name, Err: escapeError{errors.Unwrap(out)}}
+	}
+	return pathError(op, p.name, err)
+}
+
+// An escapeError is os.Root's error for a name that leads out of it.
+type escapeError struct{ error }
+
+func (e escapeError) Unwrap() error        { return e.error }
+func (e escapeError) Is(target error) bool { return target == fs.ErrPermission }
+
+// pathError names the file as the caller did, and the operation as os.DirFS does.
+func pathError(op, name string, err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		switch {
-		case pe.Op == "read":
-			op = "read" // ReadFile has opened it
-		case op == "readfile" || op == "readdir":
+		if op == "readfile" || op == "readdir" {
 			op = "open"
 		}
 		return &fs.PathError{Op: op, Path: name, Err: pe.Err}

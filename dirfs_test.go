@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -172,7 +173,7 @@ func TestDirFSRefusesSymlinkOutOfTheDirectoryAndNoOther(t *testing.T) {
 		}
 	}
 	for _, name := range ftEscapes {
-		ftServed(t, mmapfile.DirFS(dir), ftRequest{500, "GET", "/" + name, nil})
+		ftServed(t, mmapfile.DirFS(dir), ftRequest{403, "GET", "/" + name, nil})
 	}
 }
 
@@ -338,6 +339,159 @@ func TestDirFSReadsDirectoryInPieces(t *testing.T) {
 	if want, err := fs.ReadDir(os.DirFS(dir), "."); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v, %v", got, want, err)
 	}
+}
+
+// The directory is looked up at every call, as by os.DirFS.
+func TestDirFS_DirectoryReplaced(t *testing.T) {
+	t.Parallel()
+	top := filepath.Dir(ftLinks(t))
+	dir, other, link := filepath.Join(top, "tree"), filepath.Join(top, "outside"), filepath.Join(top, "link")
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Symlink(dir, link), os.MkdirAll(filepath.Join(other, "sub", "deeper"), 0o755))
+	ftPut(t, filepath.Join(other, "a.txt"), []byte("another text"))
+	ftPut(t, filepath.Join(other, "sub", "c.txt"), []byte("another text below"))
+	ours, want := [2]fs.FS{mmapfile.DirFS(dir), mmapfile.DirFS(link)}, [2]fs.FS{os.DirFS(dir), os.DirFS(link)}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"as it was", func() error { return nil }},
+		{"renamed", func() error { return os.Rename(dir, dir+"old") }},
+		{"another in its place", func() error { return os.Rename(other, dir) }},
+		{"the link replaced", func() error { return errors.Join(os.Remove(link), os.Symlink(dir+"old", link)) }},
+		{"removed", func() error { return os.RemoveAll(dir) }},
+		{"made again", func() error { return os.Mkdir(dir, 0o755) }},
+		{"a file in its place", func() error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o644)) }},
+	} {
+		must(step.do())
+		for _, call := range ftFSCalls {
+			for _, name := range []string{".", "a.txt", "sub", "sub/c.txt", "sub/deeper", "big.bin"} {
+				for i := range ours {
+					got, err := call.do(ours[i], name)
+					text, werr := call.do(want[i], name)
+					if got != text || errors.Is(err, fs.ErrNotExist) != errors.Is(werr, fs.ErrNotExist) || (err == nil) != (werr == nil) {
+						t.Errorf("%s, %s of %s: %.80q, %v, want %.80q, %v", step.name, call.name, name, got, err, text, werr)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDirFS_EscapeIsErrPermission(t *testing.T) {
+	t.Parallel()
+	dir := ftLinks(t)
+	link := dir + "link"
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{dir, link} {
+		for _, name := range append([]string{"outDir/missing", "sub/upDir/missing"}, ftEscapes...) {
+			for _, call := range ftFSCalls {
+				if call.name == "Lstat" || call.name == "ReadLink" {
+					continue // of the link itself
+				}
+				_, err := call.do(mmapfile.DirFS(in), name)
+				if pe := new(fs.PathError); !errors.Is(err, fs.ErrPermission) || !errors.As(err, &pe) || pe.Path != name {
+					t.Errorf("%s of %s: %v", call.name, name, err)
+				}
+			}
+			ftServed(t, mmapfile.DirFS(in), ftRequest{403, "GET", "/" + name, nil})
+		}
+		ftServed(t, mmapfile.DirFS(in), ftRequest{404, "GET", "/dangling", nil})
+	}
+}
+
+// What Info says comes from the directory that was listed, or from one below dir.
+func TestDirFS_InfoOfReplacedDirectory(t *testing.T) {
+	t.Parallel()
+	dir := ftLinks(t)
+	secret := filepath.Join(filepath.Dir(dir), "outside")
+	ftPut(t, filepath.Join(secret, "c.txt"), []byte("a longer text"))
+	fsys := mmapfile.DirFS(dir)
+	for _, name := range []string{".", "sub"} {
+		list, err := fs.ReadDir(fsys, name)
+		want, werr := fs.ReadDir(os.DirFS(dir), name)
+		if err != nil || werr != nil || len(list) != len(want) {
+			t.Fatal(list, err, werr)
+		}
+		for i, e := range list {
+			for range 3 {
+				fi, err := e.Info()
+				wfi, werr := want[i].Info()
+				if err != nil || werr != nil || fs.FormatFileInfo(fi) != fs.FormatFileInfo(wfi) || !os.SameFile(fi, wfi) || e.Type() != want[i].Type() {
+					t.Errorf("%v: %v, %v, want %v, %v", e, fi, err, wfi, werr)
+				}
+			}
+		}
+	}
+	list, err := fs.ReadDir(fsys, "sub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(filepath.Join(dir, "sub"), dir+"sub"), os.Symlink(secret, filepath.Join(dir, "sub"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if fi, err := e.Info(); e.Name() == "c.txt" && err == nil && fi.Size() != int64(len("below")) {
+			t.Errorf("Info is of a file outside: %v", fi)
+		}
+	}
+	ftPut(t, filepath.Join(dir, "gone"), nil)
+	list, err = fs.ReadDir(fsys, ".")
+	if err = errors.Join(err, os.Remove(filepath.Join(dir, "gone"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if _, err := e.Info(); e.Name() == "gone" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Info of a removed file: %v", err)
+		}
+	}
+}
+
+// A directory that turns into a link during a call does not lead out either.
+func TestDirFS_DirectoryBecomesLink(t *testing.T) {
+	t.Parallel()
+	dir := ftLinks(t)
+	sub, away := filepath.Join(dir, "sub"), filepath.Join(dir, "away")
+	ftPut(t, filepath.Join(filepath.Dir(dir), "outside", "c.txt"), []byte("a longer text"))
+	fsys := mmapfile.DirFS(dir)
+	ftWithin(t, 60*time.Second, func() {
+		var stop atomic.Bool
+		var swapping sync.WaitGroup
+		swapping.Go(func() {
+			for !stop.Load() {
+				_ = os.Rename(sub, away)
+				_ = os.Rename(filepath.Join(dir, "outDir"), sub)
+				_ = os.Rename(sub, filepath.Join(dir, "outDir"))
+				_ = os.Rename(away, sub)
+			}
+		})
+		seen := 0
+		for i := 0; i < 20_000 && (i < 2000 || seen == 0); i++ {
+			if fi, err := fs.Stat(fsys, "sub/c.txt"); err == nil && fi.Size() != 5 {
+				t.Errorf("Stat saw %v", fi)
+			}
+			if b, err := fs.ReadFile(fsys, "sub/c.txt"); err == nil && string(b) != "below" {
+				t.Errorf("ReadFile gave %q", b)
+			} else if err == nil {
+				seen++
+			}
+			if list, err := fs.ReadDir(fsys, "sub"); err == nil && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == "secret" }) {
+				t.Errorf("ReadDir gave %v", list)
+			}
+		}
+		stop.Store(true)
+		swapping.Wait()
+		if seen == 0 {
+			t.Skip("it was never there")
+		}
+	})
 }
 
 func TestDirFSDoesNotWaitForFIFO(t *testing.T) {

@@ -56,7 +56,7 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 		return errNoMemory
 	}
 	length := size
-	if m != nil && mapsBeyondEnd && size < mapLimit/2 {
+	if m != nil && mapsBeyondEnd && size < mapLimit/2 && roomFor(2*size, false) {
 		length = 2 * size // it grew: spare the next times
 	}
 	if !whole {
@@ -65,10 +65,15 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 	if length > maxInt-int64(pageSize) || m != nil && length <= int64(len(m.data)) {
 		return errNoMemory
 	}
-	data, writable, err := mapFile(f.inner, int(length), mode.write)
-	if err != nil && length > size {
-		data, writable, err = mapFile(f.inner, int(size), mode.write)
-	}
+	var data []byte
+	var writable bool
+	err := retry(whole, func() (err error) {
+		data, writable, err = mapFile(f.inner, int(length), mode.write, whole)
+		if err != nil && length > size {
+			data, writable, err = mapFile(f.inner, int(size), mode.write, whole)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

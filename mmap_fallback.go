@@ -172,7 +172,9 @@ func (f *file) flush() error { return f.settle(0, -1) }
 
 // What follows is never reached, since canMap is false.
 
-func mapFile(*os.File, int, bool) ([]byte, bool, error) { return nil, false, errors.ErrUnsupported }
+func mapFile(*os.File, int, bool, bool) ([]byte, bool, error) {
+	return nil, false, errors.ErrUnsupported
+}
 func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
 func reserve([]byte)                                    {}
 func unmap(_, _ []byte)                                 {}

@@ -38,18 +38,22 @@ func (f *file) bytesCopy() []byte { return nil }
 func (f *file) copied() bool      { return false }
 
 // mapFile maps length bytes of f, rounded up to pages, for writing if it can.
-func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, err error) {
+// Unless asked for, the mapping is not locked by mlockall(MCL_FUTURE).
+func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
 	length = (length + pageSize - 1) &^ (pageSize - 1)
 	cerr := withFd(f, func(fd int) {
 		var p unsafe.Pointer
-		prot := unix.PROT_READ
+		mmap := mmapUnlocked
+		if asked {
+			mmap = mmapShared
+		}
 		if write {
-			p, err = unix.MmapPtr(fd, 0, nil, uintptr(length), prot|unix.PROT_WRITE, unix.MAP_SHARED)
+			p, err = mmap(fd, uintptr(length), unix.PROT_READ|unix.PROT_WRITE)
 			writable = err == nil
 		}
 		// A sealed memfd refuses to be mapped for writing.
 		if !write || err == unix.EACCES || err == unix.EPERM {
-			p, err = unix.MmapPtr(fd, 0, nil, uintptr(length), prot, unix.MAP_SHARED)
+			p, err = mmap(fd, uintptr(length), unix.PROT_READ)
 		}
 		if err == nil {
 			data = unsafe.Slice((*byte)(p), length)
@@ -59,6 +63,10 @@ func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, er
 		err = cerr
 	}
 	return data, writable, err
+}
+
+func mmapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
+	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
 }
 
 // mapPrivate maps length bytes of f, rounded up to pages, copy on write.
@@ -90,6 +98,7 @@ func reserve(data []byte) {
 		// As good, but for the file, which stays referenced until unmap.
 		unix.Mprotect(data, unix.PROT_NONE)
 	}
+	unix.Munlock(data) // or mlockall(MCL_FUTURE) counts it
 }
 
 func unmap(data, _ []byte) {

@@ -35,7 +35,7 @@ func (f *file) bytesCopy() []byte { return nil }
 func (f *file) copied() bool      { return false }
 
 // mapFile maps the first length bytes of f, for writing if it can.
-func mapFile(f *os.File, length int, write bool) (data []byte, writable bool, err error) {
+func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
 	cerr := withHandle(f, func(h windows.Handle) {
 		if write {
 			data, err = mapView(h, length, windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE)

@@ -30,7 +30,9 @@ const (
 // Go's own heap dies where there is none left. So past rangesMax nothing is
 // mapped unasked, and system calls serve those files; Bytes and View still get
 // theirs up to twice that. Address space is scarce on 32 bits, hence the same
-// bound in bytes, and four times that for Bytes and View: 2 GiB there.
+// bound in bytes, and four times that for Bytes and View: 2 GiB there. Where the
+// process has a limit (RLIMIT_AS), it is a quarter and a half of that at most: Go
+// itself takes 1.2 GiB, and dies where its heap cannot grow.
 //
 // Ranges of closed Files that a call may still be inside count too: they
 // stay reserved until their File is unreachable. For each reservedGC of them that
@@ -47,31 +49,66 @@ var (
 	reserved, reservedBytes atomic.Int64 // those of closed Files
 	kept, keptBytes         atomic.Int64 // of those, what the last collection left: still in use
 
+	space      atomic.Int64 // the process's limit, as of the last mapping; 0 before
 	collecting sync.Mutex
 )
+
+// bounds returns how many bytes may be mapped or reserved, unasked and for Bytes
+// and View.
+func bounds() (unasked, asked int64) {
+	limit := space.Load()
+	if limit == 0 {
+		return bytesMax, bytesAsked
+	}
+	return min(bytesMax, limit/4), min(bytesAsked, limit/2)
+}
 
 // roomFor reports whether another range of size bytes may be mapped; asked for
 // by Bytes or View, it makes room if it can.
 func roomFor(size int64, asked bool) bool {
-	full := func() bool { return ranges.Load() >= rangesMax || rangeBytes.Load()+size > bytesMax }
+	space.Store(addressSpace())
+	full := func() bool {
+		limit, _ := bounds()
+		return ranges.Load() >= rangesMax || rangeBytes.Load()+size > limit
+	}
 	if !full() {
 		return true
 	}
-	if !asked {
+	reclaim(asked, func() bool { return !full() })
+	_, limit := bounds()
+	return asked && ranges.Load() < 2*rangesMax && rangeBytes.Load()+size <= limit
+}
+
+// reclaim collects what closed Files have reserved, if the last collection has
+// not found all of it in use. With wait, it returns when the ranges are given
+// back, or when enough says so; without, at once.
+func reclaim(wait bool, enough func() bool) {
+	if !wait {
 		if reserved.Load() > kept.Load() {
 			go collect()
 		}
-		return false
+		return
 	}
 	collecting.Lock() // and not another collection beside one: it may free what is needed
-	if full() && reserved.Load() > kept.Load() {
+	if !enough() && reserved.Load() > kept.Load() {
 		collectLocked()
 	}
 	collecting.Unlock()
-	for i := 0; i < 1000 && full() && reserved.Load() > 0; i++ { // the cleanups run on a goroutine of their own
+	for i := 0; i < 1000 && !enough() && reserved.Load() > 0; i++ { // the cleanups run on a goroutine of their own
 		runtime.Gosched()
 	}
-	return ranges.Load() < 2*rangesMax && rangeBytes.Load()+size <= bytesAsked
+}
+
+// retry calls do again where the system has no address space left, after
+// reservations were given back.
+func retry(wait bool, do func() error) error {
+	err := do()
+	if err == errNoMemory && reserved.Load() > 0 {
+		if reclaim(wait, func() bool { return false }); wait {
+			err = do()
+		}
+	}
+	return err
 }
 
 // collect has closed Files that nobody uses give their ranges back, unless
@@ -113,7 +150,8 @@ func (r *region) revoke() {
 	r.uncount()
 	reserve(r.data)
 	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.data)))
-	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > bytesMax/2 {
+	limit, _ := bounds()
+	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > limit/2 {
 		go collect()
 	}
 }

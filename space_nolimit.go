@@ -1,0 +1,5 @@
+//go:build !unix || openbsd || nommap
+
+package mmapfile
+
+func addressSpace() int64 { return 0 }
