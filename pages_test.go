@@ -49,7 +49,7 @@ func readAt(t *testing.T, f *File, off int64, n int) {
 
 func TestPages_Model(t *testing.T) {
 	t.Parallel()
-	const all = 40 << 20 / (1 << pageBits) // pages, of three leaves
+	const all = 10 << 20 / (1 << pageBits) // pages, of three leaves
 	masks := map[string]struct {
 		bits  uint64
 		shift uint

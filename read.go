@@ -47,7 +47,9 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	known, cuts := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > known {
-		f.raise(end, cuts)
+		if f.m.Load() != nil { // else the file will be asked when it is mapped
+			f.raise(end, cuts)
+		}
 	} else if err == io.EOF && end < known {
 		if n == 0 || !f.size.CompareAndSwap(known, end) {
 			f.unsure()
