@@ -31,7 +31,8 @@ type pages struct {
 	calls atomic.Uint32 // reads and writes by system call
 	back  atomic.Uint32 // what those save that came back to seen pages
 	tries atomic.Uint32 // attempts to map the file that failed
-	past  atomic.Uint32 // writes at or past the known end
+	past  atomic.Uint32 // writes past the known end,
+	end   atomic.Int64  // and where the last of them ended
 
 	next  atomic.Int64  // where the last read ended
 	run   atomic.Uint32 // reads in order
@@ -250,7 +251,10 @@ func (p *pages) forget(mask uint64, off, end int64) {
 }
 
 // truncated forgets what is past the end of a file that has become shorter.
-func (p *pages) truncated(size int64) { p.forget(^uint64(0), size, math.MaxInt64) }
+func (p *pages) truncated(size int64) {
+	p.end.Store(min(p.end.Load(), size))
+	p.forget(^uint64(0), size, math.MaxInt64)
+}
 
 // synced forgets which pages are prefaulted from off to end: the system protects
 // them from writing when it writes them back, so that each costs a fault again.
@@ -293,14 +297,15 @@ func (f *file) noteRead(off, n int64, short bool) {
 	}
 }
 
-// noteWrite notes a write by system call. One past the known end says nothing of
-// pages that are there.
+// noteWrite notes a write by system call. One past the known end does not count: a file
+// that is being made need not be mapped.
 func (f *file) noteWrite(off, n int64) {
 	if !f.tracks() {
 		return
 	}
 	p := &f.pages
-	if off+n > f.size.Load() {
+	if end := off + n; end > p.end.Load() && end > f.size.Load() {
+		p.end.Store(end)
 		// Of a file that was there before nothing may be known: ask now and then.
 		if k := p.past.Add(1); k >= trackFrom && k&(k-1) == 0 {
 			f.stat()
