@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,8 +27,13 @@ func allocate(f *os.File, size int64) error {
 
 func fallocate(fd int, size int64) error {
 	var before, after unix.Stat_t
-	if err := unix.Fstat(fd, &before); err != nil || before.Size >= size && before.Blocks*512 >= size {
-		return err // there is nothing to do, and so the file's time does not move
+	if err := unix.Fstat(fd, &before); err != nil {
+		return err
+	}
+	if before.Size >= size && before.Blocks*512 >= size {
+		if hole, err := firstHole(fd, size); err != nil || hole >= size {
+			return nil // there is nothing to do, and so the file's time does not move
+		}
 	}
 	for _, mode := range []uint32{unix.FALLOC_FL_KEEP_SIZE, 0} {
 		err := unix.EINTR
@@ -45,4 +51,52 @@ func fallocate(fd int, size int64) error {
 		}
 	}
 	return nil
+}
+
+// extentMap is struct fiemap (linux/fiemap.h), with room for some extents.
+type extentMap struct {
+	start, length        uint64
+	flags, mapped, count uint32
+	_                    uint32
+	extents              [8]struct {
+		logical, physical, length uint64
+		_                         [2]uint64
+		flags                     uint32
+		_                         [3]uint32
+	}
+}
+
+const ioctlFiemap = 0xC020660B // FS_IOC_FIEMAP
+
+// firstHole returns the offset of the first byte before end that has no block, or
+// end. It may move the cursor, which it leaves at 0.
+func firstHole(fd int, end int64) (int64, error) {
+	for next := uint64(0); ; {
+		m := extentMap{start: next, length: uint64(end) - next}
+		m.count = uint32(len(m.extents))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(&m)))
+		if errno != 0 {
+			return seekHole(fd)
+		}
+		found := m.extents[:min(int(m.mapped), len(m.extents))]
+		for _, x := range found {
+			if x.logical > next {
+				return int64(next), nil
+			}
+			next = max(next, x.logical+x.length)
+		}
+		if next >= uint64(end) || len(found) == 0 {
+			return int64(min(next, uint64(end))), nil
+		}
+	}
+}
+
+// seekHole is firstHole on a file system that does not list its extents (tmpfs,
+// NFS). There a block that was allocated and never written is a hole, too.
+func seekHole(fd int) (int64, error) {
+	hole, err := unix.Seek(fd, 0, unix.SEEK_HOLE)
+	if _, serr := unix.Seek(fd, 0, unix.SEEK_SET); err == nil {
+		err = serr
+	}
+	return hole, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -357,5 +358,107 @@ func ftFillDisk(t *testing.T, name string) {
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
+	}
+}
+
+// What is allocated elsewhere in the file is no room for its holes.
+func TestOpenFile_SizeOfSparseFile(t *testing.T) {
+	t.Parallel()
+	const size = 512 << 10
+	for _, parent := range []string{t.TempDir(), "/dev/shm"} {
+		dir, err := os.MkdirTemp(parent, "mmapfile")
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		probe, err := os.Create(filepath.Join(dir, "probe"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = unix.Fallocate(int(probe.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4096)
+		probe.Close()
+		if err != nil {
+			t.Skip("nothing can be allocated here: ", err)
+		}
+		for _, hole := range []int64{0, 4096, size / 2} {
+			name := filepath.Join(dir, fmt.Sprint("hole at ", hole))
+			o, err := os.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.Write(ftPattern(int(hole))); err != nil {
+				t.Fatal(err)
+			}
+			if hole == size/2 { // kept after the end of the file
+				if err := o.Truncate(size); err != nil {
+					t.Fatal(err)
+				}
+				err = unix.Fallocate(int(o.Fd()), unix.FALLOC_FL_KEEP_SIZE, size, size)
+			} else {
+				_, err = o.WriteAt(make([]byte, size), size)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(o.Sync(), o.Close()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := mmapfile.OpenFile(name, os.O_RDWR, 0, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var st unix.Stat_t
+			if err := unix.Stat(name, &st); err != nil {
+				t.Fatal(err)
+			}
+			if pos, err := f.Seek(0, io.SeekCurrent); pos != 0 || err != nil {
+				t.Errorf("%s: the cursor is at %d, %v", name, pos, err)
+			}
+			f.Close()
+			if st.Blocks*512 < 2*size {
+				t.Errorf("%s: %d bytes are allocated of %d", name, st.Blocks*512, 2*size)
+			}
+			if got := ftGet(t, name)[:hole]; !bytes.Equal(got, ftPattern(int(hole))) {
+				t.Errorf("%s: its content has changed", name)
+			}
+			os.Remove(name)
+		}
+	}
+}
+
+// A file with all its blocks, also those that were never written, is left alone.
+func TestOpenFile_SizeOfAllocatedFile(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for _, parent := range []string{t.TempDir(), "/dev/shm"} {
+		dir, err := os.MkdirTemp(parent, "mmapfile")
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		name := filepath.Join(dir, "file")
+		f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for off := int64(0); off < size; off += 64 << 10 { // some extents
+			if _, err := f.WriteAt([]byte("written"), off); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour).Truncate(time.Second)
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if f, err = mmapfile.OpenFile(name, os.O_RDWR, 0, size); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if fi, err := os.Stat(name); err != nil || !fi.ModTime().Equal(old) {
+			t.Errorf("%s: its time was %v and is %v, %v", name, old, fi.ModTime(), err)
+		}
 	}
 }

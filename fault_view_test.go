@@ -256,6 +256,102 @@ func TestViewLetsEveryOtherPanicGoOn(t *testing.T) {
 	})
 }
 
+// ftGivesAddresses skips the test under an emulator that gives faults no address, or a wrong one.
+func ftGivesAddresses(t *testing.T) {
+	t.Helper()
+	if ftEmulator != "" {
+		t.Skip("the emulator may give no address")
+	}
+}
+
+// What fn panics with is its own, also where the file was truncated meanwhile.
+func TestView_PanicInTruncatedFile(t *testing.T) {
+	t.Parallel()
+	ftCanCut(t)
+	const size = 80_000
+	other := ftOpenMapped(t, ftTemp(t, ftPattern(size)))
+	lost := other.Bytes()
+	if err := os.Truncate(other.Name(), 0); err != nil {
+		t.Fatal(err)
+	}
+	own := &struct{ int }{7}
+	var none map[string]int
+	var nowhere *[64]byte
+	var text any = "text"
+	i, zero := size, 0
+	for _, c := range []struct {
+		name      string
+		do        func(p []byte)
+		want      func(v any) bool
+		addressed bool // only an address tells it from a fault of the View
+	}{
+		{"OwnValue", func([]byte) { panic(own) }, func(v any) bool { return v == any(own) }, false},
+		{"DivisionByZero", func([]byte) { i /= zero }, ftRuntimeError("divide by zero"), false},
+		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, ftRuntimeError("index out of range"), false},
+		{"SliceOutOfRange", func(p []byte) { ftTouch(p[:i+1]) }, ftRuntimeError("slice bounds out of range"), false},
+		{"NilMap", func([]byte) { none["x"] = 1 }, ftRuntimeError("nil map"), false},
+		{"TypeAssertion", func([]byte) { i = text.(int) }, ftRuntimeError("interface conversion"), false},
+		{"NilPointer", func([]byte) { ftSink.Add(uint32(nowhere[i%64])) }, ftRuntimeError("nil pointer"), true},
+		{"AnotherFile", func([]byte) { ftTouch(lost) }, ftRuntimeError("invalid memory address"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.addressed {
+				ftGivesAddresses(t)
+			}
+			if c.name == "AnotherFile" && !mmapfile.CanMap {
+				t.Skip("copies do not fault")
+			}
+			// Truncated for good, or extended again before the panic; by another file, or by the File itself.
+			for _, back := range []bool{false, true} {
+				for _, foreign := range []bool{false, true} {
+					f := ftOpenMapped(t, ftTemp(t, ftPattern(size)))
+					truncate := f.Truncate
+					if foreign {
+						truncate = func(n int64) error { return os.Truncate(f.Name(), n) }
+					}
+					got := ftCaught(func() {
+						err := f.View(0, size, func(p []byte) error {
+							if err := truncate(1); err != nil {
+								t.Error(err)
+							}
+							if back {
+								if err := truncate(size); err != nil {
+									t.Error(err)
+								}
+							}
+							c.do(p)
+							return nil
+						})
+						t.Errorf("extended again %v, by another %v: View returned %v", back, foreign, err)
+					})
+					if !c.want(got) {
+						t.Errorf("extended again %v, by another %v: came out as %T %v", back, foreign, got, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestView_PanicNil(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	f := ftOpenMapped(t, ftTemp(t, ftPattern(1000)))
+	returned := false
+	func() {
+		defer func() {
+			if v := recover(); v != nil {
+				t.Errorf("it came out as %T %v", v, v)
+			}
+		}()
+		err := f.View(0, 1000, func([]byte) error { panic(nil) })
+		returned = true
+		t.Errorf("View returned %v", err)
+	}()
+	if returned {
+		t.Error("panic(nil) ended within View")
+	}
+}
+
 func ftRuntimeError(text string) func(v any) bool {
 	return func(v any) bool {
 		err, ok := v.(runtime.Error)

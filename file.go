@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -36,7 +37,7 @@ func (f *File) Close() error {
 	f.mu.Lock()
 	if !f.closed {
 		f.closed = true
-		if err := f.settle(0, -1); err != nil {
+		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: no store may go on
 			serr = err
 		}
 		f.unpublish()

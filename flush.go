@@ -123,15 +123,21 @@ func (fl *flusher) begin() (end func(n int64)) {
 }
 
 // copyPiece is what a copy writes between two counts where there is no limit.
-const copyPiece = 1 << 20
+// Like every piece it is a multiple of copyStep, which os.File.ReadFrom reads and
+// writes at a time where the kernel does not copy: steps of another length copy a
+// file to itself with another result.
+const (
+	copyPiece = 1 << 20
+	copyStep  = 32 << 10
+)
 
 // copyFrom is f.inner.ReadFrom in pieces, each of which is flushed if need be.
 func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
 	end := fl.begin()
 	defer func() { end(0) }()
 	piece, left := int64(copyPiece), int64(math.MaxInt64)
-	if fl.limit > 0 {
-		piece = fl.limit
+	if fl.limit > 0 && fl.limit < copyPiece {
+		piece = (fl.limit + copyStep - 1) / copyStep * copyStep
 	}
 	whole, _ := r.(*io.LimitedReader)
 	if whole != nil {

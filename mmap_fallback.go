@@ -26,10 +26,17 @@ var errNoMemory = errors.ErrUnsupported
 // content that the file had when they last agreed. A byte that differs from that
 // was stored by the caller. It goes into the file before any call that could see
 // it, and at Sync and Close, and stays what it is until it is there.
+//
+// The race detector sees the copies. There it shall find what is a race of the
+// program with a mapping, too: a store into memory that a ReadAt or WriteAt of
+// those bytes meets. What looks at more than the call was asked for (a flush,
+// the calls at the cursor) is unseen by it. It takes each byte as it is then, as
+// the kernel does that writes back a mapped page.
 type memory struct {
 	used   atomic.Bool // there are copies
 	mu     sync.Mutex
 	copies []fileCopy // a longer file needs a new one; the last is current
+	now    []byte     // what settleRange found in a piece of one
 }
 
 type fileCopy struct{ data, was []byte }
@@ -71,15 +78,15 @@ func (f *file) refresh() error {
 			return err
 		}
 		clear(part[n:]) // as the rest of a mapped page
-		f.put(part, int64(off))
+		f.put(part, int64(off), replaceUnseen)
 	}
 	return nil
 }
 
 // put brings b, which is in the file at off, into the copies, but for what the
-// caller has stored there. It writes only what has changed: somebody else may
+// caller has stored there. It writes only what has changed: another goroutine may
 // be reading the copies. Called with mem.mu held.
-func (f *file) put(b []byte, off int64) {
+func (f *file) put(b []byte, off int64, replace func(p *byte, old, new byte)) {
 	for _, c := range f.mem.copies {
 		if off >= int64(len(c.data)) {
 			continue
@@ -90,14 +97,18 @@ func (f *file) put(b []byte, off int64) {
 			continue
 		}
 		for i, x := range b {
-			if was[i] == x {
-				continue
+			if was[i] != x {
+				replace(&data[i], was[i], x)
+				was[i] = x
 			}
-			if data[i] == was[i] {
-				data[i] = x
-			}
-			was[i] = x
 		}
+	}
+}
+
+// replaceSeen stores new where there is old, as a write of the caller's.
+func replaceSeen(p *byte, old, new byte) {
+	if *p == old {
+		*p = new
 	}
 }
 
@@ -112,24 +123,50 @@ func (f *file) settle(off int64, n int) error {
 	return f.settleLocked(off, n)
 }
 
+// settlePiece is how much is compared, and written at most, at a time.
+const settlePiece = 64 << 10
+
 func (f *file) settleLocked(off int64, n int) (err error) {
+	same := equalUnseen
+	if n >= 0 {
+		same = bytes.Equal
+	}
 	for _, c := range f.mem.copies {
 		from, to := 0, len(c.data)
 		if n >= 0 {
 			from = int(min(max(off, 0), int64(to)))
 			to = from + min(n, to-from)
 		}
-		for a, b := range changes(c.was[from:to], c.data[from:to]) {
-			p := c.data[from+a : from+b]
-			if werr := f.writeBack(p, int64(from+a)); werr != nil {
+		for at := from; at < to; at += settlePiece {
+			end := min(at+settlePiece, to)
+			if same(c.was[at:end], c.data[at:end]) {
+				continue
+			}
+			if werr := f.settleRange(c, at, end); werr != nil {
 				err = werr
 				break
 			}
-			copy(c.was[from+a:], p)
-			f.put(p, int64(from+a))
 		}
 	}
 	return err
+}
+
+// settleRange writes what differs between at and end. It takes one look at what is
+// there: what is stored after that differs from it, and is written the next time.
+func (f *file) settleRange(c fileCopy, at, end int) error {
+	if f.mem.now == nil {
+		f.mem.now = make([]byte, settlePiece)
+	}
+	now := f.mem.now[:end-at]
+	copyUnseen(now, c.data[at:end])
+	for a, b := range changes(c.was[at:end], now) {
+		if err := f.writeBack(now[a:b], int64(at+a)); err != nil {
+			return err
+		}
+		copy(c.was[at+a:], now[a:b])
+		f.put(now[a:b], int64(at+a), replaceUnseen)
+	}
+	return nil
 }
 
 // absorb brings what a call has written at off into memory, or all of the file
@@ -144,7 +181,7 @@ func (f *file) absorb(b []byte, off int64) {
 		f.refresh()
 		return
 	}
-	f.put(b, off)
+	f.put(b, off, replaceSeen)
 }
 
 const syncsRanges = false

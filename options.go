@@ -24,10 +24,12 @@ type Options struct {
 	// since system calls see the file as it is on the disk; Fd and OS give that
 	// file.
 	//
-	// Whether a page that was not written shows what others write to the file
-	// later is for the system to say (mmap(2), MAP_PRIVATE). Where somebody cuts
-	// the file, what lay behind its new end is lost, own changes included, and
-	// reads as the end of the file.
+	// The system says whether a page that was not written shows what another
+	// process writes to the file later (mmap(2), MAP_PRIVATE). When another process
+	// truncates the file, this File ends at the new end, too. When the file is
+	// extended again, each byte after that end is one of the file or an own change
+	// from before: the system says which. Linux keeps the changes in the page that
+	// the end was in, and drops the others.
 	Private bool
 
 	// Flush says when written bytes are made durable without a call of Sync. It

@@ -246,7 +246,7 @@ func init() {
 				g.Close()
 			}
 		}},
-		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", patternBytes(20<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", patternBytes(20<<10)), filled("200KB", patternBytes(200<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f anyFile, size int64) {
 			r.step(f, "Copy to itself", func() string { n, err := io.Copy(f, f); return r.did(n, err, nil) })
 			r.disk(r.path)
 			r.seek(f, 10, io.SeekStart)

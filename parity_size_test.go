@@ -143,3 +143,49 @@ func TestOpenFileWithASizeAllocatesItsBlocks(t *testing.T) {
 		t.Errorf("%d blocks are allocated for %d bytes", blocks, size)
 	}
 }
+
+// What a failed call has created is gone again, also at the other end of a link.
+func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
+	t.Parallel()
+	dir := scratchDir(t)
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(dir, "target")
+	for link, to := range map[string]string{"absolute": target, "relative": "target", "twice": "relative", "sub/up": "../target"} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, link := range []string{"absolute", "relative", "twice", "sub/up"} {
+		link = filepath.Join(dir, filepath.FromSlash(link))
+		f, err := mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 1<<62)
+		var pe *fs.PathError
+		if f != nil || !errors.As(err, &pe) || pe.Path != link {
+			t.Errorf("%s: %v", link, err)
+		}
+		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the target was left (%v)", link, err)
+			os.Remove(target)
+		}
+		if _, err := os.Lstat(link); err != nil {
+			t.Errorf("%s: the link is gone (%v)", link, err)
+		}
+		// What fits is created there.
+		f, err = mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name() != link {
+			t.Errorf("%s: the name is %s", link, f.Name())
+		}
+		f.Close()
+		wantContent(t, target, make([]byte, 100))
+		// What was there before stays.
+		if _, err := mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 1<<62); err == nil {
+			t.Errorf("%s: no error", link)
+		}
+		wantContent(t, target, make([]byte, 100))
+		os.Remove(target)
+	}
+}

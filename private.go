@@ -57,7 +57,8 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 		return err
 	}
 	// With a limit of 0 no call goes by the content of a page to tell where the
-	// file ends: a page of our own keeps what it has when the file is cut.
+	// file ends: a page of our own keeps what it has when the file is truncated
+	// in its middle, and shows it when the file is extended again.
 	f.m.Store(&mapping{data: data[:size:size], writable: writable, region: newRegion(f, data)})
 	f.m.Load().region.countFile()
 	return nil

@@ -415,3 +415,48 @@ func TestCutPrivateFileReadsToItsNewEnd(t *testing.T) {
 		}
 	}
 }
+
+// What Options.Private says of a file that another process truncates and extends again.
+func TestPrivate_TruncatedAndExtended(t *testing.T) {
+	t.Parallel()
+	ftCanCut(t)
+	page := int(page)
+	for _, end := range []int{0, 100, page, page + 10} {
+		for _, look := range []bool{false, true} { // at the file while it is short
+			size := 3 * page
+			name := ftTemp(t, ftPattern(size))
+			f := ftPrivate(t, name)
+			own := bytes.Repeat([]byte{0xff}, size)
+			if _, err := f.WriteAt(own, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(name, int64(end)); err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, size)
+			if look {
+				if n, err := f.ReadAt(b, 0); n != end || err != io.EOF || !bytes.Equal(b[:n], own[:n]) {
+					t.Errorf("truncated to %d: ReadAt gives %d, %v", end, n, err)
+				}
+			}
+			if err := os.Truncate(name, int64(size)); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := f.ReadAt(b, 0); n != size || err != nil {
+				t.Fatalf("extended again from %d: ReadAt gives %d, %v", end, n, err)
+			}
+			ftSame(t, "what was never truncated", b[:end], own[:end])
+			for i, c := range b[end:] {
+				if c != 0 && c != 0xff {
+					t.Fatalf("extended again from %d: byte %d is %d", end, end+i, c)
+				}
+			}
+			if runtime.GOOS == "linux" && mmapfile.CanMap {
+				kept := (end + page - 1) / page * page
+				ftSame(t, "the page of the end", b[:kept], own[:kept])
+				ftSame(t, "the pages after it", b[kept:], make([]byte, size-kept))
+			}
+			ftSame(t, "Bytes", f.Bytes(), b)
+		}
+	}
+}

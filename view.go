@@ -115,7 +115,10 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 // does not end the process: fn is abandoned where it was, and View returns a
 // *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF]
 // where the file was cut, [fs.ErrPermission] for a store into a file not open
-// for writing, or the system's error. Any other panic of fn goes on.
+// for writing, or the system's error. Any other panic of fn goes on, with its
+// value. The address of the fault tells the two apart. An emulator that gives
+// none (qemu-user for some processors) makes a nil dereference of fn in a file
+// that was truncated look like a fault.
 //
 // A range that goes past the end of the file is [io.EOF], and fn is not called;
 // a negative off or n is [fs.ErrInvalid] and what cannot be mapped
@@ -215,22 +218,24 @@ func (f *file) noSize() error {
 type viewCall struct {
 	m      *mapping
 	off, n int64
-	cuts   uint32
 	old    bool // of SetPanicOnFault
-	called bool
+
+	called, returned bool // fn
 }
 
 // call runs fn on n bytes at off under the guard. With prove it does so only if
 // m can tell that the file still has all of them.
 func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove bool) (called bool, err error) {
-	c := viewCall{m: m, off: off, n: n, cuts: f.truncs.Load(), old: debug.SetPanicOnFault(true)}
+	c := viewCall{m: m, off: off, n: n, old: debug.SetPanicOnFault(true)}
 	defer f.endCall(&c, &err)
 	p := m.data[off : off+n : off+n]
 	if prove && p[n-1] == 0 && !f.reaches(m, int(off+n-1)) {
 		return false, nil
 	}
 	c.called, called = true, true
-	return true, fn(p)
+	err = fn(p)
+	c.returned = true
+	return called, err
 }
 
 // endCall turns a fault inside the bytes into an error, and lets every other panic go on.
@@ -241,13 +246,14 @@ func (f *file) endCall(c *viewCall, err *error) {
 		return
 	}
 	switch r := recover(); {
-	case r == nil:
+	case c.returned:
 		// A store behind an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
 		if c.m.writable && !f.private && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
-	case f.faulted(r, c.m.data[c.off:c.off+c.n], c.cuts):
+	case r == nil && exiting():
+	case faulted(r, c.m.data[c.off:c.off+c.n]):
 		*err = f.fail("view", f.faultCause(c.m, c.m.data[c.off:c.off+c.n], c.off))
 	default:
 		panic(r)
@@ -255,24 +261,66 @@ func (f *file) endCall(c *viewCall, err *error) {
 	runtime.KeepAlive(f)
 }
 
-// faulted reports whether the panic r is a fault in the pages of p. An emulator
-// may give a wrong address (qemu-user 7.2 does for SIGBUS), and not every
-// platform gives one: there the pages themselves are tried, and whether they
-// were cut off and came back.
-func (f *file) faulted(r any, p []byte, cuts uint32) bool {
+// exiting reports whether the deferred function that calls it runs because of
+// runtime.Goexit. Only the stack tells that from panic(nil) under
+// GODEBUG=panicnil=1: recover returns nil for both.
+func exiting() bool {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == "runtime.gopanic" {
+			return false
+		}
+		if frame.Function == "runtime.Goexit" || !more {
+			return true
+		}
+	}
+}
+
+// memoryFault is the text of the one runtime.Error that may be a fault and has no
+// address: the runtime takes the first 4 KiB for a nil dereference.
+const memoryFault = "runtime error: invalid memory address or nil pointer dereference"
+
+// faulted reports whether the panic r is a fault in the pages of p.
+//
+// Processors and systems give a fault its address. An emulator may not: under
+// qemu-user 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for
+// SIGBUS. So where the address is not in p, one more fault there, if p still has
+// one, shows whether addresses can be trusted.
+func faulted(r any, p []byte) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {
 		return false
 	}
 	a, ok := e.(interface{ Addr() uintptr })
-	if ok && a.Addr() != 0 {
-		start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
-		first := start &^ uintptr(pageSize-1)
-		if a.Addr() >= first && a.Addr() < start+uintptr(len(p)) || f.truncs.Load() != cuts {
-			return true
-		}
+	if ok && inPages(a.Addr(), p) {
+		return true
 	}
-	return !readable(p)
+	return (ok || e.Error() == memoryFault) && misaddressed(p)
+}
+
+// inPages reports whether addr is in the pages of p.
+func inPages(addr uintptr, p []byte) bool {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
+	return addr >= start&^uintptr(pageSize-1) && addr < start+uintptr(len(p))
+}
+
+// misaddressed reports whether reading p faults, with an address that is not in p.
+func misaddressed(p []byte) (wrong bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			a, ok := r.(interface{ Addr() uintptr })
+			wrong = !ok || !inPages(a.Addr(), p)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	load := func(b *byte) { loadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(b)) &^ 3))) }
+	for i := 0; i < len(p); i += pageSize {
+		load(&p[i])
+	}
+	load(&p[len(p)-1])
+	return false
 }
 
 // faultCause finds out why p faulted.

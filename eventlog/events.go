@@ -136,14 +136,20 @@ func (c *cursor) step(look bool) error {
 }
 
 // explain says of an event that is not whole that the log is damaged, and whether
-// that is because it was cut.
+// that is because it was truncated, or because the file is no log at all.
 func (c *cursor) explain(err error) error {
 	pe := (*fs.PathError)(nil)
 	isPath := errors.As(err, &pe)
 	if isPath && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
+	header := error(nil)
+	if c.off == headerSize {
+		header = c.headerError()
+	}
 	switch {
+	case header != nil:
+		err = &CorruptError{0, header}
 	case err == errChecksum || err == errCut:
 		if size, serr := c.size(); serr == nil && size < c.end {
 			err = io.ErrUnexpectedEOF
@@ -153,6 +159,21 @@ func (c *cursor) explain(err error) error {
 		err = &CorruptError{c.off, io.ErrUnexpectedEOF}
 	}
 	return &fs.PathError{Op: "events", Path: c.f.Name(), Err: err}
+}
+
+// headerError is what is wrong with the beginning of the file.
+func (s *space) headerError() error {
+	var b [headerSize]byte
+	size, err := s.size()
+	if err != nil {
+		return nil // closed meanwhile
+	}
+	if n, err := s.f.ReadAt(b[:], 0); err == io.EOF {
+		return io.ErrUnexpectedEOF
+	} else if n == len(b) && !parseHeader(b[:]).valid(size) {
+		return errHeader
+	}
+	return nil
 }
 
 // hand gives the batch to the loop's body.

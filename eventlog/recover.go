@@ -124,10 +124,7 @@ func (w *walk) walk(verify int64) error {
 	}
 	w.head = parseHeader(b)
 	w.claim = w.head.end
-	// The count is stored before the offset, so it may be ahead, but only by what
-	// the file has room for, and never behind.
-	most := (max(w.claim, w.size) - headerSize) / entrySize
-	w.badHeader = w.claim < headerSize || w.head.count < 0 || w.head.count > most || w.head.count == 0 && w.claim > headerSize
+	w.badHeader = !w.head.valid(w.size)
 	if w.badHeader {
 		if !w.repair {
 			return &CorruptError{0, errHeader}

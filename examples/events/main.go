@@ -8,8 +8,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"time"
@@ -18,18 +20,27 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 || os.Args[1] != "write" && os.Args[1] != "follow" {
-		fmt.Fprintln(os.Stderr, "usage: events write|follow FILE")
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: events write|follow FILE") }
+	flag.Parse()
+	do, name := flag.Arg(0), flag.Arg(1)
+	if flag.NArg() != 2 || do != "write" && do != "follow" {
+		flag.Usage()
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var err error
-	if os.Args[1] == "write" {
-		stop() // an interrupt may end it at any time: what was appended is in the file
-		err = write(os.Args[2], os.Stdin)
+	if do == "write" {
+		err = write(name, os.Stdin) // an interrupt may end it at any time: what was appended is in the file
 	} else {
-		err = follow(ctx, os.Args[2], os.Stdout)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		go func() {
+			waitUnread(os.Stdout)
+			stop()
+		}()
+		err = follow(ctx, name, os.Stdout)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "events:", err)
@@ -48,6 +59,7 @@ func write(name string, in io.Reader) (err error) {
 		fmt.Fprintf(os.Stderr, "events: a crash has left %d bytes that were not whole\n", cut)
 	}
 	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, math.MaxInt) // a line may be longer than the scanner's 64 KiB
 	for lines.Scan() {
 		if _, err := l.Append(lines.Bytes()); err != nil {
 			return err

@@ -2,11 +2,16 @@
 // zero, and says where it is and how fast that was found.
 //
 //	needle FILE [TEXT]
+//
+// The exit status is that of grep: 0 if it was found, 1 if not, 2 for an error.
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,23 +22,28 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 || len(os.Args) > 3 {
-		fmt.Fprintln(os.Stderr, "usage: needle FILE [TEXT]")
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: needle FILE [TEXT]") }
+	flag.Parse()
+	if flag.NArg() < 1 || flag.NArg() > 2 {
+		flag.Usage()
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second interrupt ends what does not look at ctx
-	if err := search(ctx, os.Args[1], os.Args[2:]); err != nil {
+	switch found, err := search(ctx, os.Stdout, flag.Arg(0), flag.Args()[1:]); {
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "needle:", err)
+		os.Exit(2)
+	case !found:
 		os.Exit(1)
 	}
 }
 
-func search(ctx context.Context, name string, text []string) error {
+func search(ctx context.Context, out io.Writer, name string, text []string) (found bool, err error) {
 	f, err := mmapfile.Open(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer f.Close()
 
@@ -52,18 +62,21 @@ func search(ctx context.Context, name string, text []string) error {
 	if s.Progress != nil {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
+	if fi, serr := f.Stat(); errors.Is(err, errors.ErrUnsupported) && serr == nil && !fi.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is not a regular file", name) // a directory, for one
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	searched := off // all that had to be, at least
 	if off < 0 {
 		searched = int64(f.Len())
-		fmt.Print("not found")
+		fmt.Fprint(out, "not found")
 	} else {
-		fmt.Printf("found at %d", off)
+		fmt.Fprintf(out, "found at %d", off)
 	}
-	fmt.Printf(": %.1f GB/s (%v)\n", float64(searched)/1e9/took.Seconds(), took.Round(time.Microsecond))
-	return nil
+	fmt.Fprintf(out, ": %.1f GB/s (%v)\n", float64(searched)/1e9/took.Seconds(), took.Round(time.Microsecond))
+	return off >= 0, nil
 }
 
 // bar draws how far the search is.
