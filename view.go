@@ -242,7 +242,9 @@ func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove boo
 func (f *file) endCall(c *viewCall, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if !c.called {
-		recover()
+		if recover() != nil {
+			stats.faults.Add(1)
+		}
 		return
 	}
 	switch r := recover(); {
@@ -254,6 +256,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 		}
 	case r == nil && exiting():
 	case faulted(r, c.m.data[c.off:c.off+c.n]):
+		stats.faults.Add(1)
 		*err = f.fail("view", f.faultCause(c.m, c.m.data[c.off:c.off+c.n], c.off))
 	default:
 		panic(r)
