@@ -97,6 +97,8 @@ type source struct {
 	word *uint64 // WriteOffset, where it is mapped
 	mem  []byte  // the file from its start, as far as it is mapped
 
+	from, known int64 // what of mem is in memory, so that touching it waits for no disk
+
 	upto int64  // where to stop reading: what is behind may change
 	keep bool   // what bytes returned stays in use
 	buf  []byte // else read last
@@ -105,6 +107,7 @@ type source struct {
 
 const (
 	block     = 64 << 10
+	ahead     = 512 << 10
 	hugeEvent = 1 << 20 // of which a copy is made only once it is known to be whole
 )
 
@@ -152,6 +155,9 @@ func (s *source) cover(end int64) {
 func (s *source) bytes(off, n int64) ([]byte, error) {
 	end := off + n
 	if end <= int64(len(s.mem)) {
+		if off < s.from || end > s.known {
+			s.bring(off, end)
+		}
 		return s.mem[off:end:end], nil
 	}
 	if s.base <= off && end <= s.base+int64(len(s.buf)) {
@@ -179,6 +185,13 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, err
+}
+
+// bring has the bytes from off to end in memory, and some more, before they are
+// touched: View reads them by system call, beside which other goroutines go on.
+func (s *source) bring(off, end int64) {
+	s.from, s.known = off, max(end, min(off+ahead, s.upto))
+	s.f.View(off, s.known-off, func([]byte) error { return nil })
 }
 
 // reaches is io.ErrUnexpectedEOF where the file does not reach to end.
