@@ -229,7 +229,11 @@ func pictures(res *results, dir string) ([]artifact, error) {
 	}
 	if len(policies) > 0 {
 		figures["policies.svg"] = policyChart(res, policies)
-		page := renderPolicies(res, policies) + "\n![the same as a picture](../charts/policies.svg)\n"
+		rules, err := renderRules(dir)
+		if err != nil {
+			return nil, err
+		}
+		page := renderPolicies(res, policies) + "\n![the same as a picture](../charts/policies.svg)\n" + rules
 		list = append(list, artifact{filepath.Join(dir, "policies", "README.md"), []byte(page)})
 	}
 	for file, fig := range figures {
