@@ -108,7 +108,7 @@ bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about thr
 # stays below the temporary directory.
 PROGRAM ?=
 FILL ?= pages
-bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File, about 18 minutes
+bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File, about 14 minutes
 	@go -C benchdata run . programs -fill $(FILL) $(if $(PROGRAM),-out selection.txt -program '$(PROGRAM)')
 
 # It needs Linux, and root for the parts with a cgroup, which are left out without.
