@@ -241,6 +241,9 @@ func reportCold(out io.Writer, res *results) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.sweep(false).rounds())
+	if others := res.sweep(false); len(others.rows) > 0 {
+		res = others
+	}
+	_, err := fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.rounds())
 	return err
 }
