@@ -153,7 +153,7 @@ func memoryChart(res *results) figure {
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Min, p.X.Max = 0.25, 4
 	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0.25, Label: "1/4"}, {Value: 0.5, Label: "1/2"}, {Value: 1, Label: "1"}, {Value: 2, Label: "2"}, {Value: 4, Label: "4"}}
-	p.Y.Tick.Marker = decades{func(v float64) string { return fmt.Sprintf("%g", v) }}
+	p.Y.Tick.Marker = decades{thousands}
 	for _, impl := range []string{cold.Mapping, cold.OS, cold.Mmapfile} {
 		var points plotter.XYs
 		for _, percent := range sweepPercents {
