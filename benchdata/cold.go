@@ -45,7 +45,7 @@ type coldRow struct {
 	group   *cold.Group
 	rounds  int // 0: all
 	threads int // GOMAXPROCS, 0 for the default
-	// fresh has the file dropped before each work: the pages belong to the group that reads them.
+	// fresh has the group emptied before each work: files of other rows leave no pages in it.
 	fresh bool
 }
 
@@ -155,7 +155,7 @@ func (run *coldRun) do(ctx context.Context, out io.Writer, row coldRow, impl str
 		row.group.Put(&work)
 	}
 	if row.fresh {
-		if err := cold.Drop(work.File); err != nil {
+		if err := errors.Join(cold.Drop(work.File), row.group.Empty()); err != nil {
 			return err
 		}
 	}

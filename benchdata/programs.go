@@ -28,18 +28,19 @@ var programImpls = []string{"os", "mmapfile", "os-again"}
 
 // programRuns measures the programs of the nested module in programs/.
 type programRuns struct {
-	binary, dir, scale, benchtime string
-	list                          []listedProgram
-	states                        []string
-	raw                           io.Writer
-	p                             *progress
-	found                         map[string]string // by program: what the first run found
+	binary, dir, scale, benchtime, fill string
+	list                                []listedProgram
+	states                              []string
+	raw                                 io.Writer
+	p                                   *progress
+	found                               map[string]string // by program: what the first run found
 }
 
 // listedProgram is a line of the list that the binary prints.
 type listedProgram struct {
 	name      string
 	processes int // in a round
+	data      string
 	what      string
 }
 
@@ -54,6 +55,7 @@ func measurePrograms(ctx context.Context, args []string) error {
 	scale := flags.Float64("scale", 1, "size of the data and of the work")
 	only := flags.String("program", "", "`regexp` of the programs; all if empty")
 	states := flags.String("state", "", "`regexp` of the states: one-process, new-process, cold; all if empty")
+	fill := flags.String("fill", "pages", "how the files come into memory: `pages`, one by one, or order, which makes large folios")
 	flags.Parse(args)
 
 	scratchDir, err := scratch()
@@ -65,7 +67,7 @@ func measurePrograms(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime,
+	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime, fill: *fill,
 		binary: filepath.Join(scratchDir, "programs.exe"), found: map[string]string{}}
 	if err := tool(ctx, os.Stderr, "go", "-C", "programs", "build", "-o", runs.binary, "."); err != nil {
 		return err
@@ -106,8 +108,8 @@ func (runs *programRuns) choose(ctx context.Context, only, states string) error 
 		return err
 	}
 	for line := range strings.Lines(list) {
-		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		if len(fields) != 3 {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		if len(fields) != 4 {
 			return fmt.Errorf("not a program: %q", line)
 		}
 		n, err := strconv.Atoi(fields[1])
@@ -115,7 +117,7 @@ func (runs *programRuns) choose(ctx context.Context, only, states string) error 
 			return err
 		}
 		if program.MatchString(fields[0]) {
-			runs.list = append(runs.list, listedProgram{fields[0], n, fields[2]})
+			runs.list = append(runs.list, listedProgram{fields[0], n, fields[2], fields[3]})
 		}
 	}
 	for _, s := range programStates {
@@ -160,7 +162,7 @@ func (runs *programRuns) measureTo(ctx context.Context, raw string, rounds int) 
 		return err
 	}
 	config := [][2]string{{"goos", runtime.GOOS}, {"goarch", runtime.GOARCH}, {"cpu", processor()},
-		{"benchtime", runs.benchtime}, {"scale", runs.scale}}
+		{"benchtime", runs.benchtime}, {"scale", runs.scale}, {"fill", runs.fill}}
 	if missing := strings.TrimSpace(missing); missing != "" {
 		config = append(config, [2]string{"missing-cold", missing})
 		runs.states = slices.DeleteFunc(runs.states, func(s string) bool { return s == "cold" })
@@ -178,8 +180,8 @@ func (runs *programRuns) measureTo(ctx context.Context, raw string, rounds int) 
 	defer runs.p.end()
 	for runs.p.round = 1; runs.p.round <= rounds; runs.p.round++ {
 		fmt.Fprintf(out, "# round %d, load %s\n", runs.p.round, firstLine("/proc/loadavg"))
-		for i, program := range runs.list {
-			if err := runs.round(ctx, program, i); err != nil {
+		for _, group := range runs.groups() {
+			if err := runs.round(ctx, group); err != nil {
 				return err
 			}
 		}
@@ -187,24 +189,53 @@ func (runs *programRuns) measureTo(ctx context.Context, raw string, rounds int) 
 	return out.Close()
 }
 
-// round measures a program once in every state. The implementations take turns, and each is the
-// first one in its turn.
-func (runs *programRuns) round(ctx context.Context, program listedProgram, first int) error {
-	runs.p.show(program.name)
-	if _, err := runs.callProgram(ctx, "fill", program.name); err != nil {
+// groups returns the programs by their data.
+func (runs *programRuns) groups() (groups [][]listedProgram) {
+	for _, program := range runs.list {
+		i := slices.IndexFunc(groups, func(group []listedProgram) bool { return group[0].data == program.data })
+		if i < 0 {
+			groups = append(groups, []listedProgram{program})
+		} else {
+			groups[i] = append(groups[i], program)
+		}
+	}
+	return groups
+}
+
+// round measures programs with the same data in every state, the cold one last: it is read into
+// memory once.
+func (runs *programRuns) round(ctx context.Context, group []listedProgram) error {
+	runs.p.show(group[0].data)
+	if _, err := runs.callProgram(ctx, "fill", group[0].name, "-fill="+runs.fill); err != nil {
 		return err
 	}
-	for _, state := range runs.states {
-		times := program.processes
-		if state == "one-process" {
-			times = 1
-		}
-		for n := range times {
-			for i := range programImpls {
-				impl := programImpls[(i+n+first+runs.p.round)%len(programImpls)]
-				if err := runs.run(ctx, program.name, state, impl); err != nil {
+	for _, cold := range []bool{false, true} {
+		for n, program := range group {
+			for _, state := range runs.states {
+				if (state == "cold") != cold {
+					continue
+				}
+				if err := runs.state(ctx, program, state, n+runs.p.round); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// state measures a program in a state. The implementations take turns, and which is the first one
+// changes.
+func (runs *programRuns) state(ctx context.Context, program listedProgram, state string, first int) error {
+	times := program.processes
+	if state == "one-process" {
+		times = 1
+	}
+	for n := range times {
+		for i := range programImpls {
+			impl := programImpls[(i+n+first)%len(programImpls)]
+			if err := runs.run(ctx, program.name, state, impl); err != nil {
+				return err
 			}
 		}
 	}

@@ -147,6 +147,12 @@ func renderPrograms(res *results) (string, error) {
 
 func programsOrigin(res *results) string { return origin(res, "make bench-programs") }
 
+// fillText says how the files came into memory.
+var fillText = map[string]string{
+	"order": "What is in memory was read in order, so that the page cache has large folios.\n\n",
+	"pages": "What is in memory was read page by page, so that the page cache has no large folios.\n\n",
+}
+
 // renderProgramsPage is the page with all rows.
 func renderProgramsPage(res *results) (string, error) {
 	if err := programsComplete(res); err != nil {
@@ -160,6 +166,7 @@ func renderProgramsPage(res *results) (string, error) {
 		"The noise is what `os.File` differs by from itself. Made from [programs.txt](programs.txt) by `make -C benchdata readme`.\n\n")
 	programGrid(res).markdown(&b)
 	b.WriteString(programLosses(res) + "\n")
+	b.WriteString(fillText[res.config["fill"]])
 	if why := res.config["missing-cold"]; why != "" {
 		fmt.Fprintf(&b, "Nothing was measured on files that are not in memory: %s.\n\n", why)
 	}

@@ -16,13 +16,13 @@ import (
 // member to a file of its own.
 
 var (
-	largeTar = &dataset{"large.tar", func(path string, scale float64) error { return makeTar(path, 500e6*scale, 16<<10, 2<<20) }}
+	largeTar = &dataset{"large.tar", func(path string, scale float64) error { return makeTar(path, 500e6*scale, 256<<10, 4<<20) }}
 	smallTar = &dataset{"small.tar", func(path string, scale float64) error { return makeTar(path, 64e6*scale, 4<<10, 256<<10) }}
 	zipFile  = &dataset{"archive.zip", func(path string, scale float64) error { return makeZip(path, 64e6*scale) }}
 )
 
 var archivePrograms = []program{
-	{name: "tar-list", what: "`archive/tar`: list 500 MB", data: largeTar, run: listTar},
+	{name: "tar-list", what: "`archive/tar`: list 500 MB", data: largeTar, run: listTar, processes: 3},
 	{name: "tar-extract", what: "`archive/tar`: extract 64 MB", data: smallTar, run: extractTar, writes: true},
 	{name: "zip-list", what: "`archive/zip`: list", data: zipFile, run: listZip, processes: 3},
 	{name: "zip-extract", what: "`archive/zip`: extract 64 MB", data: zipFile, run: extractZip, writes: true},

@@ -10,3 +10,5 @@ import (
 const missingDrop = "this system has no posix_fadvise that drops pages"
 
 func drop(*os.File) error { return errors.ErrUnsupported }
+
+func readPages(*os.File) error { return errors.ErrUnsupported }

@@ -14,10 +14,10 @@ import (
 var levelDir = &dataset{"leveldb", makeLevel}
 
 var levelPrograms = []program{
-	{name: "leveldb", what: "goleveldb without a block cache: 20,000 gets of 200 MB", data: levelDir, run: getLevel},
+	{name: "leveldb", what: "goleveldb without a block cache: 50,000 gets of 64 MB", data: levelDir, run: getLevel},
 }
 
-func levelKeys(scale float64) int { return scaled(750_000, scale) }
+func levelKeys(scale float64) int { return scaled(230_000, scale) }
 
 func levelKey(i int) []byte { return fmt.Appendf(nil, "key-%012d", i) }
 
@@ -69,7 +69,7 @@ func getLevel(e *env) (res result, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	r := random(13)
-	for range scaled(20_000, e.scale) {
+	for range scaled(50_000, e.scale) {
 		value, err := db.Get(levelKey(r.IntN(levelKeys(e.scale))), nil)
 		if err != nil {
 			return res, err

@@ -1,6 +1,6 @@
 // Command programs runs Go programs that read files, each with os.File or mmapfile.File.
 //
-//	programs list                      print the programs: name, processes in a round, description
+//	programs list                      print the programs: name, processes in a round, data, description
 //	programs missing                   print why files cannot be dropped from the page cache, if so
 //	programs prepare [flags]           generate the data of a program
 //	programs fill [flags]              drop the data of a program, and read it into the page cache
@@ -36,11 +36,12 @@ func command(args []string) error {
 	implName := flags.String("impl", "os", "os or mmapfile")
 	state := flags.String("state", stateNew, "one-process, new-process or cold")
 	atLeast := flags.Duration("for", 300*time.Millisecond, "how long it runs in one process")
+	fill := flags.String("fill", fillPages, "order or pages: how the data is read into the page cache")
 	flags.Parse(args[1:])
 	switch args[0] {
 	case "list":
 		for _, p := range programs() {
-			fmt.Printf("%s\t%d\t%s\n", p.name, max(p.processes, 1), p.what)
+			fmt.Printf("%s\t%d\t%s\t%s\n", p.name, max(p.processes, 1), p.data.name, p.what)
 		}
 		return nil
 	case "missing":
@@ -66,7 +67,7 @@ func command(args []string) error {
 				return err
 			}
 		}
-		return eachFile(e.path, readAll)
+		return fillCache(e.path, *fill)
 	case "run":
 		m, err := measure(p, e, *state, *atLeast)
 		if err != nil {

@@ -104,3 +104,22 @@ func TestResult_OrderCounts(t *testing.T) {
 		t.Errorf("%v in both orders", a)
 	}
 }
+
+func TestFillCache_AllWays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 3*pageSize+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ways := []string{fillOrder}
+	if missingDrop == "" {
+		ways = append(ways, fillPages)
+	}
+	for _, how := range ways {
+		if err := fillCache(path, how); err != nil {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+	if fillCache(path, "none") == nil {
+		t.Error("there is a way none")
+	}
+}

@@ -106,6 +106,21 @@ func (g *Group) Put(w *Work) {
 	}
 }
 
+// Empty has the kernel evict what the group has in memory: files of earlier work are charged to it.
+func (g *Group) Empty() error {
+	if g.reclaim == "" {
+		return nil
+	}
+	var err error
+	for range 3 { // it evicts what was used lately at the second or third time
+		err = os.WriteFile(filepath.Join(g.dir, g.reclaim), []byte(g.amount), 0)
+	}
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBUSY) { // it has less than that
+		return nil
+	}
+	return err
+}
+
 // Remove removes the group. Its processes may need a moment to end.
 func (g *Group) Remove() (err error) {
 	if g.dir == "" {

@@ -2,6 +2,7 @@ package cold
 
 import (
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -82,6 +83,10 @@ func (w *Work) fill(size int64) error {
 	if err != nil {
 		return err
 	}
+	if size <= w.Memory*9/10 { // all of it
+		_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, 1<<20))
+		return errors.Join(err, f.Close())
+	}
 	pages := min(w.Memory*8/10, size) / block
 	const readers = 16
 	failed := make([]error, readers)
@@ -121,6 +126,9 @@ func (h *histogram) merge(other *histogram) {
 
 // percentile returns the time that percent of the times are not above.
 func (h *histogram) percentile(percent float64) time.Duration {
+	if h.count == 0 {
+		return 0
+	}
 	left := int64(math.Ceil(float64(h.count) * percent / 100))
 	for i, n := range h.buckets {
 		if left -= n; left <= 0 {

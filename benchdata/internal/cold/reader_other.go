@@ -36,6 +36,9 @@ func NewThrottledGroup(string, int) (*Group, error) { return nil, errors.ErrUnsu
 // Put has the work done in the group.
 func (g *Group) Put(*Work) {}
 
+// Empty has the kernel evict what the group has in memory.
+func (g *Group) Empty() error { return nil }
+
 // Remove removes the group.
 func (g *Group) Remove() error { return nil }
 

@@ -1,0 +1,111 @@
+//go:build linux
+
+package cold
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testFile returns a file of 4 MiB.
+func testFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("0123456789abcdef"), 4<<20/16), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun_AllWorks(t *testing.T) {
+	path := testFile(t)
+	want := map[string]int{"dropped-random": 1, "dropped-order": 1, "larger": 2} // the goroutines of a ticker end with their process
+	for what, figures := range want {
+		for _, impl := range []string{OS, Mmapfile, Mapping} {
+			w := Work{What: what, Impl: impl, File: path, Goroutines: 2, Reads: 100, Memory: 1 << 20, For: 5 * time.Millisecond}
+			var out strings.Builder
+			if err := Run(w.Args()[1:], &out); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for line := range strings.Lines(out.String()) {
+				f, err := Parse(line)
+				if err != nil || f.NS <= 0 {
+					t.Errorf("%s, %s: %q: %v", what, impl, line, err)
+				}
+				n++
+			}
+			if n != figures {
+				t.Errorf("%s, %s: %d figures, want %d", what, impl, n, figures)
+			}
+		}
+	}
+	if err := Run([]string{"-what=none"}, &strings.Builder{}); err == nil {
+		t.Error("there is a work none")
+	}
+}
+
+func TestWork_Args(t *testing.T) {
+	w := Work{"larger", Mmapfile, "/a b", "/p", "/r", "0", 1 << 40, 4, 7, time.Second}
+	var got Work
+	if err := got.flags().Parse(w.Args()[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, w) {
+		t.Errorf("%+v, want %+v", got, w)
+	}
+}
+
+func TestEvicted_Group(t *testing.T) {
+	g, err := NewMemoryGroup(0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := g.Remove(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var w Work
+	g.Put(&w)
+	for _, file := range []string{w.Procs, w.Reclaim} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPlace_EachRecordOnce(t *testing.T) {
+	const records = 96 << 10
+	seen := make([]bool, records)
+	for rank := range uint64(records) {
+		at := place(rank, records*record) / record
+		if seen[at] {
+			t.Fatalf("two ranks have record %d", at)
+		}
+		seen[at] = true
+	}
+}
+
+func TestHistogram_Percentile(t *testing.T) {
+	var a, b histogram
+	for n := range 50 {
+		a.add(time.Duration(n+1) * time.Microsecond)
+		b.add(time.Duration(n+51) * time.Microsecond)
+	}
+	b.add(-1)
+	a.merge(&b)
+	for percent, want := range map[float64]time.Duration{50: 50 * time.Microsecond, 99: 99 * time.Microsecond, 100: 100 * time.Microsecond} {
+		if got := a.percentile(percent); got < want*96/100 || got > want*104/100 {
+			t.Errorf("%v%%: %v, want %v", percent, got, want)
+		}
+	}
+	if (&histogram{}).percentile(99) != 0 {
+		t.Error("no times have a percentile")
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// programsSample is a run of three programs: mmapfile takes half of os.File's time, as long, and
+// twice as long.
+func programsSample(scale string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nscale: %s\nwhat-tar: `archive/tar`: list\n", scale)
+	noise := rand.New(rand.NewPCG(1, 1))
+	for range 7 {
+		for program, factor := range map[string]float64{"slow": 2, "tar": 0.5, "equal": 1} {
+			for _, state := range programStates {
+				for impl, f := range map[string]float64{"os": 1, "mmapfile": factor, "os-again": 1} {
+					fmt.Fprintf(&b, "BenchmarkPrograms/program=%s/state=%s/impl=%s-2\t1\t%.0f ns/op\n",
+						program, state.row, impl, 1e6*f*(0.98+0.04*noise.Float64()))
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestPrograms_Kind(t *testing.T) {
+	res := parse(t, programsSample("1"))
+	if !res.ofPrograms() || res.ofEvents() || res.ofNeedle() || res.ofPeers() || res.ofCold() {
+		t.Error("programs are not taken for them")
+	}
+	if parse(t, sample).ofPrograms() {
+		t.Error("calls are taken for programs")
+	}
+}
+
+func TestPrograms_Tables(t *testing.T) {
+	res := parse(t, programsSample("1"))
+	g := programGrid(res)
+	if len(g) != 1+3*3 {
+		t.Fatalf("%d lines, want 10", len(g))
+	}
+	if first, last := g[1], g[9]; first[0] != "`archive/tar`: list" || last[0] != "slow" || !strings.HasPrefix(last[3], "**") || strings.HasPrefix(first[3], "**") {
+		t.Errorf("the best is %q, the worst %q", first, last)
+	}
+	text, err := renderPrograms(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| program | os.File | one process | new processes | not in memory |",
+		"3 of 9 rows are slower", "`slow` cold", "`make bench-programs` on 2026-01-02: medians of 7 interleaved rounds"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	var out bytes.Buffer
+	if err := reportPrograms(&out, res); err != nil || !strings.Contains(out.String(), "archive/tar: list") {
+		t.Errorf("%v, printed\n%s", err, out.String())
+	}
+}
+
+func TestPrograms_Incomplete(t *testing.T) {
+	if _, err := renderPrograms(parse(t, programsSample("0.01"))); err == nil {
+		t.Error("a small scale is published")
+	}
+	var cut strings.Builder
+	for line := range strings.Lines(programsSample("1")) {
+		if !strings.Contains(line, "program=tar/state=cold") {
+			cut.WriteString(line)
+		}
+	}
+	if _, err := renderPrograms(parse(t, cut.String())); err == nil {
+		t.Error("a program without a state is published")
+	}
+	if _, err := renderPrograms(parse(t, "missing-cold: no fadvise\n"+cut.String())); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPrograms_Published(t *testing.T) {
+	dir := t.TempDir()
+	file, md := filepath.Join(dir, "programs.txt"), filepath.Join(dir, "README.md")
+	for path, text := range map[string]string{file: programsSample("1"), md: "a\n<!-- programs:begin -->\n<!-- programs:end -->\nb\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := publish(t.Context(), file, md, true); err == nil {
+		t.Error("nothing is published, and the check passes")
+	}
+	for _, check := range []bool{false, true} {
+		if err := publish(t.Context(), file, md, check); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "programs.md"))
+	if err != nil || !bytes.HasPrefix(page, []byte("# Programs\n")) {
+		t.Errorf("the page begins with %.20q (%v)", page, err)
+	}
+}
+
+func TestMeasurePrograms_Smoke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the programs")
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "programs.txt")
+	err := measurePrograms(t.Context(), []string{"-dir", dir, "-out", out, "-scale", "0.005", "-rounds", "1",
+		"-benchtime", "1ms", "-program", "^(tar-list|pages-1000|fs-read)$"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := readResults(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"tar-list", "pages-1000", "fs-read"} {
+		if row := programRow(program, "new-process"); res.median(row, "mmapfile") == 0 || res.median(row, "os-again") == 0 {
+			t.Errorf("%s was not measured", row)
+		}
+	}
+}
