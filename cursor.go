@@ -61,15 +61,12 @@ func (f *file) lockCursor() bool {
 	return false
 }
 
-// seeksFrom is how many calls of Seek bring the cursor of a local file to us. Then each of
-// the next ones saves a system call, and what decides costs two.
-const seeksFrom = 16
-
-// sought notes a Seek by system call. Only of a regular file on a local file system
-// is a read at an offset known to be the same as one at the kernel's.
+// sought notes a Seek by system call. After some the cursor is to be ours, so that each
+// of the next ones saves a system call. Only for a regular file on a local file system
+// a read at an offset is known to be the same as one at the kernel's.
 func (f *file) sought(pos int64) {
 	f.cur.hint.Store(pos)
-	if !canMap || locked || split || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
+	if !canMap || locked || split || f.cur.seeks.Add(1) != trackFrom || f.cur.state.Load()&cursorKernel != 0 {
 		return
 	}
 	if size, regular := f.stat(); regular && size > 0 && storageOf(f.inner) != storageRemote {

@@ -16,10 +16,8 @@ var evictions struct {
 
 var started = time.Now()
 
-const (
-	evictTick  = time.Second      // from one look at the major faults to the next, if all reads are mapped
-	evictBlind = 10 * time.Second // from one eviction to the next, if the system does not count major faults
-)
+// evictBlind is evictPause if the system does not count major faults.
+const evictBlind = 10 * evictTick
 
 // watchEvictions looks for them as long as anything is mapped. No goroutine waits for that.
 func watchEvictions() {

@@ -296,7 +296,7 @@ func TestReadStats_Mapped(t *testing.T) {
 	var before, open, after Stats
 	ReadStats(&before)
 	f := lazyFile(t, 4*blockSize)
-	for range 2 * checkCalls {
+	for range 2 * sampleEvery {
 		readAt(t, f, 0, 100)
 	}
 	ReadStats(&open)

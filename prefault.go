@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"math"
 	"time"
 )
 
@@ -9,11 +10,6 @@ import (
 // them cost more than a pwrite; prefaulting a block of pages in one call is far
 // cheaper. So the writes of a block go through pwrite until mapped ones would
 // have saved what prefaulting costs, which is measured. Then it is prefaulted.
-const (
-	savedWrite    = 600  // nanoseconds that a small mapped write saves, or 16 KiB of a larger one
-	prefaultPrice = 4800 // nanoseconds for a block, until it is measured
-)
-
 // errHoles: the blocks of the file would be allocated in a page fault.
 var errHoles = errors.New("the file has holes")
 
@@ -24,11 +20,7 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 	if p.has(prefaultedShift, off, n) {
 		return true
 	}
-	price := uint64(prefaultPrice)
-	if v := p.price.Load(); v > 0 {
-		price = uint64(v)
-	}
-	due := true
+	due, price := true, p.blockPrice()
 	for block := off >> blockBits; block<<blockBits < end; block++ {
 		w, l := p.grow(block)
 		if w == nil {
@@ -44,9 +36,29 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 		if !l.written.Load() {
 			l.written.Store(true)
 		}
-		due = due && (saved*savedWrite >= price || saved == savedMost)
+		due = due && (saved >= price || off-block<<blockBits < int64(n) && p.goesOn(block, n, price))
 	}
 	return due && f.prefault(m, off, end)
+}
+
+// blockPrice is what prefaulting a block costs, as saved counts. It is twice as much for
+// each loss that has not been made up for.
+func (p *pages) blockPrice() uint64 {
+	price := uint64(p.price.Load())
+	if price == 0 {
+		price = trackFrom * savedWrite
+	}
+	return min(price/savedWrite<<p.losses.Load(), savedMost)
+}
+
+// goesOn reports whether writes of n bytes in order come to block, and will save what
+// prefaulting it costs, as they did in the block before.
+func (p *pages) goesOn(block int64, n int, price uint64) bool {
+	if block == 0 || weight(int64(n))<<blockBits/uint64(n) < price+price/4 {
+		return false
+	}
+	w := p.word(block - 1)
+	return w != nil && (w.Load()>>prefaultedShift&seen == seen || w.Load()>>savedShift&savedMost >= price)
 }
 
 // prefault prefaults the blocks that the bytes from off to end touch, if they are in
@@ -77,9 +89,10 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	default:
 		for block := from >> blockBits; block<<blockBits < to; block++ {
 			if w := p.word(block); w != nil {
-				w.And(^uint64(savedMost << savedShift)) // try again after as many writes
+				w.And(^uint64(savedMost << savedShift)) // try again after more writes
 			}
 		}
+		p.lost()
 		return false
 	}
 	stats.prefaults.Add(1)
@@ -97,7 +110,37 @@ const notePrefaulted = 1 | 1<<readyShift | 1<<prefaultedShift
 func (p *pages) setPrice(took int64) {
 	old := int64(p.price.Load())
 	if old == 0 {
-		old = prefaultPrice
+		old = trackFrom * savedWrite
 	}
 	p.price.Store(uint32(old + (min(took, 8*old)-old)/4))
+}
+
+// lost notes that prefaulting has not led to mapped writes that save.
+func (p *pages) lost() {
+	p.losses.Store(min(p.losses.Load()+1, savedBits))
+	p.gains.Store(0)
+}
+
+// gained notes a timed write that was fast. Some of them make up for a loss.
+func (p *pages) gained() {
+	if losses := p.losses.Load(); losses > 0 && p.gains.Add(1)%trackFrom == 0 {
+		p.losses.Store(losses - 1)
+	}
+}
+
+// timedStore is store, timed. One slower than a system call was a page fault: another
+// process has the file written back, which protects its pages. Two in turn are a loss,
+// after which no page is prefaulted. Called with the lock l.
+func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
+	began := time.Now()
+	ok := f.store(m, b, off)
+	if uint64(time.Since(began)) < 2*savedWrite*weight(int64(len(b))) {
+		l.slow = 0
+		f.pages.gained()
+	} else if l.slow++; l.slow == 2 {
+		l.slow = 0
+		f.pages.lost()
+		f.pages.synced(0, math.MaxInt64)
+	}
+	return ok
 }

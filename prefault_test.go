@@ -306,7 +306,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 		}
 		write(off)
 	}
-	if n < prefaultPrice/savedWrite/2 {
+	if n < trackFrom/2 {
 		t.Errorf("prefaulted after %d writes", n)
 	}
 	write(off) // the first of a period is by system call

@@ -14,7 +14,8 @@ type rangeLocks [1 << lockBits]rangeLock
 
 type rangeLock struct {
 	sync.Mutex
-	_ [lineSize - 8]byte // each in a cache line of its own
+	writes, slow uint32              // mapped ones, under it: see timedStore
+	_            [lineSize - 16]byte // each in a cache line of its own
 }
 
 const lockBits = 4

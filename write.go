@@ -120,11 +120,16 @@ func (f *file) checkMode() {
 // concurrently: past its new end b would be lost, and show up again as if it were
 // the file's. Called with the range locked.
 func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
-	if !f.store(m, b, off) {
-		return false
+	l, ok := &m.locks[lockOf(int64(off)>>blockBits)], false
+	if l.writes++; l.writes%sampleEvery == 0 {
+		ok = f.timedStore(m, b, off, l)
+	} else {
+		ok = f.store(m, b, off)
 	}
-	f.markStored()
-	return true
+	if ok {
+		f.markStored()
+	}
+	return ok
 }
 
 // markStored comes after the store: a Stat before it would move the time too early.

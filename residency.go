@@ -1,0 +1,161 @@
+package mmapfile
+
+import "io"
+
+// tracks reports whether pages of f are to be noted: calls may use its mapping, or the
+// one that it will have.
+func (f *file) tracks() bool {
+	if !canMap || split {
+		return false
+	}
+	if !f.never.Load() {
+		return true
+	}
+	m := f.m.Load()
+	return m != nil && m.limit > 0
+}
+
+// noteRead notes a read by system call. short says that it met the end.
+func (f *file) noteRead(off, n int64, short bool) {
+	if n <= 0 || !f.tracks() || !f.noteCall(n) {
+		return
+	}
+	p, end := &f.pages, off+n
+	last := p.next.Load()
+	p.next.Store(end)
+	if p.note(noteSeen, off, n) {
+		p.cameBack(off, n)
+		f.saves(end, weight(n))
+	}
+	switch asked := p.asked.Load(); {
+	case n > orderMost || short:
+	case last != off && (asked == 0 || asked < off || asked > end): // mapped reads do not move next
+		if p.run.Load() > 0 {
+			p.run.Store(0)
+			p.asked.Store(0)
+		}
+	case p.run.Add(1) >= orderFrom && end >= asked:
+		f.lookAhead(end, n)
+	}
+}
+
+// noteWrite notes a write by system call. One past the known end does not count: a file
+// that is being made need not be mapped.
+func (f *file) noteWrite(off, n int64) {
+	if !f.tracks() {
+		return
+	}
+	p := &f.pages
+	if end := off + n; end > p.end.Load() && end > f.size.Load() {
+		p.end.Store(end)
+		// Of a file that was there before nothing may be known: ask now and then.
+		if k := p.past.Add(1); k >= trackFrom && k&(k-1) == 0 {
+			f.stat()
+		}
+		return
+	}
+	if f.noteCall(n) && p.note(noteSeen, off, n) {
+		f.saves(off+n, weight(n))
+	}
+}
+
+// noteCall counts a system call for n bytes, and reports whether its pages are to be noted.
+func (f *file) noteCall(n int64) bool {
+	calls := f.pages.calls.Add(1)
+	if calls%sampleEvery == 0 {
+		stats.calls.Add(sampleEvery)
+		checkEvictions()
+	}
+	return calls >= trackFrom || n >= aheadBytes
+}
+
+// saves notes what a mapping up to end would have saved, and makes it if it pays.
+func (f *file) saves(end int64, calls uint64) {
+	if m := f.m.Load(); m != nil && end <= int64(m.limit) {
+		return
+	}
+	p := &f.pages
+	if f.never.Load() || uint64(p.back.Add(uint32(min(calls, mapFrom)))) < mapFrom<<p.tries.Load() || !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	p.back.Store(0)
+	size, regular := f.stat()
+	switch {
+	case !regular:
+		f.never.Store(true)
+	case size == 0 || f.mapTo(size, false) != nil:
+		p.tries.Store(min(p.tries.Load()+1, 10))
+	}
+}
+
+// lookAhead makes what follows a run of reads of n bytes ready, if it is in memory.
+func (f *file) lookAhead(off, n int64) {
+	p := &f.pages
+	size := f.size.Load()
+	if off >= size {
+		size, _ = f.stat()
+	}
+	end := min((off+aheadBytes)>>blockBits<<blockBits, size)
+	p.asked.Store(end)
+	if end > off && f.cached(off, end) {
+		p.note(noteReady, off, end-off)
+		f.saves(end, uint64((end-off)/n))
+	}
+}
+
+// cached reports whether the file's pages from off to end are known to be in memory.
+func (f *file) cached(off, end int64) bool {
+	if f.pages.blind.Load() {
+		return false
+	}
+	page := int64(pageSize)
+	off &^= page - 1
+	have, err := cachedPages(f.inner, off, end-off)
+	if err != nil { // not even a refusal by a filter of system calls is worth another
+		f.pages.blind.Store(true)
+	}
+	return err == nil && have >= (end-off+page-1)/page
+}
+
+// bring has the n bytes at off of the file, which is mapped, in memory before user
+// code or a guarded copy touches them. It reads them by system call, up to
+// bringMost, if they are not known to be there.
+func (f *file) bring(off, n int64) {
+	if !canMap || split {
+		return
+	}
+	size := f.size.Load()
+	for end := min(off+min(n, bringMost), size); off < end; {
+		next := min((off+aheadBytes)>>blockBits<<blockBits, end)
+		if !f.pages.seen(off, int(next-off)) {
+			start, stop := off>>blockBits<<blockBits, min((next+1<<blockBits-1)>>blockBits<<blockBits, size)
+			if f.cached(start, stop) {
+				f.pages.note(noteReady, start, stop-start)
+			} else if !f.readIn(off, next) {
+				return
+			}
+		}
+		off = next
+	}
+}
+
+// readIn reads the file from off to end into memory, and reports whether it could.
+func (f *file) readIn(off, end int64) bool {
+	buf := copyBuf.Get().(*[32 << 10]byte)
+	defer copyBuf.Put(buf)
+	for off < end {
+		n, err := f.inner.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if n > 0 {
+			f.pages.note(noteReady, off, int64(n))
+		}
+		if err != nil && (err != io.EOF || n == 0) {
+			return false
+		}
+		off += int64(n)
+	}
+	return true
+}
