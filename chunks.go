@@ -115,7 +115,7 @@ func (w *walk) bring(off, n int64) {
 	if off+n > w.known || w.gen != evictions.gen.Load() {
 		n = max(n, aheadBytes)
 		w.gen, w.known = evictions.gen.Load(), off+n
-		w.f.bring(off, n)
+		w.f.bring(w.m, off, n)
 	}
 }
 

@@ -152,10 +152,11 @@ func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 		src.settle(0, -1)
 		defer src.cur.leave(src.cur.enter(src.inner))
 	}
+	from := f.inner.ReadFrom
 	if f.flusher != nil {
-		return f.flusher.copyFrom(f, r)
+		from = func(r io.Reader) (int64, error) { return f.flusher.copyFrom(f, r) }
 	}
-	n, err := f.inner.ReadFrom(r)
+	n, err := from(r)
 	f.cur.moved(n)
 	if src != nil {
 		src.cur.moved(n)

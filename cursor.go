@@ -108,6 +108,8 @@ func (c *cursor) enter(inner *os.File) (counted bool) {
 			if c.state.Load() == cursorOurs {
 				inner.Seek(c.pos, io.SeekStart) // fails only once closed, and then so does the call
 				c.hint.Store(c.pos)
+				c.wanted.Store(false) // a kernel copy after each Seek would bring it to and fro
+				c.seeks.Store(0)
 				c.state.CompareAndSwap(cursorOurs, 0)
 			}
 			c.mu.Unlock()

@@ -47,13 +47,7 @@ func evictNow(t *testing.T) {
 func makeReady(f *file, off int64) {
 	if m := f.m.Load(); !f.private && m != nil && m.limit > 0 && !split {
 		if n := min(int64(len(m.data)), 1<<30) - off; n > 0 {
-			f.pages.note(notePrefaulted, off, n)
-		}
-		t := f.pages.table.Load()
-		for i := range t.leaves { // for a Sync to clear
-			if l := t.leaves[i].Load(); l != nil {
-				l.written.Store(true)
-			}
+			f.pages.notePrefaulted(off, n)
 		}
 	}
 }

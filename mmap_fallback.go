@@ -223,6 +223,7 @@ func lockMemory([]byte) error                           { return errors.ErrUnsup
 func unlockMemory([]byte) error                         { return errors.ErrUnsupported }
 func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
 
 func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 

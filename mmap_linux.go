@@ -160,6 +160,29 @@ func cachedPages(f *os.File, off, n int64) (pages int64, err error) {
 	return pages, err
 }
 
+// inMemory reports whether n bytes of f at off can be read without waiting. A page that is
+// being read is in the page cache as well, so the last byte is read too, unless that waits.
+func inMemory(f *os.File, off, n int64) (in bool, err error) {
+	page := int64(pageSize)
+	cerr := withFd(f, func(fd int) {
+		var stat unix.Cachestat_t
+		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		if err != nil || int64(stat.Cache) < (off+n-1)/page-off/page+1 {
+			return
+		}
+		var b [1]byte
+		var k int
+		k, err = unix.Preadv2(fd, [][]byte{b[:]}, off+n-1, unix.RWF_NOWAIT)
+		if in = k == 1; err == unix.EAGAIN {
+			err = nil
+		}
+	})
+	if cerr != nil {
+		return false, os.ErrClosed
+	}
+	return in, err
+}
+
 // touch sets f's modification time to now. Setting it alone takes the file's
 // owner; setting both times takes the right to write (utimensat(2)); and for a
 // descriptor that has outlived that right, allocating a byte that is there

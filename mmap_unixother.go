@@ -29,5 +29,6 @@ func adviseMemory(data []byte, a Advice) error {
 }
 
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
 
 func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }

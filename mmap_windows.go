@@ -294,6 +294,7 @@ func adviseMemory(data []byte, a Advice) error {
 
 func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
 
 var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 

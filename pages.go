@@ -25,9 +25,10 @@ import (
 // All of it is a hint. A wrong bit costs a page fault, or a system call.
 type pages struct {
 	table atomic.Pointer[table]
-	mu    sync.Mutex // guards table, and the leaves that are added
+	_     [lineSize - 8]byte // what follows is written by every system call
+	mu    sync.Mutex         // guards table, and the leaves that are added
 
-	calls atomic.Uint32 // reads and writes by system call
+	calls atomic.Uint64 // reads and writes by system call
 	back  atomic.Uint32 // what those save that came back to seen pages
 	tries atomic.Uint32 // attempts to map the file that failed
 	past  atomic.Uint32 // writes past the known end,
@@ -46,6 +47,7 @@ type pages struct {
 type table struct {
 	gen    uint32 // of evictions: the table is void if that has moved on
 	leaves []atomic.Pointer[leaf]
+	grown  uint64 // how many of them there are, under mu
 }
 
 // leaf has the words of 4 MiB: small, since each open file that is read has one.
@@ -85,7 +87,7 @@ const (
 	bringMost  = 4 << 20   // bytes that are read before user code runs: a cold View
 	savedWrite = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
 
-	sampleEvery = 64                     // calls from one sample to the next, of the major faults or of a write's time
+	sampleEvery = 128                    // calls from one sample to the next, of the major faults or of a write's time
 	evictPause  = 100 * time.Millisecond // from one eviction to the next: larger than memory, nothing would stay known
 	evictTick   = time.Second            // from one look at the major faults to the next if all reads are mapped: evicted-random
 )
@@ -144,25 +146,36 @@ func (p *pages) seen(off int64, n int) bool  { return p.has(0, off, n) }
 func (p *pages) ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 
 // grow is word for a block of which something is to be noted; nil past what the
-// table has.
+// table has, and for now and then if reads go all over a large file.
 func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
-	i := int(block >> (leafBits - blockBits))
+	i := uint64(block) >> (leafBits - blockBits)
 	t := p.table.Load()
-	if t == nil || t.gen != evictions.gen.Load() || i >= len(t.leaves) {
-		if block >= min(tableMost, mapLimit)>>blockBits {
+	if t == nil || t.gen != evictions.gen.Load() || i >= uint64(len(t.leaves)) {
+		if i >= uint64(min(tableMost, mapLimit))>>leafBits {
 			return nil, nil
 		}
-		t = p.growTable(i)
+		t = p.growTable(int(i))
 	}
 	if l = t.leaves[i].Load(); l == nil {
-		p.mu.Lock()
-		if l = t.leaves[i].Load(); l == nil {
-			l = new(leaf)
-			t.leaves[i].Store(l)
+		if l = p.growLeaf(t, i); l == nil {
+			return nil, nil
 		}
-		p.mu.Unlock()
 	}
-	return &l.words[int(block)%len(l.words)], l
+	return &l.words[uint64(block)%uint64(len(l.words))], l
+}
+
+// growLeaf returns leaf i of t, a new one perhaps. Reads that do not come back to a large
+// file get one for every fourth of them, so that most allocate nothing.
+func (p *pages) growLeaf(t *table, i uint64) *leaf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := t.leaves[i].Load()
+	if l == nil && (t.grown < 128 || p.calls.Load()/4 > t.grown) {
+		l = new(leaf)
+		t.leaves[i].Store(l)
+		t.grown++
+	}
+	return l
 }
 
 // growTable returns a table that has leaf i.
@@ -176,6 +189,7 @@ func (p *pages) growTable(i int) *table {
 	}
 	next := &table{gen: gen, leaves: make([]atomic.Pointer[leaf], i+1+i/4)}
 	if fresh {
+		next.grown = t.grown
 		for j := range t.leaves {
 			next.leaves[j].Store(t.leaves[j].Load())
 		}
@@ -190,7 +204,10 @@ func (p *pages) note(mask uint64, off, n int64) (back bool) {
 	back = true
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
-		w, _ := p.grow(block)
+		w := p.word(block)
+		if w == nil {
+			w, _ = p.grow(block)
+		}
 		if w == nil {
 			return false
 		}

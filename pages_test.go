@@ -53,7 +53,7 @@ func TestPages_Model(t *testing.T) {
 	masks := map[string]struct {
 		bits  uint64
 		shift uint
-	}{"seen": {noteSeen, 0}, "ready": {noteReady, readyShift}, "prefaulted": {notePrefaulted, prefaultedShift}}
+	}{"seen": {noteSeen, 0}, "ready": {noteReady, readyShift}, "prefaulted": {notePrefault, prefaultedShift}}
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var p pages
@@ -78,9 +78,7 @@ func TestPages_Model(t *testing.T) {
 			case 1:
 				p.note(noteReady, off, n)
 			case 2:
-				p.note(notePrefaulted, off, n)
-				p.table.Load().leaves[off>>leafBits].Load().written.Store(true)
-				p.table.Load().leaves[(off+n-1)>>leafBits].Load().written.Store(true)
+				p.notePrefaulted(off, n)
 			case 3:
 				if r.IntN(8) == 0 {
 					p.truncated(off)

@@ -78,13 +78,13 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	switch {
 	case err == nil:
 		p.setPrice(int64(time.Since(began)) / ((to-from)>>blockBits + 1))
-		p.note(notePrefaulted, from, to-from)
+		p.notePrefaulted(from, to-from)
 	case errors.Is(err, errors.ErrUnsupported):
 		// Each page faults at its first write. It is in memory.
 		if !p.seen(off, int(end-off)) {
 			return false
 		}
-		p.note(notePrefaulted, off, end-off)
+		p.notePrefaulted(off, end-off)
 		to = (end + page - 1) &^ (page - 1)
 	default:
 		for block := from >> blockBits; block<<blockBits < to; block++ {
@@ -96,14 +96,22 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	stats.prefaults.Add(1)
-	// The page after tells a mapped write that the file was not truncated.
-	if to < f.size.Load() && !p.seen(to, 1) {
-		f.readIn(to, to+1)
-	}
+	f.bringNext(to) // which tells a mapped write that the file was not truncated
 	return true
 }
 
-const notePrefaulted = 1 | 1<<readyShift | 1<<prefaultedShift
+// notePrefaulted notes the pages of n bytes at off, and then that there are some: a Sync
+// between the two clears them twice, and never not at all.
+func (p *pages) notePrefaulted(off, n int64) {
+	p.note(notePrefault, off, n)
+	for block := off >> blockBits; block<<blockBits < off+n; block++ {
+		if _, l := p.grow(block); l != nil && !l.written.Load() {
+			l.written.Store(true)
+		}
+	}
+}
+
+const notePrefault = 1 | 1<<readyShift | 1<<prefaultedShift
 
 // setPrice notes what prefaulting a block has taken. One that waited for the disk is not
 // typical.

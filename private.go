@@ -92,7 +92,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
 			return 0, io.EOF
 		}
-		f.bring(off, int64(n))
+		f.bring(m, off, int64(n))
 		if tryCopy(b[:n], m.data[off:]) {
 			break
 		}
@@ -123,7 +123,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	if off > f.ownSize(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
-	f.bring(off, int64(len(b)))
+	f.bring(m, off, int64(len(b)))
 	if tryCopy(m.data[off:off+int64(len(b))], b) {
 		return len(b), nil
 	}

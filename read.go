@@ -65,7 +65,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 // question, seeking to the end, moves the kernel's offset, so it is only asked
 // where the cursor is with us and nobody is using it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
-	if f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
+	if m.limit == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false
 	}
 	defer f.cur.mu.Unlock()

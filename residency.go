@@ -24,6 +24,9 @@ func (f *file) noteRead(off, n int64, short bool) {
 	last := p.next.Load()
 	p.next.Store(end)
 	if p.note(noteSeen, off, n) {
+		if p.ready(off, int(n)) {
+			f.bringNext(end)
+		}
 		p.cameBack(off, n)
 		f.saves(end, weight(n))
 	}
@@ -97,11 +100,15 @@ func (f *file) lookAhead(off, n int64) {
 	p := &f.pages
 	size := f.size.Load()
 	if off >= size {
-		size, _ = f.stat()
+		var regular bool
+		if size, regular = f.stat(); !regular {
+			f.never.Store(true)
+		}
 	}
 	end := min((off+aheadBytes)>>blockBits<<blockBits, size)
-	p.asked.Store(end)
+	p.asked.Store(off + aheadBytes)
 	if end > off && f.cached(off, end) {
+		p.asked.Store(end)
 		p.note(noteReady, off, end-off)
 		f.saves(end, uint64((end-off)/n))
 	}
@@ -112,19 +119,26 @@ func (f *file) cached(off, end int64) bool {
 	if f.pages.blind.Load() {
 		return false
 	}
-	page := int64(pageSize)
-	off &^= page - 1
-	have, err := cachedPages(f.inner, off, end-off)
+	in, err := inMemory(f.inner, off, end-off)
 	if err != nil { // not even a refusal by a filter of system calls is worth another
 		f.pages.blind.Store(true)
 	}
-	return err == nil && have >= (end-off+page-1)/page
+	return err == nil && in
+}
+
+// bringNext has the page after off known: a read that ends in zeros, whose pages are
+// ready, has to look there for the end of the file (see reaches).
+func (f *file) bringNext(off int64) {
+	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
+	if page < f.size.Load() && !f.pages.seen(page, 1) {
+		f.readIn(page, page+1)
+	}
 }
 
 // bring has the n bytes at off of the file, which is mapped, in memory before user
 // code or a guarded copy touches them. It reads them by system call, up to
 // bringMost, if they are not known to be there.
-func (f *file) bring(off, n int64) {
+func (f *file) bring(m *mapping, off, n int64) {
 	if !canMap || split {
 		return
 	}
@@ -135,6 +149,8 @@ func (f *file) bring(off, n int64) {
 			start, stop := off>>blockBits<<blockBits, min((next+1<<blockBits-1)>>blockBits<<blockBits, size)
 			if f.cached(start, stop) {
 				f.pages.note(noteReady, start, stop-start)
+			} else if f.pages.blind.Load() && !locked && adviseMemory(m.data[off&^int64(pageSize-1):next], PopulateRead) == nil {
+				f.pages.note(noteReady, off, next-off)
 			} else if !f.readIn(off, next) {
 				return
 			}

@@ -11,12 +11,12 @@ type Stats struct {
 
 	// SystemCalls are the reads and writes that went to the kernel because their pages
 	// were not ready: the file is not mapped, or was not read there often enough, or
-	// what was known has been forgotten. An open File counts them 64 at a time.
+	// what was known has been forgotten. An open File counts them 128 at a time.
 	SystemCalls uint64
 
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device
 	MajorFaults uint64 // major page faults of the process while Files were mapped, if the system counts them
-	Prefaults   uint64 // ranges that were made ready for mapped writes
+	Prefaults   uint64 // ranges that were prefaulted for mapped writes
 }
 
 // stats has what Stats has no other source for.

@@ -168,7 +168,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	case locked:
 		defer m.region.unpin() // see mapped
 	}
-	f.bring(off, n)
+	f.bring(m, off, n)
 	_, err = f.call(m, off, n, fn, false)
 	return err
 }
