@@ -77,7 +77,7 @@ const (
 // The numbers to tune, all of them. They were measured on ext4, Linux 6.18, where a pread
 // of 4 KiB takes 0.3 to 1 µs. Each says what is worse without it.
 const (
-	trackFrom  = 16        // calls before anything is noted: open, 31 reads, close were 13% slower with 8
+	trackFrom  = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
 	mapFrom    = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
 	readyFrom  = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
 	savedShare = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces

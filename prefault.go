@@ -10,6 +10,9 @@ import (
 // them cost more than a pwrite; prefaulting a block of pages in one call is far
 // cheaper. So the writes of a block go through pwrite until mapped ones would
 // have saved what prefaulting costs, which is measured. Then it is prefaulted.
+// firstPrice is the price of a block in nanoseconds until one is measured.
+const firstPrice = 16 * savedWrite
+
 // errHoles: the blocks of the file would be allocated in a page fault.
 var errHoles = errors.New("the file has holes")
 
@@ -46,7 +49,7 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 func (p *pages) blockPrice() uint64 {
 	price := uint64(p.price.Load())
 	if price == 0 {
-		price = trackFrom * savedWrite
+		price = firstPrice
 	}
 	return min(price/savedWrite<<p.losses.Load(), savedMost)
 }
@@ -118,7 +121,7 @@ const notePrefault = 1 | 1<<readyShift | 1<<prefaultedShift
 func (p *pages) setPrice(took int64) {
 	old := int64(p.price.Load())
 	if old == 0 {
-		old = trackFrom * savedWrite
+		old = firstPrice
 	}
 	p.price.Store(uint32(old + (min(took, 8*old)-old)/4))
 }
@@ -131,7 +134,7 @@ func (p *pages) lost() {
 
 // gained notes a timed write that was fast. Some of them make up for a loss.
 func (p *pages) gained() {
-	if losses := p.losses.Load(); losses > 0 && p.gains.Add(1)%trackFrom == 0 {
+	if losses := p.losses.Load(); losses > 0 && p.gains.Add(1)%16 == 0 {
 		p.losses.Store(losses - 1)
 	}
 }

@@ -306,7 +306,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 		}
 		write(off)
 	}
-	if n < trackFrom/2 {
+	if n < firstPrice/savedWrite/2 {
 		t.Errorf("prefaulted after %d writes", n)
 	}
 	write(off) // the first of a period is by system call
