@@ -41,7 +41,7 @@ func (f *File) Close() error {
 			serr = err
 		}
 		f.unpublish()
-		stats.calls.Add(uint64(f.pages.calls.Load() % sampleEvery))
+		stats.calls.Add(uint64(f.pages.calls.Load() % checkEvery))
 		f.moveTime()
 	}
 	f.mu.Unlock()

@@ -262,6 +262,7 @@ func (f *file) syncData() error {
 func (f *file) syncWhole(sync func() error) error {
 	err := sync()
 	f.pages.synced(0, math.MaxInt64)
+	f.pages.judge(f.m.Load())
 	return err
 }
 

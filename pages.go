@@ -40,7 +40,8 @@ type pages struct {
 	blind atomic.Bool   // the system does not say
 
 	price         atomic.Uint32 // of prefaulting a block, in nanoseconds; 0 if it is not known
-	losses, gains atomic.Uint32 // see prefault.go
+	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
+	losses, gains atomic.Uint32 // periods that have cost more than they saved, and less
 }
 
 // table finds the word of a block.
@@ -87,9 +88,10 @@ const (
 	bringMost  = 4 << 20   // bytes that are read before user code runs: a cold View
 	savedWrite = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
 
-	sampleEvery = 128                    // calls from one sample to the next, of the major faults or of a write's time
-	evictPause  = 100 * time.Millisecond // from one eviction to the next: larger than memory, nothing would stay known
-	evictTick   = time.Second            // from one look at the major faults to the next if all reads are mapped: evicted-random
+	checkEvery = 128                    // calls from one look at the major faults to the next: pages-1000
+	timeEvery  = 32                     // mapped writes from one that is timed to the next: behind-64B
+	evictPause = 100 * time.Millisecond // from one eviction to the next: larger than memory, nothing would stay known
+	evictTick  = time.Second            // from one look at the major faults to the next if all reads are mapped: evicted-random
 )
 
 // tableMost is how many bytes of a file are noted: the table of 1 TiB takes 2 MiB.

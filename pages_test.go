@@ -294,7 +294,7 @@ func TestReadStats_Mapped(t *testing.T) {
 	var before, open, after Stats
 	ReadStats(&before)
 	f := lazyFile(t, 4*blockSize)
-	for range 2 * sampleEvery {
+	for range 2 * checkEvery {
 		readAt(t, f, 0, 100)
 	}
 	ReadStats(&open)

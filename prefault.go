@@ -80,7 +80,9 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	err := prefaultPages(f.inner, m.data[from:to], from)
 	switch {
 	case err == nil:
-		p.setPrice(int64(time.Since(began)) / ((to-from)>>blockBits + 1))
+		took := int64(time.Since(began))
+		p.setPrice(took / ((to-from)>>blockBits + 1))
+		p.spent.Add(took)
 		p.notePrefaulted(from, to-from)
 	case errors.Is(err, errors.ErrUnsupported):
 		// Each page faults at its first write. It is in memory.
@@ -139,6 +141,20 @@ func (p *pages) gained() {
 	}
 }
 
+// judge ends a period of mapped writes at a Sync. It was a loss if prefaulting has taken
+// longer than the writes have saved.
+func (p *pages) judge(m *mapping) {
+	spent := p.spent.Swap(0)
+	if spent == 0 || m == nil || m.locks == nil {
+		return
+	}
+	if saved := m.locks.takeWrites() * savedWrite; saved < spent {
+		p.lost()
+	} else {
+		p.gained()
+	}
+}
+
 // timedStore is store, timed. One slower than a system call was a page fault: another
 // process has the file written back, which protects its pages. Two in turn are a loss,
 // after which no page is prefaulted. Called with the lock l.
@@ -151,6 +167,7 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 	} else if l.slow++; l.slow == 2 {
 		l.slow = 0
 		f.pages.lost()
+		f.pages.lost() // all of it will have to be prefaulted again
 		f.pages.synced(0, math.MaxInt64)
 	}
 	return ok

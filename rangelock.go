@@ -14,7 +14,7 @@ type rangeLocks [1 << lockBits]rangeLock
 
 type rangeLock struct {
 	sync.Mutex
-	writes, slow uint32              // mapped ones, under it: see timedStore
+	writes, slow uint32              // mapped ones since the last Sync, under it: see timedStore
 	_            [lineSize - 16]byte // each in a cache line of its own
 }
 
@@ -45,6 +45,19 @@ func (l *rangeLocks) lock(off int64, n int) (held uint16) {
 		l[bits.TrailingZeros16(rest)%len(l)].Lock()
 	}
 	return held
+}
+
+// takeWrites returns how many mapped writes there were since the last time. Those that are
+// under way are left to the next.
+func (l *rangeLocks) takeWrites() (n int64) {
+	for i := range l {
+		if l[i].TryLock() {
+			n += int64(l[i].writes)
+			l[i].writes = 0
+			l[i].Unlock()
+		}
+	}
+	return n
 }
 
 func (l *rangeLocks) unlock(held uint16) {

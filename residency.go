@@ -65,8 +65,8 @@ func (f *file) noteWrite(off, n int64) {
 // noteCall counts a system call for n bytes, and reports whether its pages are to be noted.
 func (f *file) noteCall(n int64) bool {
 	calls := f.pages.calls.Add(1)
-	if calls%sampleEvery == 0 {
-		stats.calls.Add(sampleEvery)
+	if calls%checkEvery == 0 {
+		stats.calls.Add(checkEvery)
 		checkEvictions()
 	}
 	return calls >= trackFrom || n >= aheadBytes

@@ -121,7 +121,7 @@ func (f *file) checkMode() {
 // the file's. Called with the range locked.
 func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
 	l, ok := &m.locks[lockOf(int64(off)>>blockBits)], false
-	if l.writes++; l.writes%sampleEvery == 0 {
+	if l.writes++; l.writes%timeEvery == 0 {
 		ok = f.timedStore(m, b, off, l)
 	} else {
 		ok = f.store(m, b, off)
