@@ -2,7 +2,7 @@
 
 package mmapfile
 
-// The race detector sees what copy and bytes.Equal touch, whoever calls them. It
+// The race detector sees what copy and bytes.Equal touch. It
 // does not see single bytes in a function that is marked so.
 
 // equalUnseen is bytes.Equal for slices of the same length.

@@ -10,6 +10,7 @@ import (
 // them cost more than a pwrite; prefaulting a block of pages in one call is far
 // cheaper. So the writes of a block go through pwrite until mapped ones would
 // have saved what prefaulting costs, which is measured. Then it is prefaulted.
+
 // firstPrice is the price of a block in nanoseconds until one is measured.
 const firstPrice = 16 * savedWrite
 
