@@ -260,6 +260,7 @@ func (f *file) syncData() error {
 
 // syncWhole calls sync, after which no page is prefaulted.
 func (f *file) syncWhole(sync func() error) error {
+	f.pages.synced(0, math.MaxInt64) // before, since pages are protected early in a long one
 	err := sync()
 	f.pages.synced(0, math.MaxInt64)
 	f.pages.judge(f.m.Load())

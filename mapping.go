@@ -41,6 +41,9 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if !mode.read || limit == 0 && !whole {
 		return errors.ErrUnsupported
 	}
+	if mapped && int64(m.limit) >= limit {
+		return errNoMemory // no more of it may be used
+	}
 	if mapped {
 		next := *m
 		next.limit = int(min(limit, int64(len(m.data))))

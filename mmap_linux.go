@@ -163,6 +163,9 @@ func cachedPages(f *os.File, off, n int64) (pages int64, err error) {
 // inMemory reports whether n bytes of f at off can be read without waiting. A page that is
 // being read is in the page cache as well, so the last byte is read too, unless that waits.
 func inMemory(f *os.File, off, n int64) (in bool, err error) {
+	if n <= 0 {
+		return false, nil // no length is the whole file, and an offset of -1 the cursor
+	}
 	page := int64(pageSize)
 	cerr := withFd(f, func(fd int) {
 		var stat unix.Cachestat_t

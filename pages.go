@@ -49,6 +49,7 @@ type table struct {
 	gen    uint32 // of evictions: the table is void if that has moved on
 	leaves []atomic.Pointer[leaf]
 	grown  uint64 // how many of them there are, under mu
+	since  uint64 // calls when it was made
 }
 
 // leaf has the words of 4 MiB: small, since each open file that is read has one.
@@ -172,7 +173,7 @@ func (p *pages) growLeaf(t *table, i uint64) *leaf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := t.leaves[i].Load()
-	if l == nil && (t.grown < 128 || p.calls.Load()/4 > t.grown) {
+	if l == nil && (t.grown < 128 || (p.calls.Load()-t.since)/4 > t.grown) {
 		l = new(leaf)
 		t.leaves[i].Store(l)
 		t.grown++
@@ -189,9 +190,9 @@ func (p *pages) growTable(i int) *table {
 	if fresh && i < len(t.leaves) {
 		return t
 	}
-	next := &table{gen: gen, leaves: make([]atomic.Pointer[leaf], i+1+i/4)}
+	next := &table{gen: gen, leaves: make([]atomic.Pointer[leaf], i+1+i/4), since: p.calls.Load()}
 	if fresh {
-		next.grown = t.grown
+		next.grown, next.since = t.grown, t.since
 		for j := range t.leaves {
 			next.leaves[j].Store(t.leaves[j].Load())
 		}

@@ -52,7 +52,7 @@ func (p *pages) blockPrice() uint64 {
 	if price == 0 {
 		price = firstPrice
 	}
-	return min(price/savedWrite<<p.losses.Load(), savedMost)
+	return min(max(price/savedWrite, 1)<<p.losses.Load(), savedMost)
 }
 
 // goesOn reports whether writes of n bytes in order come to block, and will save what
@@ -71,6 +71,9 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	p, page := &f.pages, int64(pageSize)
 	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
 	from, to := off>>blockBits<<blockBits, min((end+1<<blockBits-1)>>blockBits<<blockBits, last)
+	if from >= to {
+		return false // it has been truncated
+	}
 	if !p.seen(from, int(to-from)) && !f.cached(from, to) {
 		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
 	}
@@ -82,7 +85,7 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	switch {
 	case err == nil:
 		took := int64(time.Since(began))
-		p.setPrice(took / ((to-from)>>blockBits + 1))
+		p.setPrice(took / ((to-from-1)>>blockBits + 1))
 		p.spent.Add(took)
 		p.notePrefaulted(from, to-from)
 	case errors.Is(err, errors.ErrUnsupported):

@@ -65,6 +65,11 @@ func (f *file) noteWrite(off, n int64) {
 // noteCall counts a system call for n bytes, and reports whether its pages are to be noted.
 func (f *file) noteCall(n int64) bool {
 	calls := f.pages.calls.Add(1)
+	if calls == trackFrom && f.m.Load() == nil {
+		if _, regular := f.stat(); !regular { // a stream has no pages
+			f.never.Store(true)
+		}
+	}
 	if calls%checkEvery == 0 {
 		stats.calls.Add(checkEvery)
 		checkEvictions()
@@ -130,8 +135,10 @@ func (f *file) cached(off, end int64) bool {
 // ready, has to look there for the end of the file (see reaches).
 func (f *file) bringNext(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
-	if page < f.size.Load() && !f.pages.seen(page, 1) {
-		f.readIn(page, page+1)
+	if page < f.size.Load() && !f.pages.seen(page, 1) && !f.readIn(page, page+1) {
+		if size, regular := f.stat(); regular { // it may have been truncated
+			f.pages.truncated(size)
+		}
 	}
 }
 
@@ -142,7 +149,10 @@ func (f *file) bring(m *mapping, off, n int64) {
 	if !canMap || split {
 		return
 	}
-	size := f.size.Load()
+	size := min(f.size.Load(), int64(len(m.data)))
+	if n > bringMost && off+n <= size && !f.pages.seen(off+n-1, 1) {
+		f.readIn(off+n-1, off+n) // where we look ourselves whether the file still reaches
+	}
 	for end := min(off+min(n, bringMost), size); off < end; {
 		next := min((off+aheadBytes)>>blockBits<<blockBits, end)
 		if !f.pages.seen(off, int(next-off)) {

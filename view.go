@@ -148,7 +148,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(n)) {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, bringMost))) && f.pages.seen(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
