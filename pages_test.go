@@ -18,7 +18,7 @@ func lazyFile(t *testing.T, size int) *File {
 	if !canMap || locked || split {
 		t.Skip("nothing is mapped unasked")
 	}
-	name := filepath.Join(t.TempDir(), "file")
+	name := filepath.Join(tempDir(t), "file")
 	content := make([]byte, size)
 	rand.NewChaCha8([32]byte{1}).Read(content)
 	if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -37,6 +37,17 @@ func lazyFile(t *testing.T, size int) *File {
 		t.Skip("this file system is not mapped unasked")
 	}
 	return f
+}
+
+// tempDir is t.TempDir, but for files that a mapping still holds on Windows.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mmapfile-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // readAt reads n bytes at off.
@@ -270,7 +281,7 @@ func TestEvictions_AllFilesForget(t *testing.T) {
 
 // A timer of a test with a clock of its own must not end those of others.
 func TestEvictions_Synctest(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "file")
+	name := filepath.Join(tempDir(t), "file")
 	if err := os.WriteFile(name, bytes.Repeat([]byte{1}, 100_000), 0o600); err != nil {
 		t.Fatal(err)
 	}

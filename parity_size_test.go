@@ -147,6 +147,9 @@ func TestOpenFileWithASizeAllocatesItsBlocks(t *testing.T) {
 // What a failed call has created is gone again, also at the other end of a link.
 func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("wine, where this runs, takes a dangling link for no file")
+	}
 	dir := scratchDir(t)
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func TestPages_LossesMakePrefaultingDearer(t *testing.T) {
 // The hint follows the kernel's offset through copies.
 func TestReadFrom_HintFollows(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "src")
+	name := filepath.Join(tempDir(t), "src")
 	if err := os.WriteFile(name, make([]byte, 300_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
