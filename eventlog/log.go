@@ -253,7 +253,7 @@ func (l *Log) trim() error {
 	case size < l.end: // somebody has cut it
 		return l.fail("close", io.ErrUnexpectedEOF)
 	}
-	return l.f.Truncate(l.end)
+	return l.truncate(l.end)
 }
 
 // Events returns an iterator over the events that are in the log when the

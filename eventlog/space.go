@@ -61,6 +61,13 @@ func (s *space) close() error {
 	return s.f.Close()
 }
 
+// truncate truncates the file once no one is inside: Windows unmaps it for that.
+func (s *space) truncate(size int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.f.Truncate(size)
+}
+
 // isFault reports whether a panic is a page fault, which has an address.
 func isFault(r any) bool {
 	_, ok := r.(interface{ Addr() uintptr })
