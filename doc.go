@@ -23,7 +23,8 @@
 //
 //   - The first pass over a file, in any order, is made of os.File's system calls.
 //   - The file is mapped once 48 calls came back to pages that were read before.
-//     Each 64 KiB of it are read from the mapping after 3 such calls.
+//     Each 64 KiB of it are read from the mapping after 3 such calls. Nothing is
+//     noted before the 32nd call.
 //   - After eight small reads in order the next 512 KiB are read from the mapping,
 //     if the system says that they are in memory (cachestat(2), Linux 6.5).
 //   - What is known of pages is forgotten when the process has major page faults.

@@ -138,7 +138,7 @@ func (p *pages) lost() {
 	p.gains.Store(0)
 }
 
-// gained notes a timed write that was fast. Some of them make up for a loss.
+// gained notes a timed write that was fast, or a period that saved. Sixteen make up for a loss.
 func (p *pages) gained() {
 	if losses := p.losses.Load(); losses > 0 && p.gains.Add(1)%16 == 0 {
 		p.losses.Store(losses - 1)

@@ -47,7 +47,7 @@ func parseHeader(b []byte) header {
 
 // valid reports whether h can be the header of a log in a file of size bytes. The
 // count is stored before the offset, so it may be ahead, but only by what the
-// file has room for, and never behind.
+// file has room for, and never less.
 func (h header) valid(size int64) bool {
 	most := (max(h.end, size) - headerSize) / entrySize
 	return h.end >= headerSize && h.count >= 0 && h.count <= most && (h.count > 0 || h.end == headerSize)
