@@ -72,3 +72,6 @@ func OnFlush(f *File, fn func() error) {
 		return f.syncData()
 	}
 }
+
+// Stored reports whether f's period of mapped writes has had one.
+func Stored(f *File) bool { return f.dirty.Load() == stored }

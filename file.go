@@ -76,7 +76,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 
 // Truncate changes the file's length to size bytes and leaves the cursor where
 // it is, as [os.File.Truncate] does, with its errors. It may be called
-// concurrently with everything, Close included. Slices of the part that was cut
+// concurrently with everything, Close included, and waits for the writes of f that are
+// under way. Slices of the part that was cut
 // off, returned by [File.Bytes], must not be touched any more. Windows cuts no
 // file that is mapped: there Truncate takes the file's mappings away and puts
 // them back to where they were, and nobody may touch a slice of Bytes meanwhile;
@@ -101,8 +102,7 @@ func (f *File) Truncate(size int64) error {
 }
 
 func (f *file) truncate(size int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.lockWrites()()
 	f.truncs.Add(1)
 	defer f.truncs.Add(1)
 	f.settle(0, -1)

@@ -161,6 +161,59 @@ func TestSizedOpenThatFailsLeavesAppendsAlone(t *testing.T) {
 	}
 }
 
+// A write beside a truncation of the same File comes before it or after it, as a whole.
+func TestTruncate_BesideWriteAt(t *testing.T) {
+	t.Parallel()
+	rounds := 6000
+	if testing.Short() || mmapfile.RaceDetector {
+		rounds = 600
+	}
+	const size, off, n, cut = 100_000, 1000, 60_000, 30_500
+	name := ftTemp(t, nil)
+	f := ftOpen(t, name)
+	old, b := bytes.Repeat([]byte{'A'}, size), bytes.Repeat([]byte{'B'}, n)
+	stored := 0
+	for round := range rounds {
+		if err := f.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt(old, 0); err != nil {
+			t.Fatal(err)
+		}
+		ftMap(t, f)
+		mmapfile.MakeReady(f)
+		if _, err := f.WriteAt(old, 0); err != nil {
+			t.Fatal(err)
+		}
+		if mmapfile.Stored(f) {
+			stored++
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			for range round % 50 {
+				runtime.Gosched() // at another place of the write each time
+			}
+			for _, size := range []int64{cut, size} {
+				if err := f.Truncate(size); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		both.Go(func() {
+			if k, err := f.WriteAt(b, off); k != n || err != nil {
+				t.Errorf("WriteAt: %d, %v", k, err)
+			}
+		})
+		both.Wait()
+		if k := bytes.Count(ftGet(t, name), b[:1]); k != n && k != cut-off {
+			t.Fatalf("round %d: of %d bytes that were written %d are left, and %d come before the cut", round, n, k, cut-off)
+		}
+	}
+	if mmapfile.MapsUnasked && stored < rounds/2 {
+		t.Errorf("only %d of %d rounds with mapped writes", stored, rounds)
+	}
+}
+
 // A length that was true once is not to be allocated.
 func TestWriteToBufferAfterTruncationTakesWhatThereIs(t *testing.T) {
 	t.Parallel()

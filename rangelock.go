@@ -1,14 +1,15 @@
 package mmapfile
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 )
 
 // rangeLocks orders writes of one File that overlap, as the kernel's lock on the
 // inode does for os.File: a range that two goroutines write is that of one of
-// them, never a mixture. Readers take no part, as there. Each block of 64 KiB has
-// one of the locks. They are taken in ascending order, after the cursor's lock
+// them, never a mixture. A truncation takes all of them. Readers take no part, as
+// there. Each block of 64 KiB has one of the locks. They are taken in ascending order, after the cursor's lock
 // and before the File's.
 type rangeLocks [1 << lockBits]rangeLock
 
@@ -58,6 +59,30 @@ func (l *rangeLocks) takeWrites() (n int64) {
 		}
 	}
 	return n
+}
+
+// lockWrites waits until no mapped write of f is under way, and takes mu. Its result
+// unlocks.
+func (f *file) lockWrites() (unlock func()) {
+	for {
+		var l *rangeLocks
+		if m := f.m.Load(); m != nil {
+			l = m.locks
+		}
+		var held uint16
+		if l != nil {
+			held = l.lock(0, math.MaxInt)
+		}
+		f.mu.Lock()
+		if m := f.m.Load(); m == nil || m.locks == l {
+			return func() {
+				f.mu.Unlock()
+				l.unlock(held)
+			}
+		}
+		f.mu.Unlock() // it was mapped meanwhile
+		l.unlock(held)
+	}
 }
 
 func (l *rangeLocks) unlock(held uint16) {
