@@ -20,8 +20,8 @@ import (
 // valid until Close, while f is reachable, storing into one writes the file,
 // and what is cut off by somebody faults when it is touched. In the body of the
 // loop, on its own goroutine, such a fault is a panic with a [runtime.Error]
-// that may be recovered; elsewhere it ends the process. [File.View] makes an
-// error of it.
+// that may be recovered; elsewhere it ends the process, as in the Go runtime (copy a
+// value to a variable before sending it to a channel). [File.View] makes an error of it.
 //
 // A file that is empty or closed, or not a regular one, has no windows. One
 // that cannot be mapped is read, each window into memory of its own, in which

@@ -53,7 +53,9 @@
 // the error, or the end of file, that the same call on an *os.File has. It does
 // end the process outside of them, when memory that [File.Bytes], [At] or
 // [SliceAt] returned is touched; in the body of a loop over [File.Chunks] it is
-// a panic.
+// a panic. In View and Chunks, too, it ends the process if the Go runtime itself touches the
+// memory: copy a value to a variable before it is sent to a channel or printed, since
+// ch <- p[i] reads it under a lock of the runtime.
 //
 // # Concurrency
 //
@@ -70,9 +72,32 @@
 // [File.SyncRange] for their range, or a flush that [Options] asked for. A private
 // File (see [Options]) keeps what is written to itself.
 //
-// A write through the mapping is no system call, though. The file's
-// modification time has moved when Stat, Sync or Close of the File return, not
-// always before, and inotify reports the first of several writes alone.
+// # Mapped writes and the kernel
+//
+// A mapped write is no system call, so the kernel does not know of it. The first write of a
+// period is a system call. The period ends after 50 ms, or with Stat, Sync, Chmod or Close of
+// the File. Then the File does for its mapped writes what the kernel does at a write:
+//
+//   - The modification time moves. It is at most 100 ms older or later than the last write,
+//     unless the process was stopped meanwhile. A time that a program sets (os.Chtimes)
+//     stands, even if a mapped write of the same period came after it.
+//   - Watchers are notified (inotify), at each end and each beginning.
+//   - The set-user-ID bit goes (Linux), even if it was set after the last write of the period.
+//
+// A limit of the file size that is lowered (RLIMIT_FSIZE), or a file system that was shut
+// down, is an error of the first write of the next period. A File whose descriptor is
+// shared ([New], [File.Fd], [File.OS], [File.SyscallConn]) has no mapped writes: the
+// descriptor may come to append (F_SETFL).
+//
+// [File.Truncate] waits for mapped writes. A truncation by another process or another
+// File does not: a mapped write beside one may be kept in part, whereas pwrite(2) comes before
+// it or after it.
+//
+// On a frozen file system (fsfreeze(8), a snapshot by LVM) a write waits. In a system call
+// that is one goroutine. If there was a mapped write in the 50 ms before, the next one waits
+// in a page fault, and the garbage collector waits for that.
+//
+// Reading from the mapping does not move the access time.
 //
 // # Platforms
 //

@@ -75,3 +75,6 @@ func OnFlush(f *File, fn func() error) {
 
 // Stored reports whether f's period of mapped writes has had one.
 func Stored(f *File) bool { return f.dirty.Load() == stored }
+
+// PeriodOver reports whether f's period of mapped writes has ended, and no timer is left of it.
+func PeriodOver(f *File) bool { return !f.armed.Load() && f.dirty.Load() == clean }

@@ -42,7 +42,7 @@ func (f *File) Close() error {
 		}
 		f.unpublish()
 		stats.calls.Add(uint64(f.pages.calls.Load() % checkEvery))
-		f.moveTime()
+		f.endPeriod()
 	}
 	f.mu.Unlock()
 	if f.flusher != nil {
@@ -59,13 +59,13 @@ func (f *File) Close() error {
 }
 
 // Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it,
-// after moving the modification time if bytes were stored through the mapping.
+// after moving the modification time if there were mapped writes.
 // It may be called concurrently with everything, Close included.
 func (f *File) Stat() (fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
 	}
-	f.moveTime()
+	f.endPeriod()
 	known := f.size.Load()
 	fi, err := f.inner.Stat()
 	if err == nil && fi.Size() != known && fi.Mode().IsRegular() {
@@ -143,7 +143,7 @@ func (f *File) Chmod(mode fs.FileMode) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	f.moveTime() // so that the next write is the kernel's, which takes set-user-ID away
+	f.endPeriod() // so that the next write is the kernel's, which takes set-user-ID away
 	return f.inner.Chmod(mode)
 }
 
@@ -230,7 +230,7 @@ func (f *file) timed(err error) error {
 
 // Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there
 // is none. Its offset is the cursor, from now on for good: since anyone may move
-// it, the kernel keeps it, and Read, Write and Seek cost what they cost with
+// it, the kernel keeps it. Read, Seek and all writes cost what they cost with
 // os.File.
 // It may be called concurrently with everything, Close included; the
 // descriptor ends with Close, or with f.
@@ -248,7 +248,7 @@ func (f *File) Fd() uintptr {
 }
 
 // OS returns the inner file, for what takes nothing else ([os/exec.Cmd],
-// net.FileConn). What [File.Fd] says of the offset holds. It may be called
+// net.FileConn). What [File.Fd] says of the descriptor holds. It may be called
 // concurrently with everything, Close included. The inner file is f's: it is closed by closing f,
 // and truncating it is truncation by somebody else. It is nil for a nil f.
 func (f *File) OS() *os.File {
@@ -266,13 +266,13 @@ func (f *file) handOver() {
 		return // it is not the file that calls see
 	}
 	f.settle(0, -1)
-	f.moveTime()
 	f.cur.giveUp(f.inner)
+	f.endPeriod()
 	f.movedEnd()
 }
 
 // SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its
-// errors. What [File.Fd] says of the offset holds from its first use on. It may be called
+// errors. What [File.Fd] says of the descriptor holds from its first use on. It may be called
 // concurrently with everything, Close included.
 func (f *File) SyscallConn() (syscall.RawConn, error) {
 	if f == nil {

@@ -238,7 +238,7 @@ func (f *file) sync() error {
 		return f.stillOpen("sync")
 	}
 	ferr := f.flush()
-	f.moveTime()
+	f.endPeriod()
 	if err := f.syncWhole(f.inner.Sync); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ const (
 	syncFlag   = unix.O_DSYNC
 )
 
-// touch leaves the time to the system, which moves it at msync and at the last unmap.
-func touch(*os.File) {}
+// markModified leaves the time to the system, which moves it at msync and at the last unmap.
+func markModified(*os.File) {}
 
 // storageOf takes every file for remote: which are is not told in a way that we could test.
 func storageOf(*os.File) storage { return storageRemote }

@@ -20,10 +20,16 @@ var (
 	}[runtime.GOOS]
 )
 
-// touch sets f's times to now, which futimes(2) allows to who may write the file.
-func touch(f *os.File) {
+// markModified sets f's times to now, which futimes(2) allows to who may write the file. A
+// time that a program has set differs from the change time, and stands.
+func markModified(f *os.File) {
 	now := unix.NsecToTimeval(time.Now().UnixNano())
-	withFd(f, func(fd int) { unix.Futimes(fd, []unix.Timeval{now, now}) })
+	withFd(f, func(fd int) {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mtim == st.Ctim {
+			unix.Futimes(fd, []unix.Timeval{now, now})
+		}
+	})
 }
 
 func storageOf(f *os.File) storage {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -215,7 +216,7 @@ func mapFile(*os.File, int, bool, bool) ([]byte, bool, error) {
 func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
 func reserve([]byte)                                    {}
 func unmap(_, _ []byte)                                 {}
-func touch(*os.File)                                    {}
+func markModified(*os.File)                             {}
 func storageOf(*os.File) storage                        { return storageRemote }
 func syncMapped([]byte) error                           { return errors.ErrUnsupported }
 func adviseMemory([]byte, Advice) error                 { return errors.ErrUnsupported }
@@ -228,3 +229,5 @@ func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.E
 func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
 func majorFaults() (int64, bool) { return 0, false }
+
+func fileSizeLimit() int64 { return math.MaxInt64 }

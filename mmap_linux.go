@@ -186,14 +186,26 @@ func inMemory(f *os.File, off, n int64) (in bool, err error) {
 	return in, err
 }
 
-// touch sets f's modification time to now. Setting it alone takes the file's
-// owner; setting both times takes the right to write (utimensat(2)); and for a
-// descriptor that has outlived that right, allocating a byte that is there
-// already counts as a change of the file (file_modified in fs/inode.c).
-func touch(f *os.File) {
+// markModified does to f what a write does: it sets the modification time to now and takes
+// the set-user-ID bit away. A time that a program has set differs from the change time,
+// which a write moves together with it, and stands.
+//
+// Setting the modification time alone takes the file's owner; setting both times takes
+// the right to write (utimensat(2)). To allocate a byte that is there already is a
+// change of the file (file_modified in fs/inode.c), with all that belongs to one.
+func markModified(f *os.File) {
 	withFd(f, func(fd int) {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil {
+			return
+		}
 		now := unix.Timespec{Nsec: unix.UTIME_NOW}
-		if setTimes(fd, unix.Timespec{Nsec: unix.UTIME_OMIT}, now) != 0 && setTimes(fd, now, now) != 0 {
+		switch setID := st.Mode&unix.S_ISUID != 0 || st.Mode&unix.S_ISGID != 0 && st.Mode&unix.S_IXGRP != 0; {
+		case setID && st.Size > 0 && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1) == nil:
+		case st.Mtim != st.Ctim:
+		case setTimes(fd, unix.Timespec{Nsec: unix.UTIME_OMIT}, now) == 0:
+		case setTimes(fd, now, now) == 0:
+		case st.Size > 0:
 			unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1)
 		}
 	})

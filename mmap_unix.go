@@ -3,6 +3,7 @@
 package mmapfile
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"unsafe"
@@ -171,4 +172,13 @@ func majorFaults() (n int64, ok bool) {
 		return 0, false
 	}
 	return int64(usage.Majflt), true
+}
+
+// fileSizeLimit returns how long a file the process may write (RLIMIT_FSIZE).
+func fileSizeLimit() int64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &r) != nil || uint64(r.Cur) > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(r.Cur)
 }

@@ -4,6 +4,7 @@ package mmapfile
 
 import (
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -298,13 +299,23 @@ func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.E
 
 var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 
-// touch sets f's last write time to now, through a handle of its own: on the
+// markModified sets f's last write time to now, through a handle of its own: on the
 // handle that has set a time by itself, later writes may leave the time alone
-// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for).
-func touch(f *os.File) {
+// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). A time that a program
+// has set differs from the change time, if the file system has one, and stands.
+func markModified(f *os.File) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
 	withHandle(f, func(h windows.Handle) {
+		var basic struct { // FILE_BASIC_INFO
+			creation, access, write, change int64
+			attributes                      uint32
+			_                               uint32
+		}
+		err := windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&basic)), uint32(unsafe.Sizeof(basic)))
+		if err == nil && basic.change != 0 && basic.change != basic.write {
+			return
+		}
 		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
 		own, _, _ := reOpenFile.Call(uintptr(h), windows.FILE_WRITE_ATTRIBUTES, shareAll, 0)
 		if again := windows.Handle(own); again != windows.InvalidHandle {
@@ -340,3 +351,5 @@ func storageOf(f *os.File) storage {
 func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
 func majorFaults() (int64, bool) { return 0, false }
+
+func fileSizeLimit() int64 { return math.MaxInt64 }

@@ -29,7 +29,7 @@ type file struct {
 	flusher *flusher // of its FlushPolicy; nil if that is none
 	private bool     // copy on write
 
-	dirty atomic.Uint32 // what has become of its time, see moveTime
+	dirty atomic.Uint32 // the state of a period of mapped writes
 	never atomic.Bool   // not a file that can be mapped: stop trying
 	moves atomic.Uint32 // of the end, and asked: see length.go
 	asked atomic.Uint32
@@ -41,7 +41,7 @@ type file struct {
 	closed bool          // under mu
 	flag   int           // of our open call, or -1
 	truncs atomic.Uint32 // goes up before and after each truncation of ours: odd during one
-	before atomic.Int64  // the file's time at the store that made it dirty, in Unix nanoseconds
+	armed  atomic.Bool   // a timer ends the period of mapped writes
 }
 
 // newFile wraps inner, which was opened with flag, or elsewhere if that is
@@ -142,8 +142,8 @@ func OpenInRoot(dir, name string) (*File, error) {
 // [os.ErrInvalid]; a closed one is found out by the first call.
 //
 // Others may hold the same open file (a parent process, a duplicate) and see
-// its offset, so the cursor stays in the kernel: Read, Write and Seek cost what
-// they cost with os.File, while ReadAt, WriteAt, Bytes and View use the mapping.
+// its offset, so the cursor stays in the kernel. Read, Seek and all writes cost what
+// they cost with os.File, while ReadAt, Bytes and View use the mapping.
 func New(f *os.File) (*File, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -152,7 +152,7 @@ func New(f *os.File) (*File, error) {
 }
 
 // NewFile returns a File for the descriptor fd, or nil if fd is not valid, as
-// [os.NewFile] does. What [New] says of the cursor holds here too.
+// [os.NewFile] does. What [New] says of the descriptor holds here too.
 func NewFile(fd uintptr, name string) *File {
 	f := os.NewFile(fd, name)
 	if f == nil {

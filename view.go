@@ -118,7 +118,8 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 // for writing, or the system's error. Any other panic of fn goes on, with its
 // value. The address of the fault tells the two apart. An emulator that gives
 // none (qemu-user for some processors) makes a nil dereference of fn in a file
-// that was truncated look like a fault.
+// that was truncated look like a fault. A fault inside the Go runtime ends the process:
+// copy a value to a variable before sending it to a channel.
 //
 // A range that goes past the end of the file is [io.EOF], and fn is not called;
 // a negative off or n is [fs.ErrInvalid] and what cannot be mapped

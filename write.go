@@ -34,7 +34,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		return f.writeInner(b, off, false)
 	}
 	held := m.locks.lock(off, len(b)) // no defer: nothing panics
-	if f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
+	if f.ownDescriptor() && f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
 		begins := f.dirty.Load() == clean && !f.begun(b, off)
 		if !begins && f.mappedWrite(m, b, int(off)) {
 			n = len(b)
@@ -47,6 +47,10 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	m.locks.unlock(held)
 	return n, err
 }
+
+// ownDescriptor reports whether no one else has the descriptor. Who has it may change what
+// a write does (F_SETFL with O_APPEND), so there all writes are system calls.
+func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 0 }
 
 // writeInner writes b through the inner file. begins says that a period of mapped
 // writes begins with it.
@@ -66,53 +70,51 @@ func (f *file) writeInner(b []byte, off int64, begins bool) (n int, err error) {
 		f.raise(end, cuts)
 	}
 	if begins {
-		f.firstWritten()
+		f.begin()
 	}
 	return n, err
 }
 
-// begun begins a period of mapped writes with one through the kernel, for what that
-// does at a write and we cannot: notify watchers of the file, and take its set-user-ID
-// bit away. Of a long write the first page will do, unless the descriptor was handed
-// out. Otherwise begun reports false: all of b has to go that way.
+// begun begins a period of mapped writes with a page of b, where b is long. Otherwise it
+// reports false: all of b has to go through the kernel.
 func (f *file) begun(b []byte, off int64) bool {
-	if len(b) <= beginWhole || f.cur.state.Load()&cursorKernel != 0 {
+	if len(b) <= beginWhole {
 		return false
 	}
 	if _, err := f.inner.WriteAt(b[:1<<pageBits], off); err != nil {
 		return false
 	}
-	f.firstWritten()
-	return true
+	return f.begin()
 }
 
 const beginWhole = 64 << 10
 
-// firstWritten notes that a system call has moved the file's time, to what it
-// is now.
-func (f *file) firstWritten() {
-	if !f.dirty.CompareAndSwap(clean, written) {
-		return
+// begin begins a period of mapped writes, after a write through the kernel: that did all
+// that the kernel does at a write and a store does not. It moved the modification time,
+// notified watchers, took the set-user-ID bit away, and asked whether the file may be
+// written to at all. A limit of the process it may not have met.
+func (f *file) begin() bool {
+	if fileSizeLimit() < f.size.Load() {
+		return false
 	}
-	if fi, err := f.inner.Stat(); err == nil {
-		f.before.Store(fi.ModTime().UnixNano())
+	if f.dirty.CompareAndSwap(clean, written) {
+		f.timePeriod()
 	}
-	if f.cur.state.Load()&cursorKernel != 0 {
-		f.checkMode()
-	}
+	return true
 }
 
-// checkMode ends stores where somebody to whom the descriptor was handed has
-// made it one that they cannot stand for (F_SETFL with O_APPEND).
-func (f *file) checkMode() {
-	if mode, err := descriptorMode(f.inner, f.flag); err != nil || mode.plain || !f.mu.TryLock() {
-		return
-	}
-	defer f.mu.Unlock()
-	if m := f.m.Load(); m != nil {
-		next := *m
-		next.locks = nil
-		f.m.Store(&next)
+// periodLasts bounds the time for which mapped writes go on without the kernel. It is half
+// of the 100 ms that are promised: timers are late.
+const periodLasts = 50 * time.Millisecond
+
+// timePeriod ends the period in time. One timer is enough: a period that it ends early
+// begins again.
+func (f *file) timePeriod() {
+	if f.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(periodLasts, func() {
+			f.armed.Store(false) // first: a period that begins now has a timer of its own
+			f.endPeriod()
+		})
 	}
 }
 
@@ -132,35 +134,29 @@ func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
 	return ok
 }
 
-// markStored comes after the store: a Stat before it would move the time too early.
+// markStored comes after the store: a period that ended before it moved the time too early.
 func (f *file) markStored() {
-	if f.dirty.Load() != stored { // most often it is: no line of the cache to take from others
-		f.dirty.Store(stored)
+	if f.dirty.Load() == stored { // most often: no line of the cache to take from others
+		return
+	}
+	if f.dirty.Swap(stored) == clean {
+		f.timePeriod() // the period ended during the store
 	}
 }
 
-// The states of a file's modification time.
+// The states of a period of mapped writes.
 const (
-	clean   = iota
-	written // by a system call, so that it has moved; stores may follow
-	stored  // through the mapping, which has not moved it
+	clean   = iota // there is none: the next write goes through the kernel
+	written        // it has begun
+	stored         // and there were mapped writes, of which the kernel knows nothing
 )
 
-// moveTime sets the file's modification time if bytes were stored through the
-// mapping since it was last set: the kernel does so by itself only for the
-// first store to a page that was clean. A time that somebody has set since the
-// first of those stores, back or ahead, stands, as programs that unpack
-// archives expect. (Whether more stores came after that nobody can tell without
-// a clock in each; the next Stat or Sync that follows a store moves the time.)
-func (f *file) moveTime() {
-	if f.dirty.Load() == clean || f.dirty.Swap(clean) != stored {
-		return
+// endPeriod ends the period of mapped writes. If there were any it marks the file as
+// modified now.
+func (f *file) endPeriod() {
+	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
+		markModified(f.inner)
 	}
-	fi, err := f.inner.Stat()
-	if err != nil || fi.ModTime().UnixNano() < f.before.Load() || fi.ModTime().After(time.Now()) {
-		return
-	}
-	touch(f.inner)
 }
 
 // Write writes b at the cursor, or at the end of a file opened with
