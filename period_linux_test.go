@@ -34,7 +34,7 @@ func ftStore(t *testing.T, f *mmapfile.File) {
 		}
 		for range 3 { // the first begins a period
 			mmapfile.MakeReady(f)
-			if _, err := f.WriteAt([]byte("stored"), 5000); err != nil {
+			if _, err := f.WriteAt([]byte("stored"), 100); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -133,7 +133,7 @@ func TestWriteAt_TimeMovesByItself(t *testing.T) {
 	ftStore(t, f)
 	begun := ftTimeOf(t, name)
 	ftTick(t, name, begun)
-	if _, err := f.WriteAt([]byte("later"), 5000); err != nil {
+	if _, err := f.WriteAt([]byte("later"), 100); err != nil {
 		t.Fatal(err)
 	}
 	moved := begun
@@ -189,7 +189,7 @@ func TestWriteAt_SetUserIDGoesWithThePeriod(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := ftWithout(unix.CAP_FSETID, func() error {
-			if _, err := f.WriteAt([]byte("again"), 5000); err != nil {
+			if _, err := f.WriteAt([]byte("again"), 100); err != nil {
 				return err
 			}
 			return f.Close()
@@ -389,7 +389,7 @@ func TestWriteAt_FileSystemShutDown(t *testing.T) {
 		t.Skip(errno)
 	}
 	refused := func() bool {
-		_, err = f.WriteAt([]byte("again"), 5000)
+		_, err = f.WriteAt([]byte("again"), 100)
 		return err != nil
 	}
 	if !ftUntil(10*time.Second, refused) || !errors.Is(err, syscall.EIO) {
