@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 )
@@ -52,7 +53,7 @@ func TestRead_DeviceInOrder(t *testing.T) {
 	if canMap && !split && f.tracks() {
 		t.Error("its pages are still noted")
 	}
-	if allocs := testing.AllocsPerRun(100, read); allocs > 0 {
+	if allocs := testing.AllocsPerRun(100, read); allocs > 0 && runtime.GOOS != "js" { // os allocates there
 		t.Errorf("%v allocations", allocs)
 	}
 }
