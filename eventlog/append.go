@@ -352,7 +352,7 @@ func (c *call) failed(r any, err *error) {
 	l := c.l
 	cleared := c.touched <= l.end || l.clear(l.end, c.touched)
 	// Not every system tells where a fault was, so the memory itself is asked.
-	if r != nil && isFault(r) && (!c.inFill || !cleared) {
+	if r != nil && isFault(r, !c.inFill) && (!c.inFill || !cleared) {
 		*err = l.faultCause()
 	}
 	if *err != nil && !c.filled {

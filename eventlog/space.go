@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -44,7 +45,7 @@ func (s *space) inside(op string, fn func() error) (err error) {
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			if !isFault(r) {
+			if !isFault(r, true) {
 				panic(r)
 			}
 			err = s.fail(op, s.faultCause())
@@ -68,10 +69,15 @@ func (s *space) truncate(size int64) error {
 	return s.f.Truncate(size)
 }
 
-// isFault reports whether a panic is a page fault, which has an address.
-func isFault(r any) bool {
-	_, ok := r.(interface{ Addr() uintptr })
-	return ok
+// isFault reports whether a panic is a page fault, which has an address. An emulator may
+// give none (qemu-user): then a fault looks like a nil dereference, of which this package's
+// own code has none.
+func isFault(r any, own bool) bool {
+	if _, ok := r.(interface{ Addr() uintptr }); ok {
+		return true
+	}
+	e, ok := r.(runtime.Error)
+	return ok && own && e.Error() == "runtime error: invalid memory address or nil pointer dereference"
 }
 
 // faultCause is why the memory of the file could not be touched: hardly ever
