@@ -350,9 +350,12 @@ func (c *call) done(off *int64, err *error) {
 // the caller gets: none for a panic that goes on.
 func (c *call) failed(r any, err *error) {
 	l := c.l
-	cleared := c.touched <= l.end || l.clear(l.end, c.touched)
+	cleared, noAddress := true, false
+	if c.touched > l.end {
+		cleared, noAddress = l.clear(l.end, c.touched)
+	}
 	// Not every system tells where a fault was, so the memory itself is asked.
-	if r != nil && isFault(r, !c.inFill) && (!c.inFill || !cleared) {
+	if r != nil && isFault(r, !c.inFill || noAddress) && (!c.inFill || !cleared) {
 		*err = l.faultCause()
 	}
 	if *err != nil && !c.filled {
@@ -360,9 +363,13 @@ func (c *call) failed(r any, err *error) {
 	}
 }
 
-// clear makes zeros of what must not look like an event, and reports whether it could.
-func (l *Log) clear(from, to int64) (ok bool) {
-	defer func() { ok = recover() == nil }()
+// clear makes zeros of what must not look like an event. It reports whether it could, and
+// whether a fault in that had no address.
+func (l *Log) clear(from, to int64) (ok, noAddress bool) {
+	defer func() {
+		r := recover()
+		ok, noAddress = r == nil, r != nil && !isFault(r, false)
+	}()
 	clear(l.mem[from:to])
-	return true
+	return true, false
 }
