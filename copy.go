@@ -1,9 +1,11 @@
 package mmapfile
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -13,7 +15,8 @@ import (
 // Copies between files and to and from sockets are the kernel's (on Linux
 // copy_file_range, sendfile, splice): the inner files do them, at the kernel's
 // offset. All others go through Read and Write, since a foreign Writer must not
-// be inside the mapping when it faults, nor a foreign Reader scribble on it.
+// be inside the mapping when it faults, nor a foreign Reader scribble on it. To a
+// bytes.Buffer there is one copy, and one question for the end.
 
 // copyBuf is what io.Copy allocates anew for each copy.
 var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
@@ -29,6 +32,7 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	if f.private {
 		return copyThrough(w, source{File: f}) // the kernel would copy the file
 	}
+	src, end := source{File: f}, false
 	switch dst := w.(type) {
 	case *File:
 		if dst == nil || dst.private {
@@ -41,39 +45,119 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	case *os.File, syscall.Conn:
 		return f.copyTo(w, nil)
 	case *bytes.Buffer:
-		f.growFor(dst)
+		if n, end = f.fill(dst); end {
+			return n, nil
+		}
+	case *strings.Builder:
+		if f.m.Load() != nil {
+			w = &builder{dst, f.file}
+		}
+	case *bufio.Writer:
+		src.known = true // what it writes does not depend on how it reads
 	}
 	if w == io.Discard {
-		n = f.skip()
+		if n, end = f.skip(); end {
+			return n, nil
+		}
 	}
-	rest, err := copyThrough(w, source{File: f})
+	rest, err := copyThrough(w, src)
 	return n + rest, err
 }
 
-// skip moves the cursor over what nobody wants to have: it touches each page, for the
-// errors of reading it, up to the last of the file, which is left to Read.
-func (f *file) skip() (n int64) {
-	for {
+// fill reads what follows the cursor into the room of dst, if its pages are ready: then
+// Write, which is given that memory, copies nothing. end reports that it has all.
+func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
+	for range 2 {
+		m := f.m.Load()
+		if m == nil {
+			break
+		}
+		room := dst.Available() // of a nil dst a panic, which must not leave a lock
+		if !f.lockCursor() {
+			break
+		}
+		off, size := f.cur.pos, f.size.Load()
+		if size-off <= int64(room) {
+			b := dst.AvailableBuffer()[:room]
+			n, end, _ := f.loadEndLocked(m, b, off)
+			f.cur.pos += int64(n)
+			f.cur.mu.Unlock()
+			dst.Write(b[:n])
+			return int64(n), end
+		}
+		f.cur.mu.Unlock()
+		rest := f.rest()
+		if size > int64(m.limit) || !f.pages.ready(off, int(size-off)) {
+			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
+			break
+		}
+		dst.Grow(rest)
+	}
+	return 0, false
+}
+
+// builder is a strings.Builder that grows once. It does so in Write, where os.File
+// finds out that a Builder was copied.
+type builder struct {
+	*strings.Builder
+	f *file // until then
+}
+
+func (b *builder) Write(p []byte) (int, error) {
+	if b.f != nil {
+		b.Grow(len(p) + b.f.rest())
+		b.f = nil
+	}
+	return b.Builder.Write(p)
+}
+
+// rest returns how many bytes follow the cursor, 0 if that is not known. A length that
+// was true once may be too much for memory, so it asks before it returns a large one.
+func (f *file) rest() int {
+	if f.m.Load() == nil || !f.lockCursor() {
+		return 0
+	}
+	defer f.cur.mu.Unlock()
+	size := f.size.Load()
+	if size-f.cur.pos > restUnasked {
+		size, _ = f.askEnd()
+	}
+	if rest := size - f.cur.pos; 0 < rest && rest <= maxInt/4 {
+		return int(rest)
+	}
+	return 0
+}
+
+const (
+	restUnasked = 1 << 20 // to copy more takes 100 times as long as the question
+	skipPiece   = 8 << 20 // after which other calls get the cursor
+)
+
+// skip moves the cursor to the end without a copy, if the pages are known to be in memory:
+// it touches each, for the errors of reading it. end reports that it is there.
+func (f *file) skip() (n int64, end bool) {
+	for ok := true; ok && !end; {
 		m := f.m.Load()
 		if m == nil || !f.lockCursor() {
-			return n
+			break
 		}
-		off := f.cur.pos
-		last := (min(f.size.Load(), int64(m.limit)) - 1) &^ int64(pageSize-1)
-		to := min(last, off&^int64(pageSize-1)+skipPiece)
-		ok := to > off && f.pages.seen(off, int(to-off)+1) && f.touchAll(m, int(off), int(to))
+		off, size := f.cur.pos, f.size.Load()
+		to := min(size, off&^int64(pageSize-1)+skipPiece)
+		last := min(to, size-1) // the page after a piece proves that the file has all of it
+		ok = off < size && size <= int64(m.limit) && f.pages.seen(off, int(last-off)+1) && f.touchAll(m, int(off), int(last))
+		if ok && to == size {
+			now, err := f.askEnd()
+			end = err == nil && now == size
+			ok = end
+		}
 		if ok {
 			f.cur.pos = to
 			n += to - off
 		}
 		f.cur.mu.Unlock()
-		if !ok {
-			return n
-		}
 	}
+	return n, end
 }
-
-const skipPiece = 8 << 20 // for which others may wait
 
 // copyTo has the inner file write to w; dst is the File that w is the inner file of, if any.
 func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
@@ -90,19 +174,6 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 		dst.cur.moved(n)
 	}
 	return n, err
-}
-
-// growFor makes room in buf for the rest of the file at once, where that is known.
-func (f *file) growFor(buf *bytes.Buffer) {
-	if f.m.Load() == nil || !f.lockCursor() {
-		return
-	}
-	size, err := f.inner.Seek(0, io.SeekEnd) // what we remember may be too much for memory
-	rest := size - f.cur.pos
-	f.cur.mu.Unlock()
-	if err == nil && 0 < rest && rest <= maxInt/4 {
-		buf.Grow(int(rest) + bytes.MinRead)
-	}
 }
 
 // ReadFrom writes what r gives until [io.EOF] at the cursor, and moves it. It
@@ -170,11 +241,12 @@ func copyThrough(w io.Writer, r io.Reader) (int64, error) {
 	return io.CopyBuffer(w, r, buf[:])
 }
 
-// source is a File without WriteTo, so that io.Copy does not come back to it,
-// whose Read gives io.EOF together with the last bytes.
+// source is a File without WriteTo, so that io.Copy does not come back to it. It asks for
+// the end as often as os.File: a foreign Writer may move it in its last Write.
 type source struct {
 	noWriteTo
 	*File
+	known bool // Read gives what there is up to the known end, and asks when it is called there
 }
 
 type noWriteTo struct{}
@@ -183,14 +255,18 @@ func (noWriteTo) WriteTo(io.Writer) (int64, error) { panic("mmapfile: hidden met
 
 func (s source) Read(b []byte) (n int, err error) {
 	f := s.File
-	if !f.lockCursor() {
+	if !s.known || !f.lockCursor() {
 		return f.Read(b)
 	}
-	n, last, err := f.readCursor(b)
-	f.cur.mu.Unlock()
-	if last {
-		err = io.EOF
+	m, off := f.m.Load(), f.cur.pos
+	rest := f.size.Load() - off
+	if m != nil && 0 < rest && rest < int64(len(b)) && f.covers(m, off, int(rest)) && f.load(m, b[:rest], int(off)) {
+		n = int(rest)
+		f.cur.pos += rest
+	} else {
+		n, err = f.readCursor(b)
 	}
+	f.cur.mu.Unlock()
 	return n, err
 }
 

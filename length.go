@@ -81,12 +81,10 @@ func (f *file) askFile() int64 {
 	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
 		defer f.cur.mu.Unlock()
 		if f.cur.state.Load() == cursorOurs {
-			known := f.size.Load()
-			size, err := f.inner.Seek(0, io.SeekEnd)
+			size, err := f.askEnd()
 			if err != nil {
 				return -1
 			}
-			f.size.CompareAndSwap(known, size)
 			return size
 		}
 	}
@@ -95,4 +93,15 @@ func (f *file) askFile() int64 {
 		return -1
 	}
 	return size
+}
+
+// askEnd asks the file for its length with the cursor locked and ours, since the
+// cheapest question moves the kernel's offset.
+func (f *file) askEnd() (size int64, err error) {
+	known := f.size.Load()
+	size, err = f.inner.Seek(0, io.SeekEnd)
+	if err == nil && size != known {
+		f.size.CompareAndSwap(known, size)
+	}
+	return size, err
 }

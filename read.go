@@ -72,33 +72,34 @@ func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if !f.cur.take(f.inner) {
 		return 0, false
 	}
-	return f.loadEndLocked(m, b, off)
+	n, _, ok = f.loadEndLocked(m, b, off)
+	return n, ok
 }
 
-// loadEndLocked is loadEnd with the cursor locked.
-func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, ok bool) {
+// loadEndLocked is loadEnd with the cursor locked. last reports that the file ends
+// after the n bytes.
+func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok bool) {
 	size := f.size.Load()
 	if size > int64(m.limit) || off < size-int64(len(b)) || off > size {
-		return 0, false // how far behind the end one may read is the kernel's to say
+		return 0, false, false // how far past the end one may read is the kernel's to say
 	}
 	if off < size {
 		n = int(size - off)
 		if !f.pages.ready(off, n) || !f.loadKnown(m, b[:n], int(off)) {
-			return 0, false
+			return 0, false, false
 		}
 	}
-	now, err := f.inner.Seek(0, io.SeekEnd)
+	now, err := f.askEnd()
 	if err != nil {
-		return 0, false
+		return 0, false, false
 	}
 	if now != size {
-		f.size.CompareAndSwap(size, now)
 		n = int(min(int64(len(b)), now-off))
-		if now < size || now > int64(m.limit) || !f.load(m, b[:n], int(off)) {
-			return 0, false
+		if now < size || now > int64(m.limit) || n > 0 && !f.load(m, b[:n], int(off)) {
+			return 0, false, false
 		}
 	}
-	return n, true
+	return n, now == off+int64(n), true
 }
 
 // Read reads up to len(b) bytes at the cursor and moves it. It may be called
@@ -112,7 +113,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 		return 0, os.ErrInvalid
 	}
 	if f.lockCursor() {
-		n, _, err = f.readCursor(b)
+		n, err = f.readCursor(b)
 		f.cur.mu.Unlock()
 		return n, err
 	}
@@ -130,12 +131,10 @@ func (f *File) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// readCursor is Read with the cursor locked and ours. last says that the file
-// has been asked, and ends behind the n bytes.
-func (f *file) readCursor(b []byte) (n int, last bool, err error) {
+// readCursor is Read with the cursor locked and ours.
+func (f *file) readCursor(b []byte) (n int, err error) {
 	if len(b) == 0 {
-		n, err = f.inner.Read(b)
-		return n, false, err
+		return f.inner.Read(b)
 	}
 	b = b[:min(len(b), maxRead)]
 	off := f.cur.pos
@@ -143,14 +142,14 @@ func (f *file) readCursor(b []byte) (n int, last bool, err error) {
 		if f.covers(m, off, len(b)) {
 			if f.load(m, b, int(off)) {
 				f.cur.pos = off + int64(len(b))
-				return len(b), false, nil
+				return len(b), nil
 			}
-		} else if n, ok := f.loadEndLocked(m, b, off); ok {
+		} else if n, _, ok := f.loadEndLocked(m, b, off); ok {
 			f.cur.pos = off + int64(n)
 			if n == 0 {
 				err = io.EOF
 			}
-			return n, n < len(b), err
+			return n, err
 		}
 	}
 	n, err = f.readAt(b, off)
@@ -158,7 +157,7 @@ func (f *file) readCursor(b []byte) (n int, last bool, err error) {
 		f.cur.pos = off + int64(n)
 		err = nil // it comes with the next call, as with one system call
 	}
-	return n, false, err
+	return n, err
 }
 
 // Seek sets the cursor to offset bytes from the start, the cursor or the end of
