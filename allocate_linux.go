@@ -58,27 +58,37 @@ type extentMap struct {
 	start, length        uint64
 	flags, mapped, count uint32
 	_                    uint32
-	extents              [8]struct {
-		logical, physical, length uint64
-		_                         [2]uint64
-		flags                     uint32
-		_                         [3]uint32
-	}
+	extents              [8]extent
 }
 
-const ioctlFiemap = 0xC020660B // FS_IOC_FIEMAP
+type extent struct {
+	logical, physical, length uint64
+	_                         [2]uint64
+	flags                     uint32
+	_                         [3]uint32
+}
+
+const (
+	ioctlFiemap  = 0xC020660B // FS_IOC_FIEMAP
+	extentShared = 0x2000     // FIEMAP_EXTENT_SHARED
+)
+
+// list returns the first extents of the bytes from off to end.
+func (m *extentMap) list(fd int, off, end uint64) ([]extent, unix.Errno) {
+	*m = extentMap{start: off, length: end - off, count: uint32(len(m.extents))}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(m)))
+	return m.extents[:min(int(m.mapped), len(m.extents))], errno
+}
 
 // firstHole returns the offset of the first byte before end that has no block, or
 // end. It may move the cursor, which it leaves at 0.
 func firstHole(fd int, end int64) (int64, error) {
 	for next := uint64(0); ; {
-		m := extentMap{start: next, length: uint64(end) - next}
-		m.count = uint32(len(m.extents))
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(&m)))
+		var m extentMap
+		found, errno := m.list(fd, next, uint64(end))
 		if errno != 0 {
 			return seekHole(fd)
 		}
-		found := m.extents[:min(int(m.mapped), len(m.extents))]
 		for _, x := range found {
 			if x.logical > next {
 				return int64(next), nil

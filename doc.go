@@ -79,15 +79,17 @@
 // the File. Then the File does for its mapped writes what the kernel does at a write:
 //
 //   - The modification time moves. It is at most 100 ms older or later than the last write,
-//     unless the process was stopped meanwhile. A time that a program sets (os.Chtimes)
-//     stands, even if a mapped write of the same period came after it.
-//   - Watchers are notified (inotify), at each end and each beginning.
-//   - The set-user-ID bit goes (Linux), even if it was set after the last write of the period.
+//     unless the process is stopped or gets no CPU. A time that a program sets
+//     ([os.Chtimes]) stands, even if a mapped write of the same period came after it.
+//   - Watchers are notified (inotify), unless a program has set the time. They are notified
+//     of the first write of each period in any case.
+//   - On Linux the set-user-ID bit and capabilities go, even if they were set after the last
+//     write of the period.
 //
-// A limit of the file size that is lowered (RLIMIT_FSIZE), or a file system that was shut
-// down, is an error of the first write of the next period. A File whose descriptor is
-// shared ([New], [File.Fd], [File.OS], [File.SyscallConn]) has no mapped writes: the
-// descriptor may come to append (F_SETFL).
+// A limit of the file size that is lowered (RLIMIT_FSIZE) holds from the next period on, and
+// so does the error of a file system that was shut down. A File whose descriptor is shared
+// ([New], [File.Fd], [File.OS], [File.SyscallConn]) has no mapped writes: the descriptor may
+// come to append (F_SETFL).
 //
 // [File.Truncate] waits for mapped writes. A truncation by another process or another
 // File does not: a mapped write beside one may be kept in part, whereas pwrite(2) comes before
@@ -95,7 +97,7 @@
 //
 // On a frozen file system (fsfreeze(8), a snapshot by LVM) a write waits. In a system call
 // that is one goroutine. If there was a mapped write in the 50 ms before, the next one waits
-// in a page fault, and the garbage collector waits for that.
+// in a page fault, and the garbage collector waits for that; Stat and Close wait as well.
 //
 // Reading from the mapping does not move the access time.
 //

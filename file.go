@@ -102,7 +102,8 @@ func (f *File) Truncate(size int64) error {
 }
 
 func (f *file) truncate(size int64) error {
-	defer f.lockWrites()()
+	l, held := f.lockWrites()
+	defer f.unlockWrites(l, held)
 	f.truncs.Add(1)
 	defer f.truncs.Add(1)
 	f.settle(0, -1)
@@ -267,7 +268,6 @@ func (f *file) handOver() {
 	}
 	f.settle(0, -1)
 	f.cur.giveUp(f.inner)
-	f.endPeriod()
 	f.movedEnd()
 }
 

@@ -5,7 +5,6 @@ package mmapfile
 import (
 	"os"
 	"runtime"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,14 +19,14 @@ var (
 	}[runtime.GOOS]
 )
 
-// markModified sets f's times to now, which futimes(2) allows to who may write the file. A
-// time that a program has set differs from the change time, and stands.
-func markModified(f *os.File) {
-	now := unix.NsecToTimeval(time.Now().UnixNano())
+// markModified sets f's times to now, which futimes(2) allows to who may write the file. before
+// is the modification time as the last write through the kernel has left it. If it is
+// another one, and not the change time, then a program has set it, and it stands.
+func markModified(f *os.File, before int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t
-		if unix.Fstat(fd, &st) == nil && st.Mtim == st.Ctim {
-			unix.Futimes(fd, []unix.Timeval{now, now})
+		if unix.Fstat(fd, &st) == nil && (st.Mtim.Nano() == before || st.Mtim == st.Ctim) {
+			unix.Futimes(fd, nil)
 		}
 	})
 }

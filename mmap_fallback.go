@@ -216,7 +216,7 @@ func mapFile(*os.File, int, bool, bool) ([]byte, bool, error) {
 func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
 func reserve([]byte)                                    {}
 func unmap(_, _ []byte)                                 {}
-func markModified(*os.File)                             {}
+func markModified(*os.File, int64)                      {}
 func storageOf(*os.File) storage                        { return storageRemote }
 func syncMapped([]byte) error                           { return errors.ErrUnsupported }
 func adviseMemory([]byte, Advice) error                 { return errors.ErrUnsupported }

@@ -101,24 +101,6 @@ func prefaultPages(f *os.File, data []byte, off int64) error {
 	return adviseMemory(data, PopulateWrite)
 }
 
-// extents is struct fiemap (linux/fiemap.h).
-type extents struct {
-	start, length        uint64
-	flags, mapped, count uint32
-	_                    uint32
-	list                 [8]struct {
-		logical, physical, length uint64
-		_                         [2]uint64
-		flags                     uint32
-		_                         [3]uint32
-	}
-}
-
-const (
-	fiemap       = 0xC020660B // FS_IOC_FIEMAP
-	extentShared = 0x2000     // FIEMAP_EXTENT_SHARED
-)
-
 // ownBlocks reports whether the file has blocks of its own for all of n bytes
 // at off, as far as it has so many. Of a file system that cannot tell, it asks for
 // the number of them.
@@ -129,15 +111,15 @@ func ownBlocks(fd int, off, n int64) bool {
 	}
 	next, end := uint64(off), uint64(min(off+n, st.Size))
 	for next < end {
-		e := extents{start: next, length: end - next}
-		e.count = uint32(len(e.list))
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), fiemap, uintptr(unsafe.Pointer(&e))); errno != 0 {
+		var m extentMap
+		found, errno := m.list(fd, next, end)
+		if errno != 0 {
 			return st.Blocks*512 >= st.Size
 		}
-		if e.mapped == 0 {
+		if len(found) == 0 {
 			return false
 		}
-		for _, x := range e.list[:min(int(e.mapped), len(e.list))] {
+		for _, x := range found {
 			if x.logical > next || x.logical+x.length <= next || x.flags&extentShared != 0 {
 				return false
 			}
@@ -186,27 +168,35 @@ func inMemory(f *os.File, off, n int64) (in bool, err error) {
 	return in, err
 }
 
-// markModified does to f what a write does: it sets the modification time to now and takes
-// the set-user-ID bit away. A time that a program has set differs from the change time,
-// which a write moves together with it, and stands.
+// markModified does to f what a write does: it sets the modification time to now, notifies
+// watchers, and takes the set-user-ID bit and capabilities away. before is the time as the
+// last write through the kernel has left it. If it is another one, and not the change time,
+// which the kernel moves together with it, then a program has set it, and it stands.
 //
-// Setting the modification time alone takes the file's owner; setting both times takes
-// the right to write (utimensat(2)). To allocate a byte that is there already is a
-// change of the file (file_modified in fs/inode.c), with all that belongs to one.
-func markModified(f *os.File) {
+// Setting the modification time alone takes the file's owner. To allocate a byte that is
+// there already takes none, and is a change of the file with all that belongs to one
+// (file_modified in fs/inode.c). Setting both times takes the right to write (utimensat(2)).
+func markModified(f *os.File, before int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) != nil {
 			return
 		}
-		now := unix.Timespec{Nsec: unix.UTIME_NOW}
-		switch setID := st.Mode&unix.S_ISUID != 0 || st.Mode&unix.S_ISGID != 0 && st.Mode&unix.S_IXGRP != 0; {
-		case setID && st.Size > 0 && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1) == nil:
-		case st.Mtim != st.Ctim:
-		case setTimes(fd, unix.Timespec{Nsec: unix.UTIME_OMIT}, now) == 0:
-		case setTimes(fd, now, now) == 0:
-		case st.Size > 0:
-			unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1)
+		now, omit := unix.Timespec{Nsec: unix.UTIME_NOW}, unix.Timespec{Nsec: unix.UTIME_OMIT}
+		set := st.Mtim.Nano() != before && st.Mtim != st.Ctim
+		allocate := func() bool {
+			return st.Size > 0 && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1) == nil
+		}
+		caps, _ := unix.Fgetxattr(fd, "security.capability", nil)
+		privileged := caps > 0 || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0
+		switch {
+		case privileged && allocate():
+			if set {
+				setTimes(fd, omit, st.Mtim)
+			}
+		case set, setTimes(fd, omit, now) == 0, allocate():
+		default:
+			setTimes(fd, now, now)
 		}
 	})
 }

@@ -301,19 +301,21 @@ var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 
 // markModified sets f's last write time to now, through a handle of its own: on the
 // handle that has set a time by itself, later writes may leave the time alone
-// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). A time that a program
-// has set differs from the change time, if the file system has one, and stands.
-func markModified(f *os.File) {
+// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). before is the time as
+// the last write through the system has left it. If it is another one, and not the change
+// time, if the file system has one, then a program has set it, and it stands.
+func markModified(f *os.File, before int64) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
 	withHandle(f, func(h windows.Handle) {
 		var basic struct { // FILE_BASIC_INFO
-			creation, access, write, change int64
+			creation, access, write, change int64 // FILETIME
 			attributes                      uint32
 			_                               uint32
 		}
 		err := windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&basic)), uint32(unsafe.Sizeof(basic)))
-		if err == nil && basic.change != 0 && basic.change != basic.write {
+		const epoch = 116444736000000000 // 1970, in the tenths of a microsecond since 1601 of FILETIME
+		if err == nil && (basic.write-epoch)*100 != before && basic.change != 0 && basic.change != basic.write {
 			return
 		}
 		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE

@@ -41,7 +41,9 @@ type file struct {
 	closed bool          // under mu
 	flag   int           // of our open call, or -1
 	truncs atomic.Uint32 // goes up before and after each truncation of ours: odd during one
-	armed  atomic.Bool   // a timer ends the period of mapped writes
+	ending sync.Mutex    // held while the file is marked as modified
+	before atomic.Int64  // the modification time at the first write of a period; 0 before any
+	due    atomic.Int64  // when a timer ends the period, since started; 0 if none does
 }
 
 // newFile wraps inner, which was opened with flag, or elsewhere if that is

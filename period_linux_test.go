@@ -5,6 +5,7 @@ package mmapfile_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,9 +112,9 @@ func TestWriteAt_TimePutBackStands(t *testing.T) {
 	t.Parallel()
 	name := ftTemp(t, ftPattern(8192))
 	f := ftOpenMapped(t, name)
-	ftStore(t, f)
 	saved := ftTimeOf(t, name)
 	ftTick(t, name, saved)
+	ftStore(t, f)
 	if err := os.Chtimes(name, time.Now(), saved); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +123,61 @@ func TestWriteAt_TimePutBackStands(t *testing.T) {
 	}
 	if got := ftTimeOf(t, name); !got.Equal(saved) {
 		t.Errorf("it was put back to %v, and is %v", saved, got)
+	}
+}
+
+// What moves the change time alone sets no time.
+func TestWriteAt_TimeMovesAfterRename(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(8192))
+	f := ftOpenMapped(t, name)
+	ftStore(t, f) // the page's first one, a fault, which moves the time by itself
+	for i, change := range []func() error{
+		func() error { return os.Rename(name, name+"-0") },
+		func() error { return os.Chmod(name+"-0", 0o640) },
+		func() error { return os.Link(name+"-0", name+"-2") },
+		func() error { return unix.Setxattr(name+"-0", "user.mmapfile", []byte("x"), 0) },
+	} {
+		ftStore(t, f)
+		begun := ftTimeOf(t, f.Name()+map[bool]string{false: "-0"}[i == 0])
+		ftTick(t, name, begun)
+		if err := change(); err != nil {
+			t.Log(err)
+			continue
+		}
+		if _, err := f.WriteAt([]byte("again"), 100); err != nil {
+			t.Fatal(err)
+		}
+		if fi, err := f.Stat(); err != nil || !fi.ModTime().After(begun) {
+			t.Errorf("change %d: the time is %v, as before the last write, %v", i, fi.ModTime(), err)
+		}
+	}
+}
+
+// Who may write the file and does not own it may not set its time, and writes it all the same.
+func TestWriteAt_TimeMovesForWhoDoesNotOwnTheFile(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(8192))
+	f := ftOpenMapped(t, name)
+	if err := os.Chown(name, 65534, 65534); err != nil {
+		t.Skip(err)
+	}
+	watch := ftWatch(t, name)
+	ftStore(t, f)
+	begun := ftTimeOf(t, name)
+	ftTick(t, name, begun)
+	watch()
+	if err := ftWithout(unix.CAP_FOWNER, func() error {
+		if _, err := f.WriteAt([]byte("again"), 100); err != nil {
+			return err
+		}
+		_, err := f.Stat()
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := ftTimeOf(t, name); !got.After(begun) || !watch() {
+		t.Errorf("the time was %v and is %v, or a watcher has not heard of it", begun, got)
 	}
 }
 
@@ -150,23 +206,29 @@ func TestWriteAt_TimeMovesByItself(t *testing.T) {
 	}
 }
 
+// ftWatch returns a function that reports whether the file was modified since its last call.
+func ftWatch(t *testing.T, name string) (heard func() bool) {
+	t.Helper()
+	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { unix.Close(watch) })
+	if _, err := unix.InotifyAddWatch(watch, name, unix.IN_MODIFY); err != nil {
+		t.Skip(err)
+	}
+	return func() bool {
+		n, err := unix.Read(watch, make([]byte, 4096))
+		return n > 0 && err == nil
+	}
+}
+
 // A watcher hears of mapped writes by the end of their period, and of each period.
 func TestWriteAt_WatchersHearOfEachPeriod(t *testing.T) {
 	t.Parallel()
 	name := ftTemp(t, ftPattern(8192))
 	f := ftOpenMapped(t, name)
-	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer unix.Close(watch)
-	if _, err := unix.InotifyAddWatch(watch, name, unix.IN_MODIFY); err != nil {
-		t.Skip(err)
-	}
-	heard := func() bool {
-		n, err := unix.Read(watch, make([]byte, 4096))
-		return n > 0 && err == nil
-	}
+	heard := ftWatch(t, name)
 	for range 3 {
 		ftStore(t, f)
 		if !heard() {
@@ -210,6 +272,56 @@ func TestWriteAt_SetUserIDGoesWithThePeriod(t *testing.T) {
 		if got != bits&0o777 {
 			t.Errorf("%#o was written to, and is %#o", bits, got)
 		}
+	}
+}
+
+// Capabilities of a file go as well.
+func TestWriteAt_CapabilitiesGoWithThePeriod(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(8192))
+	f := ftOpenMapped(t, name)
+	ftStore(t, f)
+	netRaw := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // struct vfs_cap_data
+	if err := unix.Setxattr(name, "security.capability", netRaw, 0); err != nil {
+		t.Skip(err)
+	}
+	if _, err := f.WriteAt([]byte("again"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unix.Getxattr(name, "security.capability", nil); err == nil {
+		t.Errorf("the file has %d bytes of capabilities", n)
+	}
+}
+
+// A bit that is set by the File itself after its last write stays, and so does a time that is set then.
+func TestChmod_SetUserIDAfterMappedWrites(t *testing.T) {
+	t.Parallel()
+	name := ftTemp(t, ftPattern(8192))
+	f := ftOpenMapped(t, name)
+	ftStore(t, f)
+	if err := ftWithout(unix.CAP_FSETID, func() error { return f.Chmod(fs.ModeSetuid | 0o755) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := ftWithout(unix.CAP_FSETID, f.Close); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(name); err != nil || fi.Mode() != fs.ModeSetuid|0o755 {
+		t.Errorf("the mode is %v, %v", fi.Mode(), err)
+	}
+	f = ftOpenMapped(t, name)
+	ftStore(t, f)
+	set := ftTimeOf(t, name).Add(-time.Hour)
+	if err := errors.Join(unix.Chmod(name, unix.S_ISUID|0o755), os.Chtimes(name, set, set)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ftTimeOf(t, name); !got.Equal(set) {
+		t.Errorf("the time was set to %v, and is %v", set, got)
 	}
 }
 

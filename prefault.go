@@ -165,6 +165,7 @@ func (p *pages) judge(m *mapping) {
 func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 	began := time.Now()
 	ok := f.store(m, b, off)
+	f.endOverdue(began)
 	if uint64(time.Since(began)) < 2*savedWrite*weight(int64(len(b))) {
 		l.slow = 0
 		f.pages.gained()

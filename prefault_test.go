@@ -50,7 +50,7 @@ func readyFile(t *testing.T, size int64) *File {
 
 // mapsWrites reports whether a write that do makes goes to f's mapping.
 func mapsWrites(f *File, do func()) bool {
-	for f.armed.Load() { // a timer would end it
+	for f.due.Load() != 0 { // a timer would end it
 		runtime.Gosched()
 	}
 	f.dirty.Store(written) // a period has begun

@@ -61,28 +61,26 @@ func (l *rangeLocks) takeWrites() (n int64) {
 	return n
 }
 
-// lockWrites waits until no mapped write of f is under way, and takes mu. Its result
-// unlocks.
-func (f *file) lockWrites() (unlock func()) {
+// lockWrites waits until no mapped write of f is under way, and takes mu. The results go to
+// unlockWrites.
+func (f *file) lockWrites() (l *rangeLocks, held uint16) {
 	for {
-		var l *rangeLocks
-		if m := f.m.Load(); m != nil {
+		l, held = nil, 0
+		if m := f.m.Load(); m != nil && m.locks != nil {
 			l = m.locks
-		}
-		var held uint16
-		if l != nil {
 			held = l.lock(0, math.MaxInt)
 		}
 		f.mu.Lock()
 		if m := f.m.Load(); m == nil || m.locks == l {
-			return func() {
-				f.mu.Unlock()
-				l.unlock(held)
-			}
+			return l, held
 		}
-		f.mu.Unlock() // it was mapped meanwhile
-		l.unlock(held)
+		f.unlockWrites(l, held) // it was mapped meanwhile
 	}
+}
+
+func (f *file) unlockWrites(l *rangeLocks, held uint16) {
+	f.mu.Unlock()
+	l.unlock(held)
 }
 
 func (l *rangeLocks) unlock(held uint16) {

@@ -3,7 +3,6 @@ package mmapfile
 import (
 	"io"
 	"os"
-	"time"
 	"unsafe"
 )
 
@@ -31,30 +30,57 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	m := f.m.Load()
 	if m == nil || m.locks == nil || off < 0 || len(b) == 0 {
-		return f.writeInner(b, off, false)
+		return f.writeInner(b, off)
 	}
 	held := m.locks.lock(off, len(b)) // no defer: nothing panics
-	if f.ownDescriptor() && f.covers(m, off, len(b)) && f.mapsWrite(m, off, len(b)) {
-		begins := f.dirty.Load() == clean && !f.begun(b, off)
-		if !begins && f.mappedWrite(m, b, int(off)) {
-			n = len(b)
-		} else {
-			n, err = f.writeInner(b, off, begins)
-		}
-	} else {
-		n, err = f.writeInner(b, off, false)
+	switch {
+	case !f.ownDescriptor() || !f.covers(m, off, len(b)) || !f.mapsWrite(m, off, len(b)):
+		n, err = f.writeInner(b, off)
+	case f.dirty.Load() == clean:
+		n, err = f.writeFirst(m, b, off)
+	case f.mappedWrite(m, b, int(off)):
+		n = len(b)
+	default:
+		n, err = f.writeInner(b, off)
 	}
 	m.locks.unlock(held)
 	return n, err
 }
 
+// writeFirst is the write that begins a period of mapped writes. It goes through the kernel;
+// of a long one the first page will do.
+func (f *file) writeFirst(m *mapping, b []byte, off int64) (n int, err error) {
+	first := b
+	if len(b) > firstWhole {
+		first = b[:1<<pageBits]
+	}
+	n, err = f.writeInner(first, off)
+	if err != nil {
+		return n, err
+	}
+	begun, rest, at := f.begin(), b[n:], off+int64(n)
+	if len(rest) == 0 {
+		return n, nil
+	}
+	// If the descriptor was handed out since, the first page may have been appended.
+	if begun && f.ownDescriptor() && f.mappedWrite(m, rest, int(at)) {
+		return len(b), nil
+	}
+	k, err := f.writeInner(rest, at)
+	if n += k; err != nil {
+		n = 0 // as os.File has it
+	}
+	return n, err
+}
+
+const firstWhole = 64 << 10
+
 // ownDescriptor reports whether no one else has the descriptor. Who has it may change what
 // a write does (F_SETFL with O_APPEND), so there all writes are system calls.
 func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 0 }
 
-// writeInner writes b through the inner file. begins says that a period of mapped
-// writes begins with it.
-func (f *file) writeInner(b []byte, off int64, begins bool) (n int, err error) {
+// writeInner writes b through the inner file.
+func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	if f.private {
 		return f.writePrivate(b, off)
 	}
@@ -69,53 +95,7 @@ func (f *file) writeInner(b []byte, off int64, begins bool) (n int, err error) {
 	if end := off + int64(n); end > known {
 		f.raise(end, cuts)
 	}
-	if begins {
-		f.begin()
-	}
 	return n, err
-}
-
-// begun begins a period of mapped writes with a page of b, where b is long. Otherwise it
-// reports false: all of b has to go through the kernel.
-func (f *file) begun(b []byte, off int64) bool {
-	if len(b) <= beginWhole {
-		return false
-	}
-	if _, err := f.inner.WriteAt(b[:1<<pageBits], off); err != nil {
-		return false
-	}
-	return f.begin()
-}
-
-const beginWhole = 64 << 10
-
-// begin begins a period of mapped writes, after a write through the kernel: that did all
-// that the kernel does at a write and a store does not. It moved the modification time,
-// notified watchers, took the set-user-ID bit away, and asked whether the file may be
-// written to at all. A limit of the process it may not have met.
-func (f *file) begin() bool {
-	if fileSizeLimit() < f.size.Load() {
-		return false
-	}
-	if f.dirty.CompareAndSwap(clean, written) {
-		f.timePeriod()
-	}
-	return true
-}
-
-// periodLasts bounds the time for which mapped writes go on without the kernel. It is half
-// of the 100 ms that are promised: timers are late.
-const periodLasts = 50 * time.Millisecond
-
-// timePeriod ends the period in time. One timer is enough: a period that it ends early
-// begins again.
-func (f *file) timePeriod() {
-	if f.armed.CompareAndSwap(false, true) {
-		time.AfterFunc(periodLasts, func() {
-			f.armed.Store(false) // first: a period that begins now has a timer of its own
-			f.endPeriod()
-		})
-	}
 }
 
 // mappedWrite reports whether b is in the file. It fails if the file was truncated
@@ -132,31 +112,6 @@ func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
 		f.markStored()
 	}
 	return ok
-}
-
-// markStored comes after the store: a period that ended before it moved the time too early.
-func (f *file) markStored() {
-	if f.dirty.Load() == stored { // most often: no line of the cache to take from others
-		return
-	}
-	if f.dirty.Swap(stored) == clean {
-		f.timePeriod() // the period ended during the store
-	}
-}
-
-// The states of a period of mapped writes.
-const (
-	clean   = iota // there is none: the next write goes through the kernel
-	written        // it has begun
-	stored         // and there were mapped writes, of which the kernel knows nothing
-)
-
-// endPeriod ends the period of mapped writes. If there were any it marks the file as
-// modified now.
-func (f *file) endPeriod() {
-	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
-		markModified(f.inner)
-	}
 }
 
 // Write writes b at the cursor, or at the end of a file opened with
