@@ -125,8 +125,10 @@ func publish(ctx context.Context, file, md string, check bool) error {
 	}
 	res, err := readResults(file)
 	switch {
-	case err != nil || res.ofPeers() || res.ofNeedle() || res.ofEvents():
+	case err != nil || res.ofPeers() || res.ofEvents():
 		return err
+	case res.ofNeedle():
+		return publishNeedle(res, file, check)
 	case res.ofPrograms():
 		page, err := renderProgramsPage(res)
 		if err != nil {
