@@ -79,6 +79,9 @@ func renderPerformance(res *results) (string, error) {
 		s.WriteString("\n")
 	}
 	s.WriteString("\n" + origin(res, "make bench-full"))
+	if text := warmText(res); text != "" {
+		s.WriteString(text + "\n")
+	}
 	return s.String(), nil
 }
 
