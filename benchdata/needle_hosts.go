@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,7 @@ import (
 // The searches on other hosts, and at other commits, have their raw results in needle/*.txt, each from
 // a run of its own:
 //
-//	make needle ROUNDS=9 OUT=needle/epyc.txt
+//	make needle ROUNDS=9 OUT=needle/xeon.txt
 const hostsDir = "needle"
 
 // publishNeedle is the page about all hosts.
@@ -41,7 +42,9 @@ func renderHosts(runs []*results) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "\n## %s, %.10s\n\n%s\n", res.config["cpu"], res.config["date"], origin(res, "make needle SIZE="+res.config["size"]))
+		load, _, _ := strings.Cut(res.config["load"], " ")
+		fmt.Fprintf(&b, "\n## %s, %.10s\n\n%sThe load average was %s when it began.\n\n", res.config["cpu"], res.config["date"],
+			origin(res, "make needle SIZE="+res.config["size"]), cmp.Or(load, "unknown"))
 		b.WriteString("| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n")
 		for _, way := range []string{"scan", "scan-warm"} {
 			b.WriteString(s.indexNotLine(way))
