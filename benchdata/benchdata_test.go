@@ -203,13 +203,22 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| `Stat` | 200 ns | – | 100 ns | 0.50 | – |\n",
-		"| **geometric mean of 53 rows published for v0.1.2** | | | | **0.50** | – |\n",
+		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
+		"| **geometric mean of 53 rows published for v0.1.2** | | | **0.50** |\n",
 		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
 		"ext4",
 	} {
 		if !strings.Contains(block, want) {
 			t.Errorf("%q is missing in\n%s", want, block)
+		}
+	}
+}
+
+func TestRenderPredecessor_HasItsColumn(t *testing.T) {
+	page := string(renderPredecessor(parse(t, everything()+"BenchmarkStat/impl=v0.1.2-2 1 50 ns/op\n")).text)
+	for _, want := range []string{"ends the process with a fault", "| `Stat` | 200 ns | 50 ns | 100 ns | 0.50 | 2.00 |\n"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in\n%s", want, page)
 		}
 	}
 }

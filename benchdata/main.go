@@ -117,16 +117,18 @@ func tool(ctx context.Context, w io.Writer, name string, args ...string) error {
 	return cmd.Run()
 }
 
-// publish is readme and, for the comparison in Go, what else is made from it: the charts, and the
-// table of benchstat, beside file.
+// publish is readme and, for the comparison in Go, what else is made from it: the charts, the table of
+// benchstat, and the page about v0.1.2, beside file.
 func publish(ctx context.Context, file, md string, check bool) error {
 	if err := readme(file, md, check); err != nil {
 		return err
 	}
 	res, err := readResults(file)
 	switch {
-	case err != nil || res.ofPeers() || res.ofNeedle() || res.ofEvents():
+	case err != nil || res.ofPeers() || res.ofEvents():
 		return err
+	case res.ofNeedle():
+		return publishNeedle(res, file, check)
 	case res.ofPrograms():
 		page, err := renderProgramsPage(res)
 		if err != nil {
@@ -144,7 +146,8 @@ func publish(ctx context.Context, file, md string, check bool) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range append(made, artifact{strings.TrimSuffix(file, ".txt") + ".benchstat.txt", table}) {
+	made = append(made, artifact{strings.TrimSuffix(file, ".txt") + ".benchstat.txt", table}, renderPredecessor(res).beside(file))
+	for _, a := range made {
 		if err := a.put(check); err != nil {
 			return err
 		}

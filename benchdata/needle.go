@@ -92,9 +92,17 @@ func searchTo(ctx context.Context, raw, dir string, size int64, rounds int) erro
 	if lines.want, err = needle.WriteSources(lines.path, sources, size, writing); err != nil {
 		return err
 	}
+	files := []*searches{zeros, lines}
+	for _, place := range needle.LoopPlaces() {
+		loops := *zeros
+		loops.name, loops.ways, loops.cold, loops.allProcs = loopRows+place, needle.Loops(place), false, true
+		files = append(files, &loops)
+	}
 	for p.round = 0; p.round <= rounds; p.round++ {
-		if err := errors.Join(zeros.round(ctx), lines.round(ctx)); err != nil {
-			return err
+		for _, s := range files {
+			if err := s.round(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return f.Close()
@@ -134,16 +142,21 @@ func processor() string {
 	return runtime.GOARCH
 }
 
+// loopRows is what the benchmarks of the bare loops begin with, before the place that they run in.
+const loopRows = "Loop"
+
 // searches measures on one file.
 type searches struct {
 	name string // of the benchmark
 	ways []needle.Way
-	cold bool  // also while the file is not in memory
-	want int64 // what each way has to find
-	out  io.Writer
-	path string
-	size int64
-	p    *progress
+	cold bool // also while the file is not in memory
+	// allProcs says that parallel ways are measured with one worker for each processor alone.
+	allProcs bool
+	want     int64 // what each way has to find
+	out      io.Writer
+	path     string
+	size     int64
+	p        *progress
 }
 
 // round measures each way once, with all numbers of workers, on a warm file and on a cold one. Round
@@ -205,6 +218,9 @@ func (s *searches) way(ctx context.Context, w needle.Way, state string) (err err
 	workers := []int{1}
 	if w.Parallel {
 		workers = workerCounts(runtime.GOMAXPROCS(0))
+	}
+	if s.allProcs {
+		workers = []int{runtime.GOMAXPROCS(0)}
 	}
 	for _, n := range workers {
 		if err := ctx.Err(); err != nil {

@@ -227,6 +227,7 @@ func renderNeedle(res *results) (string, error) {
 		b.WriteString("\n")
 	}
 	command := "make needle SIZE=" + cmp.Or(res.config["size"], "unknown")
-	b.WriteString(origin(res, command) + strings.Join(notes, "\n") + "\n")
+	b.WriteString(origin(res, command) + strings.Join(notes, "\n") +
+		"\n[Other hosts, and the bare loops](benchdata/needle/README.md).\n")
 	return b.String(), nil
 }

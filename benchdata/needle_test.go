@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,37 @@ func TestReadmeNeedle(t *testing.T) {
 	}
 }
 
+// A page has each host with its own figures, and a run from before the loops without their table.
+func TestRenderHosts_OneTableEach(t *testing.T) {
+	loops := ""
+	for _, place := range needle.LoopPlaces() {
+		for _, w := range needle.Loops(place) {
+			for _, ms := range []int{100, 200, 50} {
+				loops += fmt.Sprintf("Benchmark%s%s/way=%s/state=warm/workers=2-2 \t 1\t %d ns/op\n", loopRows, place, w.Name, ms*1_000_000)
+			}
+		}
+	}
+	page, err := renderHosts([]*results{parse(t, needleSample()+loops), parse(t, strings.Replace(needleSample(), "cpu: EPYC", "cpu: Xeon", 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## EPYC, 2026-01-02\n", "## Xeon, 2026-01-02\n",
+		"| mapped before | 2.15 (0.43–2.39) | mmap, eight words a step, in parallel | 2.15 | 1.00 | 2.15 (0.43–2.39) | 1.00 |\n",
+		"| eight words OR-ed, from one place | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) |\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in\n%s", want, page)
+		}
+	}
+	if n := strings.Count(page, "| loop, "); n != 1 {
+		t.Errorf("%d tables of loops", n)
+	}
+	if _, err := renderHosts([]*results{parse(t, strings.Replace(needleSample(), "size: 1G\n", "", 1))}); err == nil {
+		t.Error("no error without a size")
+	}
+}
+
 // A small run has every row, with as many rounds.
 func TestMeasureNeedle(t *testing.T) {
 	dir := t.TempDir()
@@ -225,6 +257,13 @@ func TestMeasureNeedle(t *testing.T) {
 	}
 	if _, err := renderNeedle(res); err != nil {
 		t.Error(err)
+	}
+	for _, place := range needle.LoopPlaces() {
+		for _, w := range needle.Loops(place) {
+			if got := res.median(searchRow(loopRows+place, "warm", runtime.GOMAXPROCS(0)), w.Name) > 0; got != (w.Missing == "") {
+				t.Errorf("loop %s, %s: measured %v", w.Name, place, got)
+			}
+		}
 	}
 
 	ctx, stop := context.WithCancel(t.Context())

@@ -23,24 +23,21 @@ var (
 	programsBlock    = block{"<!-- programs:begin -->\n", "<!-- programs:end -->\n", renderPrograms}
 )
 
-// render is the table against os.File and against what was published before.
+// render is the table against os.File.
 func render(res *results) (string, error) {
 	if err := res.complete(append(published(), rowsOf(readmeRows)...)); err != nil {
 		return "", err
 	}
 	var s strings.Builder
-	s.WriteString("| operation | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|--:|--:|--:|--:|--:|\n")
+	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
 	for _, r := range readmeRows {
-		fmt.Fprintf(&s, "| %s | %s |\n", r.what, strings.Join(goLine(res, r.row), " | "))
+		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, duration(res.median(r.row, "os")),
+			duration(res.median(r.row, "mmapfile")), number(res.ratio(r.row, "mmapfile", "os")))
 	}
 	for _, m := range res.means() {
-		before := "–"
-		if m.before > 0 {
-			before = "**" + number(m.before) + "**"
-		}
-		fmt.Fprintf(&s, "| **geometric mean of %s** | | | | **%s** | %s |\n", m.what, number(m.os), before)
+		fmt.Fprintf(&s, "| **geometric mean of %s** | | | **%s** |\n", m.what, number(m.os))
 	}
-	fmt.Fprintf(&s, "| noise: `os.File` / itself, in the middle row | | | | %s | |\n", number(math.Exp(res.typicalNoise())))
+	fmt.Fprintf(&s, "| noise: `os.File` / itself, in the middle row | | | %s |\n", number(math.Exp(res.typicalNoise())))
 	s.WriteString("\n" + origin(res, "make bench-full"))
 	return s.String(), nil
 }
@@ -79,6 +76,9 @@ func renderPerformance(res *results) (string, error) {
 		s.WriteString("\n")
 	}
 	s.WriteString("\n" + origin(res, "make bench-full"))
+	if text := warmText(res); text != "" {
+		s.WriteString(text + "\n")
+	}
 	return s.String(), nil
 }
 

@@ -19,6 +19,8 @@ type results struct {
 	resident map[string][]float64
 	// row, implementation: major faults, where they were counted
 	faults map[string]map[string][]float64
+	// row, implementation: what warming up has cost, where that was measured
+	warm map[string]map[string]*warmed
 }
 
 func readResults(file string) (*results, error) {
@@ -32,6 +34,7 @@ func readResults(file string) (*results, error) {
 		times:    map[string]map[string][]float64{},
 		resident: map[string][]float64{},
 		faults:   map[string]map[string][]float64{},
+		warm:     map[string]map[string]*warmed{},
 	}
 	r := benchfmt.NewReader(f, file)
 	for r.Scan() {
@@ -87,6 +90,7 @@ func (res *results) add(rec *benchfmt.Result) {
 		}
 		res.faults[row][impl] = append(res.faults[row][impl], n)
 	}
+	res.addWarm(row, impl, rec.Value)
 	if percent, ok := rec.Value("resident-%"); ok {
 		res.resident[row] = append(res.resident[row], percent)
 	}

@@ -237,5 +237,5 @@ func ignoreEOF(err error) error {
 
 func isConfig(line string) bool {
 	key, _, ok := strings.Cut(line, ": ")
-	return ok && slices.Contains([]string{"goos", "goarch", "pkg", "cpu", "piece"}, key)
+	return ok && slices.Contains([]string{"goos", "goarch", "pkg", "cpu", "piece", "warm"}, key)
 }

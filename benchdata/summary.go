@@ -53,6 +53,9 @@ func summarize(out io.Writer, res *results) error {
 	for _, base := range []string{"os", "v0.1.2"} {
 		fmt.Fprintln(out, plain(lostText(res, base, 8)))
 	}
+	if text := warmText(res); text != "" {
+		fmt.Fprintln(out, plain(text))
+	}
 	return nil
 }
 

@@ -19,11 +19,6 @@ func IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
 	return Scanner{}.IndexByte(ctx, f, c)
 }
 
-// IndexNot returns the offset of the first byte in f that is not c, or -1.
-func IndexNot(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
-	return Scanner{}.IndexNot(ctx, f, c)
-}
-
 // LastIndex returns the offset of the last sep in f, or -1, as [bytes.LastIndex] does.
 func LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.LastIndex(ctx, f, sep)
@@ -55,12 +50,6 @@ func (s Scanner) Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 // IndexByte is [IndexByte] as s says.
 func (s Scanner) IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
 	return s.first(ctx, f, 1, func(p []byte) int { return bytes.IndexByte(p, c) })
-}
-
-// IndexNot is [IndexNot] as s says.
-func (s Scanner) IndexNot(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
-	block := bytes.Repeat([]byte{c}, notBlock)
-	return s.first(ctx, f, 1, func(p []byte) int { return indexNot(p, block) })
 }
 
 // LastIndex is [LastIndex] as s says.
@@ -205,37 +194,4 @@ func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64
 	r.pieces, r.window = src.forward(0)
 	r.search = func(_, off int64, p []byte) (stop bool, err error) { return false, fn(off, p[:len(p):len(p)]) }
 	return r.all()
-}
-
-const (
-	notBlock   = 512 // what indexNot compares at once
-	notStreams = 4
-)
-
-// indexNot returns the place of the first byte of p that is not that of which
-// block consists, or -1. Comparing is vectorised in the standard library. What
-// limits it is how much a core asks of memory at a time, and it asks for more
-// from several places: on two cores 28.7 GB/s, where words that are OR-ed from one
-// place have 22.9 (make needle).
-func indexNot(p, block []byte) int {
-	part := len(p) / notStreams / notBlock * notBlock
-	i := 0
-	for i < part && bytes.Equal(p[i:i+notBlock], block) && bytes.Equal(p[part+i:part+i+notBlock], block) &&
-		bytes.Equal(p[2*part+i:2*part+i+notBlock], block) && bytes.Equal(p[3*part+i:3*part+i+notBlock], block) {
-		i += notBlock
-	}
-	if i == part {
-		i = notStreams * part
-	}
-	for n := len(block); n >= 64; n /= 8 {
-		for len(p)-i >= n && bytes.Equal(p[i:i+n], block[:n]) {
-			i += n
-		}
-	}
-	for ; i < len(p); i++ {
-		if p[i] != block[0] {
-			return i
-		}
-	}
-	return -1
 }

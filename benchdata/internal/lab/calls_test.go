@@ -137,7 +137,7 @@ func benchmarkAppend(b *testing.B, flag int) {
 					written += n
 					return whole(n, err, size)
 				}
-				warmUp(b, size, write)
+				w := warmUp(b, size, write)
 				b.SetBytes(int64(size))
 				for b.Loop() {
 					if err := write(); err != nil {
@@ -155,6 +155,7 @@ func benchmarkAppend(b *testing.B, flag int) {
 						b.StartTimer()
 					}
 				}
+				w.report(b)
 			})
 		})
 	}

@@ -10,7 +10,7 @@ import (
 // The figure is that of one call.
 func measure(b *testing.B, calls, bytes int, op func() error) {
 	b.Helper()
-	warmUp(b, bytes, op)
+	w := warmUp(b, bytes, op)
 	b.SetBytes(int64(bytes))
 	for b.Loop() {
 		if err := op(); err != nil {
@@ -18,20 +18,7 @@ func measure(b *testing.B, calls, bytes int, op func() error) {
 		}
 	}
 	perCall(b, calls)
-}
-
-// warmUp calls op until lazy mappings are there, and writes go the way that they will go.
-func warmUp(b *testing.B, bytes int, op func() error) {
-	b.Helper()
-	rounds := 6
-	if bytes <= 100*kb {
-		rounds = 100
-	}
-	for range rounds {
-		if err := op(); err != nil {
-			b.Fatal(err)
-		}
-	}
+	w.report(b)
 }
 
 // perCall makes the figure of a row that of one call, if an iteration makes several.

@@ -64,8 +64,9 @@ func (s writeState) bench(b *testing.B, im impl) {
 		defer syncBehind(b, path)()
 	}
 	r := new(random)
+	var w warmed
 	if !s.first {
-		warmUp(b, s.bytes, func() error { return s.op(f, r) })
+		w = warmUp(b, s.bytes, func() error { return s.op(f, r) })
 	}
 	b.SetBytes(int64(s.bytes))
 	for first := true; b.Loop(); first = false {
@@ -79,6 +80,9 @@ func (s writeState) bench(b *testing.B, im impl) {
 		if err := s.op(f, r); err != nil {
 			b.Fatal(err)
 		}
+	}
+	if !s.first {
+		w.report(b)
 	}
 	if err := f.Close(); err != nil {
 		b.Fatal(err)

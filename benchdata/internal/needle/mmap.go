@@ -7,6 +7,8 @@ func mapped(find index, flags int) Search {
 	}
 }
 
-func mappedParallel(path string, workers int) (int64, error) {
-	return withMapping(path, 0, func(p []byte) (int64, error) { return bytesParallel(p, workers, indexBlocks) })
+func mappedParallel(find index) Search {
+	return func(path string, workers int) (int64, error) {
+		return withMapping(path, 0, func(p []byte) (int64, error) { return bytesParallel(p, workers, find) })
+	}
 }

@@ -41,7 +41,7 @@ func Ways() []Way {
 		{Name: "chunk-blocks", What: "`Read` in chunks, eight words a step", Find: inChunks(indexBlocks)},
 		{Name: "mmap-words", What: "mmap, words", Find: mapped(indexWords, 0)},
 		{Name: "mmap-advise", What: "mmap and madvise, eight words a step", Find: mapped(indexBlocks, advise)},
-		{Name: "mmap-parallel", What: "mmap, eight words a step, in parallel", Find: mappedParallel, Parallel: true},
+		{Name: "mmap-parallel", What: "mmap, eight words a step, in parallel", Find: mappedParallel(indexBlocks), Parallel: true},
 		{Name: "pread-parallel", What: "pread, eight words a step, in parallel", Find: preadParallel(indexBlocks), Parallel: true},
 		{Name: "mmap-avx2", What: "mmap, AVX2 in assembler", Find: mapped(inPieces(indexAVX2), 0), Note: noteAVX2()},
 		{Name: "mmap-populate", What: "mmap with `MAP_POPULATE`, eight words a step", Find: mapped(indexBlocks, populate), Missing: missingPopulate},
@@ -54,7 +54,7 @@ func Ways() []Way {
 		}
 	}
 	ways = append(ways, libraryWays()...)
-	return append(ways, Way{Name: "memory", What: "the machine: memory, eight words a step, in parallel", Open: memory, Parallel: true})
+	return append(ways, Way{Name: "memory", What: "the machine: memory, eight words a step, in parallel", Open: memory(indexBlocks), Parallel: true})
 }
 
 // The needle has no byte of zero, so that the first of its bytes is found.
