@@ -128,7 +128,7 @@ func TestWriteAt_LongOneBesideAHandedOutDescriptor(t *testing.T) {
 	f := readyFile(t, 1<<20)
 	b := bytes.Repeat([]byte{7}, 3*firstWhole)
 	f.cur.giveUp(f.inner)
-	n, err := f.writeFirst(f.m.Load(), b, 4096)
+	n, err := f.writeFirst(f.m.Load(), &f.m.Load().locks[0], b, 4096)
 	if n != len(b) || err != nil {
 		t.Fatal(n, err)
 	}

@@ -31,11 +31,6 @@ func lockOf(block int64) uint32 {
 // goes to unlock, has a bit for each lock.
 func (l *rangeLocks) lock(off int64, n int) (held uint16) {
 	first, last := off>>blockBits, (off+int64(n)-1)>>blockBits
-	if first == last {
-		i := lockOf(first)
-		l[i].Lock()
-		return 1 << i
-	}
 	if last-first >= 4*int64(len(l)) {
 		held = 1<<len(l) - 1
 	}

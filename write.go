@@ -32,24 +32,37 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if m == nil || m.locks == nil || off < 0 || len(b) == 0 {
 		return f.writeInner(b, off)
 	}
-	held := m.locks.lock(off, len(b)) // no defer: nothing panics
-	switch {
-	case !f.ownDescriptor() || !f.covers(m, off, len(b)) || !f.mapsWrite(m, off, len(b)):
-		n, err = f.writeInner(b, off)
-	case f.dirty.Load() == clean:
-		n, err = f.writeFirst(m, b, off)
-	case f.mappedWrite(m, b, int(off)):
-		n = len(b)
-	default:
-		n, err = f.writeInner(b, off)
+	// No defer: nothing panics.
+	block := off >> blockBits
+	l := &m.locks[lockOf(block)]
+	if (off+int64(len(b))-1)>>blockBits == block {
+		l.Lock()
+		n, err = f.writeLocked(m, l, b, off)
+		l.Unlock()
+		return n, err
 	}
+	held := m.locks.lock(off, len(b))
+	n, err = f.writeLocked(m, l, b, off)
 	m.locks.unlock(held)
 	return n, err
 }
 
+// writeLocked is writeAt with the range locked. l is the lock of its first block.
+func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
+	switch {
+	case !f.ownDescriptor() || !f.covers(m, off, len(b)) || !f.mapsWrite(m, off, len(b)):
+		return f.writeInner(b, off)
+	case f.dirty.Load() == clean:
+		return f.writeFirst(m, l, b, off)
+	case f.mappedWrite(m, l, b, int(off)):
+		return len(b), nil
+	}
+	return f.writeInner(b, off)
+}
+
 // writeFirst is the write that begins a period of mapped writes. It goes through the kernel;
 // of a long one the first page will do.
-func (f *file) writeFirst(m *mapping, b []byte, off int64) (n int, err error) {
+func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	first := b
 	if len(b) > firstWhole {
 		first = b[:1<<pageBits]
@@ -63,7 +76,7 @@ func (f *file) writeFirst(m *mapping, b []byte, off int64) (n int, err error) {
 		return n, nil
 	}
 	// If the descriptor was handed out since, the first page may have been appended.
-	if begun && f.ownDescriptor() && f.mappedWrite(m, rest, int(at)) {
+	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
 		return len(b), nil
 	}
 	k, err := f.writeInner(rest, at)
@@ -101,8 +114,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 // mappedWrite reports whether b is in the file. It fails if the file was truncated
 // concurrently: past its new end b would be lost, and show up again as if it were
 // the file's. Called with the range locked.
-func (f *file) mappedWrite(m *mapping, b []byte, off int) bool {
-	l, ok := &m.locks[lockOf(int64(off)>>blockBits)], false
+func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
 		ok = f.timedStore(m, b, off, l)
 	} else {
