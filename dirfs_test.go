@@ -132,6 +132,9 @@ func TestDirFSAnswersAndFailsAsOSDirFS(t *testing.T) {
 		names = append(names, `sub\c.txt`, `\a.txt`, `C:\`, "C:", "a.txt:stream", "a.txt::$DATA", "NUL", "sub/COM1")
 		dirs = dirs[:2] // below a file nothing exists there, os.DirFS says, and os.Root that it is no directory
 	}
+	if runtime.GOOS == "wasip1" {
+		dirs = dirs[:2] // there os takes "a.txt/." for a file
+	}
 	kinds := func(err error) [3]bool {
 		return [3]bool{errors.Is(err, fs.ErrInvalid), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)}
 	}
