@@ -12,7 +12,7 @@ import (
 const (
 	warmRound = 8                      // calls of a round: two of them cover what was seen of a File's first writes
 	warmMany  = 100                    // the same of calls that move no more than 100 KiB
-	warmLeast = 6                      // calls in any case
+	warmLeast = warmRound              // calls in any case: the seventh of 500 MB prefaults them
 	warmMost  = 500 * time.Millisecond // from then on no further call is made
 	warmAgree = 1.1                    // two rounds agree if their medians differ by no more than this factor
 )
