@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime/debug"
 	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // Chunks returns an iterator over the file in windows of size bytes, each with
@@ -87,7 +89,7 @@ func (w *walk) windows(data []byte) bool {
 		w.bring(off, size)
 		w.touching = true
 		if page < bound && f.pages.seen(page, 1) {
-			loadWord((*uint32)(unsafe.Pointer(&data[page])))
+			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
 		} else if last := int(end - 1); !f.pages.seen(end-1, 1) || data[last] == 0 && !w.m.lineBehind(last+1) {
 			w.touching = false
 			return true

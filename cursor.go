@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // cursor is the place where Read, Write and Seek go on. It is in the kernel
@@ -69,7 +71,7 @@ func (f *file) sought(pos int64) {
 	if !canMap || locked || split || f.cur.seeks.Add(1) != trackFrom || f.cur.state.Load()&cursorKernel != 0 {
 		return
 	}
-	if size, regular := f.stat(); regular && size > 0 && storageOf(f.inner) != storageRemote {
+	if size, regular := f.stat(); regular && size > 0 && sys.StorageOf(f.inner) != sys.StorageRemote {
 		f.cur.wanted.Store(true)
 	}
 }

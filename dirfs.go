@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // DirFS returns a file system for the files below the directory dir, as
@@ -33,7 +35,7 @@ func DirFS(dir string) fs.FS { return dirFS{dir, new(atomic.Bool)} }
 
 type dirFS struct {
 	path   string
-	linked *atomic.Bool // a hint for resolve: path itself has a link in it
+	linked *atomic.Bool // a hint for sys.PlainPath: path itself has a link in it
 }
 
 var (
@@ -57,11 +59,11 @@ func (d dirFS) open(op, name string) (f *os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if f, err = p.openPlain(0); err == nil {
+	if f, err = p.OpenPlain(0); err == nil {
 		return f, nil
 	}
 	err = p.inRoot(op, err, func(r *os.Root) error {
-		f, err = r.Open(p.local)
+		f, err = r.Open(p.Local)
 		return err
 	})
 	return f, err
@@ -72,12 +74,12 @@ func (d dirFS) Stat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	fi, err := p.lstatPlain()
+	fi, err := p.LstatPlain()
 	if err == nil && fi.Mode().Type() != fs.ModeSymlink {
 		return fi, nil
 	}
 	err = p.inRoot("stat", err, func(r *os.Root) error {
-		fi, err = r.Stat(p.local)
+		fi, err = r.Stat(p.Local)
 		return err
 	})
 	return fi, err
@@ -88,12 +90,12 @@ func (d dirFS) Lstat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	fi, err := p.lstatPlain()
+	fi, err := p.LstatPlain()
 	if err == nil {
 		return fi, nil
 	}
 	err = p.inRoot("lstat", err, func(r *os.Root) error {
-		fi, err = r.Lstat(p.local)
+		fi, err = r.Lstat(p.Local)
 		return err
 	})
 	return fi, err
@@ -105,7 +107,7 @@ func (d dirFS) ReadLink(name string) (target string, err error) {
 		return "", err
 	}
 	err = p.inRoot("readlink", nil, func(r *os.Root) error {
-		target, err = r.Readlink(p.local)
+		target, err = r.Readlink(p.Local)
 		return err
 	})
 	return target, err
@@ -130,7 +132,7 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.openPlain(fs.ModeDir)
+	f, err := p.OpenPlain(fs.ModeDir)
 	if err == nil {
 		defer f.Close()
 		list, err = f.ReadDir(-1)
@@ -162,7 +164,7 @@ func (e *entry) Info() (fs.FileInfo, error) {
 	if fi := e.list.info(e.Name()); fi != nil {
 		return fi, nil
 	}
-	return e.list.dir.Lstat(path.Join(e.list.name, e.Name()))
+	return dirFS{e.list.Dir, e.list.Linked}.Lstat(path.Join(e.list.name, e.Name()))
 }
 
 // A listing has the directory's path, and what the first Info found: it asks for
@@ -184,7 +186,7 @@ func (l *listing) info(name string) fs.FileInfo {
 	defer l.mu.Unlock()
 	if !l.read {
 		l.read = true
-		if f, err := l.openPlain(fs.ModeDir); err == nil {
+		if f, err := l.OpenPlain(fs.ModeDir); err == nil {
 			infos, _ := f.Readdir(-1)
 			f.Close()
 			l.infos = make(map[string]fs.FileInfo, len(infos))
@@ -200,8 +202,8 @@ func (l *listing) info(name string) fs.FileInfo {
 
 // A dirPath is a name below a directory.
 type dirPath struct {
-	dir               dirFS
-	name, local, full string // as given; as the system writes it; with dir
+	sys.PlainPath
+	name string // as given
 }
 
 func (d dirFS) in(op, name string) (dirPath, error) {
@@ -213,7 +215,7 @@ func (d dirFS) in(op, name string) (dirPath, error) {
 	if os.IsPathSeparator(d.path[len(d.path)-1]) {
 		sep = ""
 	}
-	return dirPath{d, name, local, d.path + sep + local}, nil
+	return dirPath{sys.PlainPath{Dir: d.path, Local: local, Full: d.path + sep + local, Linked: d.linked}, name}, nil
 }
 
 // inRoot calls fn with the directory, unless plain, the error of another way to do
@@ -222,7 +224,7 @@ func (p *dirPath) inRoot(op string, plain error, fn func(r *os.Root) error) erro
 	if errors.Is(plain, fs.ErrNotExist) {
 		return pathError(op, p.name, plain)
 	}
-	root, err := os.OpenRoot(p.dir.path)
+	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return pathError(op, p.name, err)
 	}

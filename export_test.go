@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // What the tests may know of a File's inside.
@@ -12,7 +14,7 @@ import (
 const CanMap = canMap
 
 // RaceDetector says that it is on: it slows down, and it allocates.
-const RaceDetector = raceDetector
+const RaceDetector = race.Detector
 
 // MapsUnasked says whether calls alone make this build map a file, without Bytes or View, and
 // whether others can truncate it nevertheless.

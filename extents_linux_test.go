@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 func TestFileOfManyExtentsHasBlocksOfItsOwn(t *testing.T) {
@@ -24,7 +26,7 @@ func TestFileOfManyExtentsHasBlocksOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := false
-	withFd(f.inner, func(fd int) { own = ownBlocks(fd, 0, size) })
+	withFd(f.inner, func(fd int) { own = sys.OwnBlocks(fd, 0, size) })
 	if !own {
 		t.Error("all of it was allocated")
 	}
@@ -32,7 +34,7 @@ func TestFileOfManyExtentsHasBlocksOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	withFd(f.inner, func(fd int) {
-		if ownBlocks(fd, size/2, size) {
+		if sys.OwnBlocks(fd, size/2, size) {
 			t.Error("half of it is a hole")
 		}
 	})

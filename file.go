@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // The calls below concern the descriptor, a directory, or the file's metadata.
@@ -50,7 +52,7 @@ func (f *File) Close() error {
 			serr = err
 		}
 	}
-	err := closeInner(f.inner)
+	err := sys.Close(f.inner)
 	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
 	if err == nil && serr != nil {
 		err = f.fail("close", cause(serr))

@@ -1,6 +1,13 @@
 package mmapfile
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
 
 // mapping is one range of memory that shows the file from its start. It may
 // reach beyond the file's end, where the platform allows that, so that growth
@@ -30,11 +37,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if err != nil {
 		return err
 	}
-	kind := storageOf(f.inner)
+	kind := sys.StorageOf(f.inner)
 	limit := mapLimit
 	switch {
-	case kind == storageAsked && whole:
-	case !mode.read, mode.direct, kind == storageRemote, kind == storageAsked, kind == storageMemory, kind == storageOverlay && !mode.write:
+	case kind == sys.StorageAsked && whole:
+	case !mode.read, mode.direct, kind == sys.StorageRemote, kind == sys.StorageAsked, kind == sys.StorageMemory, kind == sys.StorageOverlay && !mode.write:
 		f.never.Store(true)
 		limit = 0
 	}
@@ -107,18 +114,6 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 // call on.
 var testMapped func(f *file)
 
-// storage is what a file lies on, as far as it decides what a mapping may do for
-// calls. Bytes and View get one in any case.
-type storage int
-
-const (
-	storageLocal   storage = iota
-	storageRemote          // or unknown: other machines' changes may show in system calls alone
-	storageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
-	storageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	storageAsked           // local, but a mapping is in others' way: none without Bytes or View
-)
-
 // mode is what a descriptor allows.
 type mode struct {
 	read, write bool
@@ -127,3 +122,219 @@ type mode struct {
 }
 
 const maxInt = int64(^uint(0) >> 1)
+
+// region owns the address range of a mapping. It does not lead back to the
+// File, so that it can be the argument of the File's cleanup.
+type region struct {
+	data    []byte
+	shown   []byte // the part of data that is mapped: all, but less after a cut where locked
+	rest    []byte // and what is reserved behind it then
+	state   atomic.Uint32
+	counted bool         // as a mapped File in Stats
+	lent    atomic.Bool  // Bytes has handed out slices
+	pins    atomic.Int64 // where locked: calls of View inside
+	cleanup runtime.Cleanup
+}
+
+// The states of a region.
+const (
+	regionMapped   = iota
+	regionReserved // inaccessible, and counted in reserved
+	regionGone
+)
+
+// The system allows some 65,530 ranges of memory in all (vm.max_map_count), and
+// Go's own heap dies where there is none left. So past rangesMax nothing is
+// mapped unasked, and system calls serve those files; Bytes and View still get
+// theirs up to twice that. Address space is scarce on 32 bits, hence the same
+// bound in bytes, and four times that for Bytes and View: 2 GiB there. Where the
+// process has a limit (RLIMIT_AS), it is a quarter and a half of that at most: Go
+// itself takes 1.2 GiB, and dies where its heap cannot grow.
+//
+// Ranges of closed Files that a call may still be inside count too: they
+// stay reserved until their File is unreachable. For each reservedGC of them that
+// have come we ask for a collection, and Bytes and View wait for one.
+const (
+	rangesMax  = 16 << 10
+	bytesMax   = mapLimit
+	bytesAsked = 4 * min(bytesMax, 1<<60)
+	reservedGC = 8 << 10
+)
+
+var (
+	ranges, rangeBytes      atomic.Int64 // all that are mapped or reserved
+	reserved, reservedBytes atomic.Int64 // those of closed Files
+	kept, keptBytes         atomic.Int64 // of those, what the last collection left: still in use
+
+	space      atomic.Int64 // the process's limit, as of the last mapping; 0 before
+	collecting sync.Mutex
+)
+
+// bounds returns how many bytes may be mapped or reserved, unasked and for Bytes
+// and View.
+func bounds() (unasked, asked int64) {
+	limit := space.Load()
+	if limit == 0 {
+		return bytesMax, bytesAsked
+	}
+	return min(bytesMax, limit/4), min(bytesAsked, limit/2)
+}
+
+// roomFor reports whether another range of size bytes may be mapped; asked for
+// by Bytes or View, it makes room if it can.
+func roomFor(size int64, asked bool) bool {
+	space.Store(sys.AddressSpace())
+	full := func() bool {
+		limit, _ := bounds()
+		return ranges.Load() >= rangesMax || rangeBytes.Load()+size > limit
+	}
+	if !full() {
+		return true
+	}
+	reclaim(asked, func() bool { return !full() })
+	_, limit := bounds()
+	return asked && ranges.Load() < 2*rangesMax && rangeBytes.Load()+size <= limit
+}
+
+// reclaim collects what closed Files have reserved, if the last collection has
+// not found all of it in use. With wait, it returns when the ranges are given
+// back, or when enough says so; without, at once.
+func reclaim(wait bool, enough func() bool) {
+	if !wait {
+		if reserved.Load() > kept.Load() {
+			go collect()
+		}
+		return
+	}
+	collecting.Lock() // and not another collection beside one: it may free what is needed
+	if !enough() && reserved.Load() > kept.Load() {
+		collectLocked()
+	}
+	collecting.Unlock()
+	for i := 0; i < 1000 && !enough() && reserved.Load() > 0; i++ { // the cleanups run on a goroutine of their own
+		runtime.Gosched()
+	}
+}
+
+// retry calls do again where the system has no address space left, after
+// reservations were given back.
+func retry(wait bool, do func() error) error {
+	err := do()
+	if err == errNoMemory && reserved.Load() > 0 {
+		if reclaim(wait, func() bool { return false }); wait {
+			err = do()
+		}
+	}
+	return err
+}
+
+// collect has closed Files that nobody uses give their ranges back, unless
+// that is being done.
+func collect() {
+	if collecting.TryLock() {
+		collectLocked()
+		collecting.Unlock()
+	}
+}
+
+func collectLocked() {
+	runtime.GC()
+	kept.Store(reserved.Load())
+	keptBytes.Store(reservedBytes.Load())
+}
+
+func newRegion(f *file, data []byte) *region {
+	r := &region{data: data, shown: data}
+	r.pins.Store(1)
+	ranges.Add(1)
+	rangeBytes.Add(int64(len(data)))
+	r.cleanup = runtime.AddCleanup(f, (*region).free, r)
+	return r
+}
+
+// revoke ends the use of the range and lets go of the file. It becomes
+// inaccessible at once for every goroutine: a late access faults, and never
+// meets somebody else's memory. Where the platform cannot do that, the range
+// is given back as soon as nobody is inside, which the File's lock tells.
+func (r *region) revoke() {
+	if locked {
+		r.unpin()
+		return
+	}
+	if !r.state.CompareAndSwap(regionMapped, regionReserved) {
+		return
+	}
+	r.uncount()
+	reserve(r.data)
+	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.data)))
+	limit, _ := bounds()
+	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > limit/2 {
+		go collect()
+	}
+}
+
+// free gives the range back. No call can be inside: its File is unreachable, or
+// its lock is held.
+func (r *region) free() {
+	was := r.state.Swap(regionGone)
+	if was == regionGone {
+		return
+	}
+	if was == regionMapped {
+		r.uncount()
+	}
+	unmap(r.shown, r.rest)
+	size := int64(len(r.data))
+	ranges.Add(-1)
+	rangeBytes.Add(-size)
+	if was == regionReserved {
+		lower(&kept, reserved.Add(-1))
+		lower(&keptBytes, reservedBytes.Add(-size))
+	}
+}
+
+// countFile has Stats count the File of the region for as long as that is mapped.
+func (r *region) countFile() {
+	r.counted = true
+	stats.files.Add(1)
+}
+
+func (r *region) uncount() {
+	if r.counted {
+		stats.files.Add(-1)
+	}
+}
+
+// lower makes kept no more than what there is: cleanups, which call it, run
+// after the collection that found them was counted.
+func lower(kept *atomic.Int64, now int64) {
+	if kept.Load() > now {
+		kept.Store(now)
+	}
+}
+
+// abandon gives back the range of a mapping that another has taken the place
+// of, where that can be: nobody holds a slice of it, and the File's lock, which
+// is held, keeps calls out.
+func (r *region) abandon() bool {
+	if !locked || r.lent.Load() || r.pins.Load() > 1 {
+		return false
+	}
+	r.cleanup.Stop() // it would keep r for as long as the File, which is in use here, is open
+	r.unpin()
+	return true
+}
+
+// unpin gives the range back with the last pin, one of which is the File's.
+func (r *region) unpin() {
+	if r.pins.Add(-1) == 0 {
+		r.free()
+	}
+}
+
+// unpublish ends the mappings of a File. Called with mu held.
+func (f *file) unpublish() {
+	for m := f.m.Swap(nil); m != nil; m = m.prev {
+		m.region.revoke()
+	}
+}

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
+	"io/fs"
+	"iter"
 	"os"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 const (
@@ -79,7 +82,7 @@ func (f *file) refresh() error {
 			return err
 		}
 		clear(part[n:]) // as the rest of a mapped page
-		f.put(part, int64(off), replaceUnseen)
+		f.put(part, int64(off), race.ReplaceUnseen)
 	}
 	return nil
 }
@@ -128,7 +131,7 @@ func (f *file) settle(off int64, n int) error {
 const settlePiece = 64 << 10
 
 func (f *file) settleLocked(off int64, n int) (err error) {
-	same := equalUnseen
+	same := race.EqualUnseen
 	if n >= 0 {
 		same = bytes.Equal
 	}
@@ -159,13 +162,13 @@ func (f *file) settleRange(c fileCopy, at, end int) error {
 		f.mem.now = make([]byte, settlePiece)
 	}
 	now := f.mem.now[:end-at]
-	copyUnseen(now, c.data[at:end])
+	race.CopyUnseen(now, c.data[at:end])
 	for a, b := range changes(c.was[at:end], now) {
 		if err := f.writeBack(now[a:b], int64(at+a)); err != nil {
 			return err
 		}
 		copy(c.was[at+a:], now[a:b])
-		f.put(now[a:b], int64(at+a), replaceUnseen)
+		f.put(now[a:b], int64(at+a), race.ReplaceUnseen)
 	}
 	return nil
 }
@@ -184,10 +187,6 @@ func (f *file) absorb(b []byte, off int64) {
 	}
 	f.put(b, off, replaceSeen)
 }
-
-const syncsRanges = false
-
-func datasync(f *os.File) error { return f.Sync() }
 
 // mapPrivate is a copy that is never written back.
 func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
@@ -213,21 +212,94 @@ func (f *file) flush() error { return f.settle(0, -1) }
 func mapFile(*os.File, int, bool, bool) ([]byte, bool, error) {
 	return nil, false, errors.ErrUnsupported
 }
-func descriptorMode(*os.File, int) (mode, error)        { return mode{}, errors.ErrUnsupported }
-func reserve([]byte)                                    {}
-func unmap(_, _ []byte)                                 {}
-func markModified(*os.File, int64)                      {}
-func storageOf(*os.File) storage                        { return storageRemote }
-func syncMapped([]byte) error                           { return errors.ErrUnsupported }
-func adviseMemory([]byte, Advice) error                 { return errors.ErrUnsupported }
-func lockMemory([]byte) error                           { return errors.ErrUnsupported }
-func unlockMemory([]byte) error                         { return errors.ErrUnsupported }
-func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
-func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
-func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
+func descriptorMode(*os.File, int) (mode, error) { return mode{}, errors.ErrUnsupported }
+func reserve([]byte)                             {}
+func unmap(_, _ []byte)                          {}
 
-func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+// viewCopy is View where there are no mappings: fn gets a copy, and the bytes
+// that it changed, no others, go into the file when it ends, in whatever way.
+func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
+	p := make([]byte, n)
+	if _, err := f.readAt(p, off); err == io.EOF {
+		return err
+	} else if err != nil {
+		return f.fail("view", cause(err))
+	}
+	was := bytes.Clone(p)
+	defer func() {
+		for i, j := range changes(was, p) {
+			if werr := f.writeBack(p[i:j], off+int64(i)); werr != nil {
+				if err == nil {
+					err = f.fail("view", werr)
+				}
+				return
+			}
+			f.absorb(p[i:j], off+int64(i))
+		}
+	}()
+	return fn(p)
+}
 
-func majorFaults() (int64, bool) { return 0, false }
+// writeBack writes b, which was stored into a copy of the file at off, as far
+// as the file reaches: what was cut off stays so, as with a mapping.
+func (f *file) writeBack(b []byte, off int64) error {
+	fi, err := f.inner.Stat()
+	if err != nil {
+		return cause(err)
+	}
+	if off >= fi.Size() {
+		return nil
+	}
+	b = b[:min(int64(len(b)), fi.Size()-off)]
+	_, err = f.inner.WriteAt(b, off)
+	if pe := (*fs.PathError)(nil); err != nil && !errors.As(err, &pe) {
+		err = f.writeApart(b, off, fi) // it was opened with os.O_APPEND
+	}
+	if err != nil && f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		return fs.ErrPermission // whatever the system calls it
+	}
+	return cause(err)
+}
 
-func fileSizeLimit() int64 { return math.MaxInt64 }
+// writeApart writes b to the file, which fi is of, through a descriptor that can
+// write in its middle: one opened with os.O_APPEND cannot.
+func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
+	again, err := os.OpenFile(f.inner.Name(), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	now, err := again.Stat()
+	if err == nil && !os.SameFile(fi, now) {
+		err = errors.ErrUnsupported // it has been removed or renamed
+	}
+	if err == nil {
+		_, err = again.WriteAt(b, off)
+	}
+	return err
+}
+
+// changes are the ranges in which a and b, of the same length, differ in every byte.
+func changes(a, b []byte) iter.Seq2[int, int] {
+	const step = 4 << 10
+	return func(yield func(i, j int) bool) {
+		for i := 0; i < len(a); {
+			if n := min(step, len(a)-i); i%step == 0 && bytes.Equal(a[i:i+n], b[i:i+n]) {
+				i += n
+				continue
+			}
+			if a[i] == b[i] {
+				i++
+				continue
+			}
+			j := i
+			for j < len(a) && a[j] != b[j] {
+				j++
+			}
+			if !yield(i, j) {
+				return
+			}
+			i = j
+		}
+	}
+}

@@ -3,12 +3,14 @@
 package mmapfile
 
 import (
-	"math"
+	"errors"
 	"os"
 	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 const (
@@ -38,15 +40,17 @@ type memory struct{}
 func (f *file) bytesCopy() []byte { return nil }
 func (f *file) copied() bool      { return false }
 
+func (f *file) viewCopy(int64, int, func([]byte) error) error { return errors.ErrUnsupported }
+
 // mapFile maps length bytes of f, rounded up to pages, for writing if it can.
 // Unless asked for, the mapping is not locked by mlockall(MCL_FUTURE).
 func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
 	length = (length + pageSize - 1) &^ (pageSize - 1)
 	cerr := withFd(f, func(fd int) {
 		var p unsafe.Pointer
-		mmap := mmapUnlocked
+		mmap := sys.MapUnlocked
 		if asked {
-			mmap = mmapShared
+			mmap = sys.MapShared
 		}
 		if write {
 			p, err = mmap(fd, uintptr(length), unix.PROT_READ|unix.PROT_WRITE)
@@ -64,10 +68,6 @@ func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable b
 		err = cerr
 	}
 	return data, writable, err
-}
-
-func mmapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
-	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
 }
 
 // mapPrivate maps length bytes of f, rounded up to pages, copy on write.
@@ -88,9 +88,6 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	}
 	return data, err
 }
-
-func lockMemory(data []byte) error   { return unix.Mlock(data) }
-func unlockMemory(data []byte) error { return unix.Munlock(data) }
 
 // reserve replaces the range by one that nobody can touch.
 func reserve(data []byte) {
@@ -120,8 +117,8 @@ func descriptorMode(f *os.File, _ int) (m mode, err error) {
 	access := flag & unix.O_ACCMODE
 	m.read = access == unix.O_RDONLY || access == unix.O_RDWR
 	m.write = access == unix.O_RDWR
-	m.direct = flag&directFlag != 0
-	m.plain = flag&(unix.O_APPEND|unix.O_SYNC|syncFlag|directFlag) == 0
+	m.direct = flag&sys.Direct != 0
+	m.plain = flag&(unix.O_APPEND|unix.O_SYNC|sys.DataSync|sys.Direct) == 0
 	return m, err
 }
 
@@ -163,22 +160,4 @@ func (f *file) absorb(b []byte, off int64) {
 	if m := f.m.Load(); m != nil {
 		unix.Msync(m.data, unix.MS_INVALIDATE)
 	}
-}
-
-// majorFaults counts the page faults of the process that waited for the disk (getrusage(2)).
-func majorFaults() (n int64, ok bool) {
-	var usage unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
-		return 0, false
-	}
-	return int64(usage.Majflt), true
-}
-
-// fileSizeLimit returns how long a file the process may write (RLIMIT_FSIZE).
-func fileSizeLimit() int64 {
-	var r unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_FSIZE, &r) != nil || uint64(r.Cur) > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(r.Cur)
 }

@@ -4,7 +4,6 @@ package mmapfile
 
 import (
 	"errors"
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -34,6 +33,8 @@ type memory struct{}
 
 func (f *file) bytesCopy() []byte { return nil }
 func (f *file) copied() bool      { return false }
+
+func (f *file) viewCopy(int64, int, func([]byte) error) error { return errors.ErrUnsupported }
 
 // mapFile maps the first length bytes of f, for writing if it can.
 func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
@@ -252,106 +253,6 @@ func (f *file) flush() (err error) {
 	return err
 }
 
-const syncsRanges = false
-
-func syncMapped([]byte) error { return errors.ErrUnsupported }
-
-func datasync(f *os.File) error { return f.Sync() }
-
-func lockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
-
-// unlockMemory goes page by page where some are not locked, which is an error for all of them.
-func unlockMemory(data []byte) error {
-	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
-	if err != windows.ERROR_NOT_LOCKED {
-		return err
-	}
-	for len(data) > pageSize {
-		if err := unlockMemory(data[:pageSize]); err != nil {
-			return err
-		}
-		data = data[pageSize:]
-	}
-	return nil
-}
-
-var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
-
-// adviseMemory has a call for WillNeed alone, and nothing to do for Normal.
-func adviseMemory(data []byte, a Advice) error {
-	switch {
-	case a == Normal:
-		return nil
-	case a != WillNeed || prefetchVirtualMemory.Find() != nil:
-		return errors.ErrUnsupported
-	}
-	part := struct{ addr, size uintptr }{addrOf(data), uintptr(len(data))} // WIN32_MEMORY_RANGE_ENTRY
-	ok, _, err := prefetchVirtualMemory.Call(uintptr(windows.CurrentProcess()), 1, uintptr(unsafe.Pointer(&part)), 0)
-	if ok == 0 {
-		return err
-	}
-	return nil
-}
-
-func residentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
-func cachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
-func inMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
-
-var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
-
-// markModified sets f's last write time to now, through a handle of its own: on the
-// handle that has set a time by itself, later writes may leave the time alone
-// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). before is the time as
-// the last write through the system has left it. If it is another one, and not the change
-// time, if the file system has one, then a program has set it, and it stands.
-func markModified(f *os.File, before int64) {
-	var now windows.Filetime
-	windows.GetSystemTimeAsFileTime(&now)
-	withHandle(f, func(h windows.Handle) {
-		var basic struct { // FILE_BASIC_INFO
-			creation, access, write, change int64 // FILETIME
-			attributes                      uint32
-			_                               uint32
-		}
-		err := windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&basic)), uint32(unsafe.Sizeof(basic)))
-		const epoch = 116444736000000000 // 1970, in the tenths of a microsecond since 1601 of FILETIME
-		if err == nil && (basic.write-epoch)*100 != before && basic.change != 0 && basic.change != basic.write {
-			return
-		}
-		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-		own, _, _ := reOpenFile.Call(uintptr(h), windows.FILE_WRITE_ATTRIBUTES, shareAll, 0)
-		if again := windows.Handle(own); again != windows.InvalidHandle {
-			defer windows.CloseHandle(again)
-			h = again
-		}
-		windows.SetFileTime(h, nil, nil, &now)
-	})
-}
-
 // Views and system calls see the same bytes.
 func (f *file) settle(int64, int) error { return nil }
 func (f *file) absorb([]byte, int64)    {}
-
-// storageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
-// what is local (GetFileInformationByHandleEx). What is local is not mapped unasked
-// either: while a view is there nobody can truncate the file (ERROR_USER_MAPPED_FILE),
-// no other process and no other handle, which with os.File they can.
-func storageOf(f *os.File) storage {
-	kind := storageRemote
-	withHandle(f, func(h windows.Handle) {
-		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO has 116, and room for more
-		err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info)))
-		switch err {
-		case windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED,
-			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
-			kind = storageAsked
-		}
-	})
-	return kind
-}
-
-func prefaultPages(*os.File, []byte, int64) error { return errors.ErrUnsupported }
-
-func majorFaults() (int64, bool) { return 0, false }
-
-func fileSizeLimit() int64 { return math.MaxInt64 }

@@ -31,7 +31,7 @@ type file struct {
 
 	dirty atomic.Uint32 // the state of a period of mapped writes
 	never atomic.Bool   // not a file that can be mapped: stop trying
-	moves atomic.Uint32 // of the end, and asked: see length.go
+	moves atomic.Uint32 // of the end, and asked: see size.go
 	asked atomic.Uint32
 
 	cur cursor

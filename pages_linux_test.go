@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // pageTables returns how much of data the process has in its page tables.
@@ -44,12 +46,12 @@ func drop(t *testing.T, f *File) {
 		t.Fatal(err)
 	}
 	if m := f.m.Load(); m != nil {
-		if err := adviseMemory(m.data, DontNeed); err != nil {
+		if err := sys.Advise(m.data, sys.DontNeed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	withFd(f.inner, func(fd int) { unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) })
-	if pages, err := cachedPages(f.inner, 0, f.size.Load()); err != nil || pages > 0 {
+	if pages, err := sys.CachedPages(f.inner, 0, f.size.Load()); err != nil || pages > 0 {
 		t.Skipf("%d pages stay in memory, %v", pages, err)
 	}
 }
@@ -93,10 +95,10 @@ func TestView_RangeIsBroughtInBySystemCall(t *testing.T) {
 	mapLazily(t, f)
 	drop(t, f)
 	f.pages.truncated(0)
-	before, _ := majorFaults()
+	before, _ := sys.MajorFaults()
 	for _, view := range []struct{ off, n int64 }{{1 << 20, 1 << 20}, {5<<20 + 100, 3000}} {
 		err := f.View(view.off, view.n, func(p []byte) error {
-			pages, err := cachedPages(f.inner, view.off, view.n)
+			pages, err := sys.CachedPages(f.inner, view.off, view.n)
 			if want := int64(len(p)+int(view.off)%pageSize+pageSize-1) / int64(pageSize); err != nil || pages < want {
 				t.Errorf("%d of %d pages are in memory when fn is called, %v", pages, want, err)
 			}
@@ -109,11 +111,11 @@ func TestView_RangeIsBroughtInBySystemCall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after, _ := majorFaults(); after > before+8 { // other tests may have some
+	if after, _ := sys.MajorFaults(); after > before+8 { // other tests may have some
 		t.Errorf("%d major faults", after-before)
 	}
 	for off := range f.Chunks(256 << 10) {
-		if pages, err := cachedPages(f.inner, off, 256<<10); err != nil || pages != 64 {
+		if pages, err := sys.CachedPages(f.inner, off, 256<<10); err != nil || pages != 64 {
 			t.Errorf("%d of 64 pages of a window are in memory, %v", pages, err)
 		}
 	}

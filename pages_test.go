@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 const blockSize = 1 << blockBits
@@ -33,7 +35,7 @@ func lazyFile(t *testing.T, size int) *File {
 		f.Close()
 		lazyFiles.Delete(f.file)
 	})
-	if storageOf(f.inner) != storageLocal {
+	if sys.StorageOf(f.inner) != sys.StorageLocal {
 		t.Skip("this file system is not mapped unasked")
 	}
 	return f
@@ -240,7 +242,7 @@ func TestSync_NoPageStaysPrefaulted(t *testing.T) {
 	if err := f.SyncRange(blockSize+1, 5); err != nil {
 		t.Fatal(err)
 	}
-	if syncsRanges && (!has(0) || has(1) || !has(2)) {
+	if sys.SyncsRanges && (!has(0) || has(1) || !has(2)) {
 		t.Errorf("prefaulted after SyncRange in block 1: %v %v %v", has(0), has(1), has(2))
 	}
 	makeReady(f.file, 0)

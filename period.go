@@ -1,6 +1,10 @@
 package mmapfile
 
-import "time"
+import (
+	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
 
 // The kernel does not see a mapped write. So a period of them begins with a write through the
 // kernel, which moved the modification time, notified watchers, took the set-user-ID bit away,
@@ -21,7 +25,7 @@ const periodLasts = 50 * time.Millisecond
 // thing that this write need not have met: past the limit writes are the kernel's to refuse.
 func (f *file) begin() bool {
 	fi, err := f.inner.Stat()
-	if err != nil || fileSizeLimit() < f.size.Load() {
+	if err != nil || sys.FileSizeLimit() < f.size.Load() {
 		return false
 	}
 	f.before.Store(fi.ModTime().UnixNano())
@@ -65,7 +69,7 @@ func (f *file) endPeriod() {
 	}
 	f.ending.Lock()
 	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
-		markModified(f.inner, before)
+		sys.MarkModified(f.inner, before)
 	}
 	f.ending.Unlock()
 }

@@ -15,19 +15,6 @@ func TestPeriod_IsHalfOfWhatIsPromised(t *testing.T) {
 	}
 }
 
-// storeOne makes a mapped write that leaves its period open.
-func storeOne(t *testing.T, f *File) {
-	t.Helper()
-	makeReady(f.file, 0)
-	if !mapsWrites(f, func() {
-		if _, err := f.WriteAt([]byte("stored"), 100); err != nil {
-			t.Fatal(err)
-		}
-	}) {
-		t.Fatal("no mapped write: this tests something else")
-	}
-}
-
 // after reports whether do waits for what release ends. It cannot tell that do is slow, and
 // waits for it a while.
 func after(do, release func()) (waits bool) {

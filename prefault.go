@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // The first mapped write to a page is a fault, after each Sync again, and some of
@@ -13,9 +15,6 @@ import (
 
 // firstPrice is the price of a block in nanoseconds until one is measured.
 const firstPrice = 16 * savedWrite
-
-// errHoles: the blocks of the file would be allocated in a page fault.
-var errHoles = errors.New("the file has holes")
 
 // mapsWrite reports whether a write of n bytes at off is to go to the mapping m, and
 // prefaults its blocks if that pays by now. Called with the range locked.
@@ -81,7 +80,7 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	began := time.Now()
-	err := prefaultPages(f.inner, m.data[from:to], from)
+	err := sys.Prefault(f.inner, m.data[from:to], from)
 	switch {
 	case err == nil:
 		took := int64(time.Since(began))

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // mappedFile is a new file of so many bytes, mapped.
@@ -39,7 +41,7 @@ func readyFile(t *testing.T, size int64) *File {
 	if int64(len(f.Bytes())) != size || f.m.Load().locks == nil {
 		t.Skip("nothing is stored here")
 	}
-	if kind := storageOf(f.inner); kind == storageMemory {
+	if kind := sys.StorageOf(f.inner); kind == sys.StorageMemory {
 		t.Skip("a file with holes is not mapped for calls here")
 	}
 	if _, err := f.WriteAt([]byte{1}, 0); err != nil { // by a system call, as the first is
@@ -153,7 +155,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 		if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
 			t.Fatal(err)
 		}
-		adviseMemory(m.data, Random) // each page faults
+		sys.Advise(m.data, sys.Random) // each page faults
 		for _, c := range []struct{ one, other, n int64 }{
 			{3*lock + 100, 3*lock + 100, 20_000}, // the same
 			{5*lock - 100, 5 * lock, lock},
@@ -175,7 +177,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 						for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
 							if i == 0 {
 								b = m.data[:c.n]
-								adviseMemory(m.data, DontNeed) // so that one overtakes the other
+								sys.Advise(m.data, sys.DontNeed) // so that one overtakes the other
 							}
 							if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
 								t.Errorf("WriteAt: %d, %v", n, err)

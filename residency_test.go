@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // A record that ends in zeros at the end of a page is read from the mapping too, once the
@@ -33,7 +35,7 @@ func TestReadAt_ZerosBeforeAnUnknownPage(t *testing.T) {
 
 // A file that is not regular is not asked for its size at each read.
 func TestRead_DeviceInOrder(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	f, err := Open("/dev/zero")

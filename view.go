@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // Bytes returns the whole file as one slice of exactly its present length,
@@ -319,7 +321,7 @@ func misaddressed(p []byte) (wrong bool) {
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	load := func(b *byte) { loadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(b)) &^ 3))) }
+	load := func(b *byte) { race.LoadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(b)) &^ 3))) }
 	for i := 0; i < len(p); i += pageSize {
 		load(&p[i])
 	}

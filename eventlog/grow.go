@@ -1,12 +1,14 @@
 package eventlog
 
 import (
+	"errors"
 	"io"
 	"math"
 	"runtime"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // page is what the system allocates at least. Some have larger ones, which does no harm.
@@ -17,13 +19,17 @@ const (
 	mostWarm  = 1 << 20
 )
 
+// warms says that memory is prepared before it is stored to: see Log.warm. Elsewhere
+// writeZeros, which allocates, has done it.
+const warms = runtime.GOOS == "linux"
+
 // trims says that a file can be cut while it is mapped, by anyone.
 const trims = runtime.GOOS != "windows"
 
 // attach makes the file's memory that of the log, where it can be mapped.
 func (l *Log) attach(size int64) {
 	l.room, l.mem, l.word = size, nil, nil
-	if maps {
+	if sys.Maps {
 		if word, err := mmapfile.At[atomic.Uint64](l.f, atWriteOffset); err == nil {
 			if mem := l.f.Bytes(); int64(len(mem)) >= size {
 				l.mem, l.word = mem[:size], word
@@ -140,10 +146,14 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 // extend makes the file longer. What is not mapped needs no blocks: there a full
 // disk is an error of the write, and no fault.
 func (l *Log) extend(size, to int64) error {
-	if !maps || to > math.MaxInt {
+	if !sys.Maps || to > math.MaxInt {
 		return l.f.Truncate(to)
 	}
-	return allocate(l.f, size, to)
+	err := sys.AllocateRange(l.f, size, to)
+	if errors.Is(err, errors.ErrUnsupported) { // NFS before 4.2, FUSE, other systems
+		return writeZeros(l.f, size, to)
+	}
+	return err
 }
 
 // writeZeros writes zeros, in pieces that suit the folios of the page cache.

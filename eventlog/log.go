@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Log is a log that is open for writing. All methods may be called from any
@@ -77,7 +78,7 @@ func Open(name string, o Options) (*Log, error) {
 		return nil, err
 	}
 	if err := l.recover(false); err != nil {
-		unlock(l.f)
+		sys.Unlock(l.f)
 		l.f.Close()
 		return nil, l.fail("open", err)
 	}
@@ -96,8 +97,11 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := sys.Lock(f); err != nil {
 		f.Close()
+		if err == sys.ErrLocked {
+			err = ErrLocked
+		}
 		return nil, openError(name, err)
 	}
 	return &Log{space: space{f: f}, o: o, clock: newClock(o.Now)}, nil
@@ -238,7 +242,7 @@ func (l *Log) Close() error {
 		err = terr
 	}
 	l.mem, l.word = nil, nil
-	unlock(l.f)
+	sys.Unlock(l.f)
 	if cerr := l.close(); err == nil {
 		err = cerr
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Repair makes a log of the named file that [Open] can open, by cutting it where
@@ -27,7 +29,7 @@ func Repair(name string) (Recovery, error) {
 		return Recovery{}, err
 	}
 	err = l.recover(true)
-	unlock(l.f)
+	sys.Unlock(l.f)
 	if cerr := l.f.Close(); err == nil {
 		err = cerr
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // space is the file of a Log or a Reader.
@@ -127,7 +128,7 @@ const (
 // end is the file's WriteOffset. All before it can be read after that.
 func (s *source) end() (int64, error) {
 	if s.word == nil {
-		if !maps {
+		if !sys.Maps {
 			return s.readEnd()
 		}
 		word, err := mmapfile.At[uint64](s.f, atWriteOffset)
@@ -156,7 +157,7 @@ func (s *source) readEnd() (int64, error) {
 
 // cover sees to it that the file is mapped up to end, where it can be.
 func (s *source) cover(end int64) {
-	if maps && end > int64(len(s.mem)) {
+	if sys.Maps && end > int64(len(s.mem)) {
 		if mem := s.f.Bytes(); len(mem) > len(s.mem) {
 			s.mem = mem
 		}

@@ -1,7 +1,0 @@
-//go:build !windows
-
-package mmapfile
-
-import "os"
-
-func closeInner(f *os.File) error { return f.Close() }

@@ -1,0 +1,31 @@
+package sys
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Allocate makes f at least size bytes long with its blocks: F_PREALLOCATE
+// (fcntl(2)) reserves them behind the end, and leaves the length to ftruncate.
+func Allocate(f *os.File, size int64) error {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() >= size {
+		return err
+	}
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	store := unix.Fstore_t{Flags: unix.F_ALLOCATEALL, Posmode: unix.F_PEOFPOSMODE, Length: size - fi.Size()}
+	cerr := c.Control(func(fd uintptr) { err = unix.FcntlFstore(fd, unix.F_PREALLOCATE, &store) })
+	switch {
+	case cerr != nil:
+		return cerr
+	case err == unix.ENOTSUP:
+		return writeZeros(f, size)
+	case err != nil:
+		return err
+	}
+	return f.Truncate(size)
+}

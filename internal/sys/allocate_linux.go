@@ -1,0 +1,154 @@
+package sys
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Allocate makes f at least size bytes long with its blocks, by fallocate(2).
+// It grows only once the blocks are there, so that an error leaves the length alone.
+func Allocate(f *os.File, size int64) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := c.Control(func(fd uintptr) { err = fallocate(int(fd), size) })
+	if cerr != nil {
+		return cerr
+	}
+	// Some file systems (NFS before 4.2, FUSE) have no such call.
+	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
+		return writeZeros(f, size)
+	}
+	return err
+}
+
+// AllocateRange makes the file, which ends at from, end at to, with its blocks (fallocate(2)).
+func AllocateRange(f syscall.Conn, from, to int64) (err error) {
+	cerr := withFd(f, func(fd int) {
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Fallocate(fd, 0, from, to-from)
+		}
+	})
+	if cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+func fallocate(fd int, size int64) error {
+	var before, after unix.Stat_t
+	if err := unix.Fstat(fd, &before); err != nil {
+		return err
+	}
+	if before.Size >= size && before.Blocks*512 >= size {
+		if hole, err := firstHole(fd, size); err != nil || hole >= size {
+			return nil // there is nothing to do, and so the file's time does not move
+		}
+	}
+	for _, mode := range []uint32{unix.FALLOC_FL_KEEP_SIZE, 0} {
+		err := unix.EINTR
+		for err == unix.EINTR {
+			err, _ = unix.Fallocate(fd, mode, 0, size).(unix.Errno)
+		}
+		if err != 0 {
+			// Give back what it got behind the end before the disk was full, and only
+			// then: other errors come first, and what others append would be in danger.
+			full := err == unix.ENOSPC || err == unix.EDQUOT
+			if full && unix.Fstat(fd, &after) == nil && after.Blocks > before.Blocks {
+				unix.Ftruncate(fd, after.Size)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// extentMap is struct fiemap (linux/fiemap.h), with room for some extents.
+type extentMap struct {
+	start, length        uint64
+	flags, mapped, count uint32
+	_                    uint32
+	extents              [8]extent
+}
+
+type extent struct {
+	logical, physical, length uint64
+	_                         [2]uint64
+	flags                     uint32
+	_                         [3]uint32
+}
+
+const (
+	ioctlFiemap  = 0xC020660B // FS_IOC_FIEMAP
+	extentShared = 0x2000     // FIEMAP_EXTENT_SHARED
+)
+
+// list returns the first extents of the bytes from off to end.
+func (m *extentMap) list(fd int, off, end uint64) ([]extent, unix.Errno) {
+	*m = extentMap{start: off, length: end - off, count: uint32(len(m.extents))}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(m)))
+	return m.extents[:min(int(m.mapped), len(m.extents))], errno
+}
+
+// firstHole returns the offset of the first byte before end that has no block, or
+// end. It may move the cursor, which it leaves at 0.
+func firstHole(fd int, end int64) (int64, error) {
+	for next := uint64(0); ; {
+		var m extentMap
+		found, errno := m.list(fd, next, uint64(end))
+		if errno != 0 {
+			return seekHole(fd)
+		}
+		for _, x := range found {
+			if x.logical > next {
+				return int64(next), nil
+			}
+			next = max(next, x.logical+x.length)
+		}
+		if next >= uint64(end) || len(found) == 0 {
+			return int64(min(next, uint64(end))), nil
+		}
+	}
+}
+
+// seekHole is firstHole on a file system that does not list its extents (tmpfs,
+// NFS). There a block that was allocated and never written is a hole, too.
+func seekHole(fd int) (int64, error) {
+	hole, err := unix.Seek(fd, 0, unix.SEEK_HOLE)
+	if _, serr := unix.Seek(fd, 0, unix.SEEK_SET); err == nil {
+		err = serr
+	}
+	return hole, err
+}
+
+// OwnBlocks reports whether the file has blocks of its own for all of n bytes
+// at off, as far as it has so many. Of a file system that cannot tell, it asks for
+// the number of them.
+func OwnBlocks(fd int, off, n int64) bool {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return false
+	}
+	next, end := uint64(off), uint64(min(off+n, st.Size))
+	for next < end {
+		var m extentMap
+		found, errno := m.list(fd, next, end)
+		if errno != 0 {
+			return st.Blocks*512 >= st.Size
+		}
+		if len(found) == 0 {
+			return false
+		}
+		for _, x := range found {
+			if x.logical > next || x.logical+x.length <= next || x.flags&extentShared != 0 {
+				return false
+			}
+			next = x.logical + x.length
+		}
+	}
+	return true
+}

@@ -1,0 +1,10 @@
+//go:build !linux && !darwin
+
+package sys
+
+import "os"
+
+// Allocate makes f at least size bytes long with its blocks.
+func Allocate(f *os.File, size int64) error {
+	return writeZeros(f, size)
+}

@@ -1,0 +1,43 @@
+//go:build (darwin || dragonfly || freebsd || netbsd || openbsd || solaris) && !nommap
+
+package sys
+
+import (
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// The flags that only some of these systems have, from their fcntl.h.
+var (
+	Direct = map[string]int{
+		"dragonfly": 0x10000, "freebsd": 0x10000, "netbsd": 0x80000, "solaris": 0x2000000, "illumos": 0x2000000,
+	}[runtime.GOOS]
+	DataSync = map[string]int{
+		"darwin": 0x400000, "ios": 0x400000, "freebsd": 0x1000000, "netbsd": 0x10000, "openbsd": 0x80, "solaris": 0x40, "illumos": 0x40,
+	}[runtime.GOOS]
+)
+
+// StorageOf goes by the mount's own word.
+func StorageOf(f *os.File) Storage {
+	kind := StorageRemote
+	withFd(f, func(fd int) {
+		if mountedLocally(fd) {
+			kind = StorageLocal
+		}
+	})
+	return kind
+}
+
+// MarkModified sets f's times to now, which futimes(2) allows to who may write the file. before
+// is the modification time as the last write through the kernel has left it. If it is
+// another one, and not the change time, then a program has set it, and it stands.
+func MarkModified(f *os.File, before int64) {
+	withFd(f, func(fd int) {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && (st.Mtim.Nano() == before || st.Mtim == st.Ctim) {
+			unix.Futimes(fd, nil)
+		}
+	})
+}

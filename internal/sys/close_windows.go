@@ -1,0 +1,38 @@
+package sys
+
+import (
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/windows"
+)
+
+// Close closes f while nobody is about to lock it. In Go 1.26 a Read, Write or Seek of a
+// file on Windows takes two locks (readWriteLock in internal/poll/fd_mutex.go),
+// and when a Close comes between them it waits for ever. RawConn.Read holds the
+// first, so nobody is between them as long as its function runs.
+func Close(f *os.File) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return f.Close()
+	}
+	disk := false
+	c.Control(func(fd uintptr) {
+		kind, err := windows.GetFileType(windows.Handle(fd))
+		disk = err == nil && kind == windows.FILE_TYPE_DISK
+	})
+	if !disk {
+		return f.Close() // which must release a read that holds the lock; and there is but one
+	}
+	done := make(chan error, 1)
+	if c.Read(func(uintptr) bool {
+		go func() { done <- f.Close() }()
+		for c.Control(func(uintptr) {}) == nil { // until Close has begun: it ends when this function has
+			runtime.Gosched()
+		}
+		return true
+	}) != nil {
+		return f.Close()
+	}
+	return <-done
+}

@@ -1,0 +1,210 @@
+//go:build linux && !nommap
+
+package sys
+
+import (
+	"errors"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flags of an open file that not every system has.
+const (
+	Direct   = unix.O_DIRECT
+	DataSync = unix.O_DSYNC
+)
+
+// MapUnlocked maps a file so that mlockall(MCL_FUTURE) neither reads it into
+// memory nor locks it. An inaccessible mapping is not populated (mlock_fixup and
+// populate_vma_page_range in mm/), and no longer locked when it becomes accessible.
+func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
+	var fs unix.Statfs_t
+	if prot&unix.PROT_WRITE != 0 && (unix.Fstatfs(fd, &fs) != nil || fs.Type == ntfs3Magic) {
+		return MapShared(fd, length, prot) // ntfs_file_mmap has to see PROT_WRITE
+	}
+	p, err := MapShared(fd, length, unix.PROT_NONE)
+	if err != nil {
+		return nil, err
+	}
+	data := unsafe.Slice((*byte)(p), length)
+	if err = unix.Munlock(data); err == nil {
+		err = unix.Mprotect(data, prot)
+	}
+	if err != nil {
+		unix.MunmapPtr(p, length)
+		return nil, err
+	}
+	return p, nil
+}
+
+// StorageOf knows the file systems of disks and flash, whose mappings and
+// system calls share one page cache. It has to know them: the networks' ask
+// the server again at a system call, and not for a page that is mapped, and FUSE,
+// sysfs and the like may mean two different things by the two.
+func StorageOf(f *os.File) (kind Storage) {
+	kind = StorageRemote
+	withFd(f, func(fd int) {
+		var fs unix.Statfs_t
+		if unix.Fstatfs(fd, &fs) != nil {
+			return
+		}
+		switch uint32(fs.Type) {
+		case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
+			unix.BCACHEFS_SUPER_MAGIC, zfsMagic, unix.EROFS_SUPER_MAGIC_V1,
+			unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
+			unix.EXFAT_SUPER_MAGIC, ntfs3Magic, jfsMagic, unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC,
+			ubifsMagic, unix.RAMFS_MAGIC:
+			kind = StorageLocal
+		case unix.OVERLAYFS_SUPER_MAGIC: // «Non-standard behavior» in filesystems/overlayfs.rst
+			kind = StorageOverlay
+		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
+			kind = StorageMemory
+		}
+	})
+	return kind
+}
+
+// File systems that x/sys does not name, from their sources.
+const (
+	zfsMagic   = 0x2fc12fc1
+	ntfs3Magic = 0x7366746e
+	jfsMagic   = 0x3153464a
+	ubifsMagic = 0x24051905
+)
+
+// MarkModified does to f what a write does: it sets the modification time to now, notifies
+// watchers, and takes the set-user-ID bit and capabilities away. before is the time as the
+// last write through the kernel has left it. If it is another one, and not the change time,
+// which the kernel moves together with it, then a program has set it, and it stands.
+//
+// Setting the modification time alone takes the file's owner. To allocate a byte that is
+// there already takes none, and is a change of the file with all that belongs to one
+// (file_modified in fs/inode.c). Setting both times takes the right to write (utimensat(2)).
+func MarkModified(f *os.File, before int64) {
+	withFd(f, func(fd int) {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil {
+			return
+		}
+		now, omit := unix.Timespec{Nsec: unix.UTIME_NOW}, unix.Timespec{Nsec: unix.UTIME_OMIT}
+		set := st.Mtim.Nano() != before && st.Mtim != st.Ctim
+		allocate := func() bool {
+			return st.Size > 0 && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1) == nil
+		}
+		caps, _ := unix.Fgetxattr(fd, "security.capability", nil)
+		privileged := caps > 0 || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0
+		switch {
+		case privileged && allocate():
+			if set {
+				setTimes(fd, omit, st.Mtim)
+			}
+		case set, setTimes(fd, omit, now) == 0, allocate():
+		default:
+			setTimes(fd, now, now)
+		}
+	})
+}
+
+// setTimes is futimens, which x/sys does not have for Linux.
+func setTimes(fd int, access, modification unix.Timespec) unix.Errno {
+	ts := [2]unix.Timespec{access, modification}
+	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return errno
+}
+
+// CachedPages counts the pages of n bytes of f at off that are in the page cache.
+func CachedPages(f *os.File, off, n int64) (pages int64, err error) {
+	cerr := withFd(f, func(fd int) {
+		var stat unix.Cachestat_t
+		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		pages = int64(stat.Cache)
+	})
+	if cerr != nil {
+		return 0, os.ErrClosed
+	}
+	return pages, err
+}
+
+// InMemory reports whether n bytes of f at off can be read without waiting. A page that is
+// being read is in the page cache as well, so the last byte is read too, unless that waits.
+func InMemory(f *os.File, off, n int64) (in bool, err error) {
+	if n <= 0 {
+		return false, nil // no length is the whole file, and an offset of -1 the cursor
+	}
+	page := int64(os.Getpagesize())
+	cerr := withFd(f, func(fd int) {
+		var stat unix.Cachestat_t
+		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		if err != nil || int64(stat.Cache) < (off+n-1)/page-off/page+1 {
+			return
+		}
+		var b [1]byte
+		var k int
+		k, err = unix.Preadv2(fd, [][]byte{b[:]}, off+n-1, unix.RWF_NOWAIT)
+		if in = k == 1; err == unix.EAGAIN {
+			err = nil
+		}
+	})
+	if cerr != nil {
+		return false, os.ErrClosed
+	}
+	return in, err
+}
+
+// SyncsRanges says that msync flushes a range as fsync does the file.
+const SyncsRanges = true
+
+// SyncMemory is msync(2) with MS_SYNC.
+func SyncMemory(data []byte) (err error) {
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Msync(data, unix.MS_SYNC)
+	}
+	return err
+}
+
+// Datasync is fdatasync(2).
+func Datasync(f *os.File) (err error) {
+	cerr := withFd(f, func(fd int) {
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Fdatasync(fd)
+		}
+	})
+	if cerr != nil {
+		return os.ErrClosed
+	}
+	return err
+}
+
+var advices = [...]int{
+	Normal: unix.MADV_NORMAL, Sequential: unix.MADV_SEQUENTIAL, Random: unix.MADV_RANDOM,
+	WillNeed: unix.MADV_WILLNEED, DontNeed: unix.MADV_DONTNEED, HugePages: unix.MADV_HUGEPAGE,
+	PopulateRead: unix.MADV_POPULATE_READ, PopulateWrite: unix.MADV_POPULATE_WRITE, // 5.14
+}
+
+// Advise is madvise(2), which calls advice that it does not know EINVAL.
+func Advise(data []byte, advice int) (err error) {
+	for err = unix.EINTR; err == unix.EINTR || err == unix.EAGAIN && advice >= PopulateRead; {
+		err = unix.Madvise(data, advices[advice])
+	}
+	if err == unix.EINVAL {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// errHoles: blocks of the file would be allocated in a page fault.
+var errHoles = errors.New("the file has holes")
+
+// Prefault has each page of n bytes of f at off, which are data, taken for one
+// that was stored to, in one call: what it costs beyond that is the file system's
+// part. It fills no holes, and takes apart nothing that is shared with another file.
+func Prefault(f *os.File, data []byte, off int64) error {
+	own := false
+	withFd(f, func(fd int) { own = OwnBlocks(fd, off, int64(len(data))) })
+	if !own {
+		return errHoles
+	}
+	return Advise(data, PopulateWrite)
+}

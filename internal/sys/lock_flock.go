@@ -1,0 +1,38 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package sys
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock takes a lock of the file, which ends with the descriptor, and so
+// with the process (flock(2)).
+func Lock(f syscall.Conn) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := c.Control(func(fd uintptr) {
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB)
+		}
+	})
+	switch {
+	case cerr != nil:
+		return cerr
+	case err == unix.EWOULDBLOCK:
+		return ErrLocked
+	}
+	return err
+}
+
+// Unlock gives the lock back at once. Closing alone leaves it, for a moment, to
+// a process that is being started, which has the descriptor until it runs its program.
+func Unlock(f syscall.Conn) {
+	if c, err := f.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.Flock(int(fd), unix.LOCK_UN) })
+	}
+}

@@ -1,0 +1,7 @@
+//go:build (openbsd || solaris || aix || windows) && !nommap
+
+package sys
+
+import "errors"
+
+func ResidentPages([]byte) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,32 @@
+//go:build nommap || !(unix || windows)
+
+package sys
+
+import (
+	"errors"
+	"math"
+	"os"
+)
+
+// Maps says whether this build maps files.
+const Maps = false
+
+// Nothing is mapped here, so that these are asked for little.
+
+const SyncsRanges = false
+
+func Datasync(f *os.File) error    { return f.Sync() }
+func StorageOf(*os.File) Storage   { return StorageRemote }
+func AddressSpace() int64          { return 0 }
+func FileSizeLimit() int64         { return math.MaxInt64 }
+func MajorFaults() (int64, bool)   { return 0, false }
+func MarkModified(*os.File, int64) {}
+func SyncMemory([]byte) error      { return errors.ErrUnsupported }
+func Advise([]byte, int) error     { return errors.ErrUnsupported }
+func LockMemory([]byte) error      { return errors.ErrUnsupported }
+func UnlockMemory([]byte) error    { return errors.ErrUnsupported }
+
+func Prefault(*os.File, []byte, int64) error            { return errors.ErrUnsupported }
+func ResidentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
+func CachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+func InMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }

@@ -1,0 +1,14 @@
+//go:build openbsd && !nommap
+
+package sys
+
+import "golang.org/x/sys/unix"
+
+// mountedLocally goes by the mount's own word (MNT_LOCAL in statfs(2)).
+func mountedLocally(fd int) bool {
+	var fs unix.Statfs_t
+	return unix.Fstatfs(fd, &fs) == nil && fs.F_flags&unix.MNT_LOCAL != 0
+}
+
+// AddressSpace: there is no RLIMIT_AS.
+func AddressSpace() int64 { return 0 }

@@ -1,0 +1,85 @@
+package sys
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// os.Root opens each directory of a name by itself (0.9 µs each), and dir before
+// them (1.3 µs). openat2 (Linux 5.6) resolves a name at once and refuses links in
+// it. The os calls beside it tell "go test" which files a test depends on.
+//
+// An error of the calls below means that os.Root has to be asked, except for
+// fs.ErrNotExist, which is final: a link on the way is another error.
+
+// OpenPlain opens a file of type typ, regular or a directory, for reading. Other
+// types are for os, which knows how to wait for a FIFO.
+func (p *PlainPath) OpenPlain(typ fs.FileMode) (*os.File, error) {
+	fi, err := os.Lstat(p.Full)
+	if err == nil && fi.Mode().Type() != typ {
+		return nil, errors.ErrUnsupported
+	}
+	if err != nil && p.single() {
+		return nil, err
+	}
+	flags := unix.O_RDONLY | unix.O_LARGEFILE
+	if typ == fs.ModeDir {
+		flags |= unix.O_DIRECTORY
+	}
+	fd, err := p.resolve(flags)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: p.Full, Err: err}
+	}
+	return os.NewFile(uintptr(fd), p.Full), nil
+}
+
+// LstatPlain is os.Lstat where no link was followed: it looks up the name again
+// without links, and compares.
+func (p *PlainPath) LstatPlain() (fs.FileInfo, error) {
+	fi, err := os.Lstat(p.Full)
+	if p.single() {
+		return fi, err
+	}
+	fd, rerr := p.resolve(unix.O_PATH | unix.O_NOFOLLOW)
+	if rerr != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: p.Full, Err: rerr}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err == nil && unix.Fstat(fd, &st) == nil {
+		if sys, ok := fi.Sys().(*syscall.Stat_t); ok && sys.Dev == st.Dev && sys.Ino == st.Ino {
+			return fi, nil
+		}
+	}
+	return nil, errors.ErrUnsupported // it is being changed
+}
+
+// single reports whether the name has no directory that could be a link.
+func (p *PlainPath) single() bool { return strings.IndexByte(p.Local, '/') < 0 }
+
+// resolve opens the name with flags if it has no symbolic link in it: first with
+// dir, in one call, and below dir where dir has links of its own.
+func (p *PlainPath) resolve(flags int) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	linked := p.Linked.Load()
+	if !linked {
+		if fd, err := unix.Openat2(unix.AT_FDCWD, p.Full, &how); err != unix.ELOOP {
+			return fd, err
+		}
+	}
+	dir, err := unix.Open(p.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Openat2(dir, p.Local, &how)
+	if err != unix.ELOOP && !linked {
+		p.Linked.Store(true)
+	}
+	return fd, err
+}

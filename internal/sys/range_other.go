@@ -1,0 +1,10 @@
+//go:build !linux
+
+package sys
+
+import (
+	"errors"
+	"syscall"
+)
+
+func AllocateRange(syscall.Conn, int64, int64) error { return errors.ErrUnsupported }

@@ -1,0 +1,36 @@
+// Package sys has the system calls that os and golang.org/x/sys lack, or have in another form
+// on each system. It knows files and memory, and nothing of package mmapfile.
+//
+// Each function has the same name everywhere. What a system cannot do is
+// [errors.ErrUnsupported]. Under the build tag nommap most of them cannot.
+package sys
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Storage is what a file lies on, as far as it decides what a mapping may do.
+type Storage int
+
+const (
+	StorageLocal   Storage = iota
+	StorageRemote          // or unknown: other machines' changes may show in system calls alone
+	StorageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
+	StorageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
+	StorageAsked           // local, but a mapping is in others' way
+)
+
+// ErrLocked is the error of [Lock] if another descriptor has the lock.
+var ErrLocked = errors.New("locked elsewhere")
+
+// withFd calls fn with the descriptor or handle of c, which cannot be closed meanwhile.
+//
+//lint:ignore U1000 not every system has a use for it
+func withFd(c syscall.Conn, fn func(fd int)) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) { fn(int(fd)) })
+}

@@ -1,0 +1,39 @@
+//go:build unix && !nommap
+
+package sys
+
+import (
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Maps says whether this build maps files.
+const Maps = true
+
+// MapShared maps the first length bytes of a file.
+func MapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
+	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
+}
+
+func LockMemory(data []byte) error   { return unix.Mlock(data) }
+func UnlockMemory(data []byte) error { return unix.Munlock(data) }
+
+// MajorFaults counts the page faults of the process that waited for the disk (getrusage(2)).
+func MajorFaults() (n int64, ok bool) {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return 0, false
+	}
+	return int64(usage.Majflt), true
+}
+
+// FileSizeLimit returns how long a file the process may write (RLIMIT_FSIZE).
+func FileSizeLimit() int64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &r) != nil || uint64(r.Cur) > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(r.Cur)
+}

@@ -1,0 +1,107 @@
+//go:build windows && !nommap
+
+package sys
+
+import (
+	"errors"
+	"math"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// Maps says whether this build maps files.
+const Maps = true
+
+func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
+func LockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
+
+// UnlockMemory goes page by page where some are not locked, which is an error for all of them.
+func UnlockMemory(data []byte) error {
+	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
+	if err != windows.ERROR_NOT_LOCKED {
+		return err
+	}
+	for len(data) > os.Getpagesize() {
+		if err := UnlockMemory(data[:os.Getpagesize()]); err != nil {
+			return err
+		}
+		data = data[os.Getpagesize():]
+	}
+	return nil
+}
+
+var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
+
+// Advise has a call for WillNeed alone, and nothing to do for Normal.
+func Advise(data []byte, advice int) error {
+	switch {
+	case advice == Normal:
+		return nil
+	case advice != WillNeed || prefetchVirtualMemory.Find() != nil:
+		return errors.ErrUnsupported
+	}
+	part := struct{ addr, size uintptr }{addrOf(data), uintptr(len(data))} // WIN32_MEMORY_RANGE_ENTRY
+	ok, _, err := prefetchVirtualMemory.Call(uintptr(windows.CurrentProcess()), 1, uintptr(unsafe.Pointer(&part)), 0)
+	if ok == 0 {
+		return err
+	}
+	return nil
+}
+
+// StorageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
+// what is local (GetFileInformationByHandleEx). What is local is not mapped unasked
+// either: while a view is there nobody can truncate the file (ERROR_USER_MAPPED_FILE),
+// no other process and no other handle, which with os.File they can.
+func StorageOf(f *os.File) Storage {
+	kind := StorageRemote
+	withFd(f, func(fd int) {
+		h := windows.Handle(fd)
+		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO has 116, and room for more
+		err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info)))
+		switch err {
+		case windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED,
+			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
+			kind = StorageAsked
+		}
+	})
+	return kind
+}
+
+var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
+
+// MarkModified sets f's last write time to now, through a handle of its own: on the
+// handle that has set a time by itself, later writes may leave the time alone
+// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). before is the time as
+// the last write through the system has left it. If it is another one, and not the change
+// time, if the file system has one, then a program has set it, and it stands.
+func MarkModified(f *os.File, before int64) {
+	var now windows.Filetime
+	windows.GetSystemTimeAsFileTime(&now)
+	withFd(f, func(fd int) {
+		h := windows.Handle(fd)
+		var basic struct { // FILE_BASIC_INFO
+			creation, access, write, change int64 // FILETIME
+			attributes                      uint32
+			_                               uint32
+		}
+		err := windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&basic)), uint32(unsafe.Sizeof(basic)))
+		const epoch = 116444736000000000 // 1970, in the tenths of a microsecond since 1601 of FILETIME
+		if err == nil && (basic.write-epoch)*100 != before && basic.change != 0 && basic.change != basic.write {
+			return
+		}
+		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+		own, _, _ := reOpenFile.Call(uintptr(h), windows.FILE_WRITE_ATTRIBUTES, shareAll, 0)
+		if again := windows.Handle(own); again != windows.InvalidHandle {
+			defer windows.CloseHandle(again)
+			h = again
+		}
+		windows.SetFileTime(h, nil, nil, &now)
+	})
+}
+
+func AddressSpace() int64        { return 0 }
+func MajorFaults() (int64, bool) { return 0, false }
+func FileSizeLimit() int64       { return math.MaxInt64 }

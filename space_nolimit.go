@@ -1,5 +1,0 @@
-//go:build !unix || openbsd || nommap
-
-package mmapfile
-
-func addressSpace() int64 { return 0 }
