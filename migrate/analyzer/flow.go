@@ -8,7 +8,7 @@ import (
 
 // place is where a value goes.
 type place struct {
-	typ  types.Type
+	typ  types.Type   // nil for the blank identifier
 	v    *types.Var   // what holds the value, if that is of this package
 	via  []*types.Var // the containers that hold it, if v is nil
 	what string       // for messages
@@ -171,6 +171,9 @@ func (c *checker) placeOf(e ast.Expr) place {
 	default:
 		p.via = c.vars(e, 0)
 	}
+	if p.typ == nil {
+		p.typ = types.Typ[types.Invalid] // which nothing is allowed to go to
+	}
 	return p
 }
 
@@ -183,9 +186,6 @@ func (c *checker) holder(p *place, obj types.Object) {
 	v = v.Origin()
 	if v.Pkg() == c.Pkg {
 		p.v = v
-		if p.typ == nil {
-			p.typ = v.Type()
-		}
 		return
 	}
 	p.look = c.lookAtVar(v)
@@ -249,7 +249,7 @@ func (c *checker) fieldPlace(t *types.Struct, i int, key ast.Expr) place {
 		v = t.Field(i)
 	}
 	if v == nil {
-		return place{}
+		return place{typ: types.Typ[types.Invalid], what: "a struct"}
 	}
 	p := place{typ: v.Type(), what: "field " + v.Name()}
 	c.holder(&p, v)

@@ -19,6 +19,10 @@ var smallReads = map[string]bool{
 	"archive/tar.NewReader": true, "encoding/binary.Read": true, "fmt.Fscan": true, "fmt.Fscanf": true, "fmt.Fscanln": true,
 }
 
+// onePass are functions that read a file from start to end, though what they ask
+// for can seek.
+var onePass = map[string]bool{"net/http.ServeContent": true}
+
 // oneRead are functions that read a file as one call of Read does.
 var oneRead = map[string]bool{"io.ReadFull": true, "io.ReadAtLeast": true}
 
@@ -63,6 +67,8 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 		switch name := dst.fn.FullName(); {
 		case smallReads[name]:
 			return use{name: "Read", again: true}
+		case onePass[name]:
+			return use{name: "one Read"}
 		case oneRead[name]:
 			return use{name: "Read", again: c.repeats(src)}
 		}
@@ -72,9 +78,9 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 		switch m.Name() {
 		case "ReadAt", "WriteAt", "Seek":
 			u.name = m.Name()
-		case "Read", "Write":
+		case "Read", "Write", "ReadFrom", "WriteTo":
 			if u.name == "" {
-				u.name = m.Name() + "er" // from start to end, in one pass
+				u.name = "one " + m.Name() // from start to end
 			}
 		}
 		if u.name == "ReadAt" {
@@ -114,9 +120,9 @@ func (c *checker) gain(group *slot) (likely, none string) {
 			if (u.again || reads > 1) && !appends {
 				return "small or repeated reads", ""
 			}
-		case "Reader", "WriteTo":
+		case "one Read", "one WriteTo", "WriteTo":
 			pass = true
-		case "Write", "WriteString", "ReadFrom", "Writer":
+		case "one Write", "one ReadFrom", "Write", "WriteString", "ReadFrom":
 			writes = true
 		}
 	}

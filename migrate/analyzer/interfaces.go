@@ -178,11 +178,7 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	if isFile(t) {
 		look = "asserts *os.File"
 	} else if iface, ok := t.Underlying().(*types.Interface); ok && !isTypeParam(t) {
-		for m := range iface.Methods() {
-			if slices.Contains(kernelMethods, m.Name()) {
-				look = "asks for " + m.Name()
-			}
-		}
+		look = asksFor(iface)
 	}
 	if look == "" {
 		return
@@ -194,6 +190,21 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 			c.graph.looks[v] = look
 		}
 	}
+}
+
+// asksFor tells which method of an interface makes a difference: it hands out
+// the descriptor, or only *mmapfile.File has it.
+func asksFor(iface *types.Interface) string {
+	look := ""
+	for m := range iface.Methods() {
+		switch name := m.Name(); {
+		case slices.Contains(kernelMethods, name) || slices.Contains(moreMethods, name):
+			look = "asks for " + name
+		case !slices.Contains(methods, name):
+			return "" // neither type has it
+		}
+	}
+	return look
 }
 
 func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {

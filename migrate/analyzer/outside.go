@@ -103,7 +103,7 @@ func (c *checker) findLinknames(f *ast.File) {
 
 // free reports whether a file can import a package under name.
 func (c *checker) free(s *source, name string) bool {
-	if c.Pkg.Scope().Lookup(name) != nil {
+	if _, ok := c.outside.names[name]; ok || c.Pkg.Scope().Lookup(name) != nil {
 		return false
 	}
 	free := true

@@ -17,6 +17,12 @@ var methods = []string{
 // kernelMethods hand out the descriptor, after which the kernel keeps the offset.
 var kernelMethods = []string{"Fd", "SyscallConn"}
 
+// moreMethods are those that only *mmapfile.File has. Code that asks for one,
+// such as Len of a reader, goes another way after the change.
+var moreMethods = []string{
+	"Advise", "Bytes", "Chunks", "Len", "LockMemory", "OS", "Resident", "SyncRange", "UnlockMemory", "View",
+}
+
 // harmless are the functions that take any value and do not look at it.
 var harmless = map[string]bool{"runtime.KeepAlive": true}
 
@@ -72,7 +78,8 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 	p := place{what: "a parameter of " + types.ExprString(n.Fun), fn: fn}
 	j := min(i, sig.Params().Len()-1)
 	if j < 0 {
-		return place{}
+		p.typ = types.Typ[types.Invalid]
+		return p
 	}
 	p.typ = sig.Params().At(j).Type()
 	if last := j == sig.Params().Len()-1; sig.Variadic() && last && !n.Ellipsis.IsValid() {

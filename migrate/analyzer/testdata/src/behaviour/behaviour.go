@@ -66,6 +66,20 @@ func asksForFd(name string) {
 	(&bar{out: f}).draw()
 }
 
+// length is what is left to read, for the readers that say so.
+func length(r io.Reader) int {
+	if l, ok := r.(interface{ Len() int }); ok {
+		return l.Len()
+	}
+	return -1
+}
+
+func asksForLen(name string) {
+	f, _ := os.Open(name) // want `f goes to a parameter of length, and behaviour .* asks for Len`
+	f.ReadAt(nil, 0)
+	length(f)
+}
+
 // open returns what a caller looks at.
 func open(name string) (io.Reader, error) {
 	return os.Open(name) // want `goes to a result, and behaviour .* asserts \*os.File`
