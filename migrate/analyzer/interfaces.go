@@ -208,13 +208,14 @@ func asksFor(iface *types.Interface) string {
 }
 
 func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {
-	var x ast.Expr
+	var guard ast.Expr
 	switch s := n.Assign.(type) {
 	case *ast.ExprStmt:
-		x = s.X.(*ast.TypeAssertExpr).X
+		guard = s.X
 	case *ast.AssignStmt:
-		x = s.Rhs[0].(*ast.TypeAssertExpr).X
+		guard = s.Rhs[0]
 	}
+	x := ast.Unparen(guard).(*ast.TypeAssertExpr).X
 	for _, stmt := range n.Body.List {
 		clause := stmt.(*ast.CaseClause)
 		for _, e := range clause.List {

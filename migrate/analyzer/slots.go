@@ -178,7 +178,10 @@ func (c *checker) callee(call *ast.CallExpr) *types.Func {
 	if c.isMethodExpr(call.Fun) {
 		return nil // its arguments begin with the receiver
 	}
-	return typeutil.StaticCallee(c.TypesInfo, call)
+	if fn := typeutil.StaticCallee(c.TypesInfo, call); fn != nil {
+		return fn.Origin()
+	}
+	return nil
 }
 
 func (c *checker) isMethodExpr(fun ast.Expr) bool {

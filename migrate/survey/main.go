@@ -63,7 +63,11 @@ func (s *survey) run(versions string, paths []string) error {
 		total.add(n)
 		row := fmt.Sprintf("%s %s\t%v", m.Path, m.Version, n)
 		if s.check {
-			row += s.rewrite(m) + "\t"
+			result, err := s.rewrite(m)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			row += result + "\t"
 		}
 		fmt.Fprintln(w, row)
 	}

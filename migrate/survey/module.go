@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -26,7 +25,7 @@ type survey struct {
 // module is one that is surveyed, in a copy that can be changed.
 type module struct {
 	Path, Version, Dir string
-	broken             []string // what does not vet as it is
+	cached             string // the directory in the module cache
 }
 
 // counts are those of the calls that open a file.
@@ -80,9 +79,9 @@ func (s *survey) download(versions, path string) (*module, error) {
 	if err := json.Unmarshal(out, m); err != nil {
 		return nil, err
 	}
-	from := m.Dir
+	m.cached = m.Dir
 	m.Dir = filepath.Join(s.dir, strings.ReplaceAll(m.Path, "/", "_"))
-	return m, copyTree(m.Dir, from)
+	return m, copyTree(m.Dir, m.cached)
 }
 
 // copyTree copies the files of a module, for their owner to write.
@@ -160,27 +159,28 @@ func (s *survey) print(m *module, seen map[string]diagnostic) {
 }
 
 // rewrite changes all calls that can be changed, and builds and vets the result.
-func (s *survey) rewrite(m *module) string {
-	_, before := command(m.Dir, "go", "vet", "-copylocks=false", "./...")
+func (s *survey) rewrite(m *module) (string, error) {
 	if _, err := command(m.Dir, "go", "mod", "edit", "-require=go.dw1.io/mmapfile@v0.0.0", "-replace=go.dw1.io/mmapfile="+s.root); err != nil {
-		return err.Error()
+		return "", err
 	}
 	if _, err := command(m.Dir, s.tool, "-fix", "-all", "./..."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, err) // some package does not compile here
 	}
-	_, build := command(m.Dir, "go", "build", "./...")
-	_, vet := command(m.Dir, "go", "vet", "./...")
-	if build != nil {
-		fmt.Fprintln(os.Stderr, errors.Join(before, build))
-		return "does not build"
+	if _, err := command(m.Dir, "go", "build", "./..."); err != nil {
+		return "does not build", err
 	}
-	if vet != nil && before == nil {
-		fmt.Fprintln(os.Stderr, vet)
-		return "does not vet"
+	_, err := command(m.Dir, "go", "vet", "./...")
+	if err == nil {
+		return "builds, vets", nil
 	}
-	if vet != nil {
-		fmt.Fprintf(os.Stderr, "before:\n%v\nafter:\n%v\n", before, vet)
-		return "builds"
+	before := m.Dir + ".before"
+	if err := copyTree(before, m.cached); err != nil {
+		return "", err
 	}
-	return "builds and vets"
+	_, old := command(before, "go", "vet", "./...")
+	if old == nil {
+		return "does not vet", err
+	}
+	fmt.Fprintf(os.Stderr, "%s does not vet, with package os:\n%v\nand with mmapfile:\n%v\n", m.Path, old, err)
+	return "builds", nil
 }
