@@ -185,7 +185,8 @@ func (c *checker) declareAssigned(n *ast.AssignStmt) {
 
 // declareFields declares the fields of a struct type.
 func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymous map[string]bool) {
-	named := cur.ParentEdgeKind() == edge.TypeSpec_Type
+	spec, named := cur.Parent().Node().(*ast.TypeSpec)
+	named = named && !spec.Assign.IsValid() // an alias has no identity of its own
 	for _, field := range n.Fields.List {
 		if len(field.Names) == 0 {
 			if v := c.embedded(n, field); v != nil && isFile(v.Type()) {

@@ -80,3 +80,42 @@ func newPair() *pair[int] {
 	f, _ := os.Open("x") // want `os.Open can be`
 	return &pair[int]{1, f}
 }
+
+// openTwo has results that are handed on as arguments.
+func openTwo(name string) (a, b *os.File) {
+	a, _ = os.Open(name) // want `os.Open can be`
+	b, _ = os.Open(name) // want `os.Open can be`
+	a, b = b, a
+	return a, b
+}
+
+func closeTwo(a, b *os.File) {
+	a.ReadAt(nil, 0)
+	b.Close()
+}
+
+type outer struct {
+	inner struct2
+	*table2
+}
+
+type struct2 struct{ file (*os.File) }
+
+type table2 struct{ files2 *os.File }
+
+func nested(name string) []*outer {
+	closeTwo(openTwo(name))
+	f := func() *os.File {
+		f, _ := os.Open(name) // want `os.Open can be`
+		return f
+	}()
+	f.ReadAt(nil, 0)
+	all := []*outer{{inner: struct2{f}}, {struct2{file: f}, &table2{f}}}
+	for _, o := range all {
+		switch g := o.inner.file; {
+		case g == nil, o.files2 != g:
+			o.files2 = nil
+		}
+	}
+	return all
+}

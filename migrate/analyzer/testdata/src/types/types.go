@@ -152,6 +152,14 @@ func anonymous(name string) {
 	a.agreed.ReadAt(nil, 0)
 }
 
+type shared = struct{ merged *os.File }
+
+func aliases(name string) {
+	f, _ := os.Open(name) // want `field merged may have to agree with a struct type without a name`
+	s := shared{f}
+	s.merged.ReadAt(nil, 0)
+}
+
 func methodExpression(name string) {
 	f, _ := os.Open(name) // want `f goes to a parameter of \(\*os.File\).Close, of type \*os.File`
 	(*os.File).Close(f)
