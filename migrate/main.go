@@ -5,14 +5,17 @@
 //	go run go.dw1.io/mmapfile/migrate@latest -diff ./...   shows what -fix would change
 //	go run go.dw1.io/mmapfile/migrate@latest -fix ./...    rewrites
 //
-// The flag -all includes the files for which no gain is in sight. An installed
-// migrate is also a tool for go vet -vettool and go fix -fixtool.
+// The flag -all includes the files for which no gain is in sight. Build tags are
+// set in the environment: GOFLAGS=-tags=x. An installed migrate is also a tool for
+// go vet -vettool and go fix -fixtool.
 package main
 
 import (
 	"flag"
+	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"go.dw1.io/mmapfile/migrate/analyzer"
 	"golang.org/x/tools/go/analysis/singlechecker"
@@ -27,7 +30,23 @@ func main() {
 	analyzer.Settings = func() analyzer.Options {
 		return analyzer.Options{All: isSet("all"), Tests: isSet("test")}
 	}
+	flag.CommandLine.SetOutput(usage{os.Stderr})
 	singlechecker.Main(analyzer.Analyzer)
+}
+
+// usage corrects what the driver says of its flags.
+type usage struct{ io.Writer }
+
+func (u usage) Write(p []byte) (int, error) {
+	s := string(p)
+	if strings.HasPrefix(s, "  -all\n") {
+		s = "  -all\n    \trewrite calls without a gain in sight as well\n"
+	}
+	if strings.HasPrefix(s, "  -diff\n") {
+		s = "  -diff\n    \tshow what -fix would change, and change nothing\n"
+	}
+	_, err := io.WriteString(u.Writer, s)
+	return len(p), err
 }
 
 func isSet(name string) bool {

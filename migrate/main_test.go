@@ -142,3 +142,12 @@ func TestFix_Tool(t *testing.T) {
 		t.Error("go fix has rewritten nothing")
 	}
 }
+
+func TestUsage_Flags(t *testing.T) {
+	out := execute(t, t.TempDir(), 1, toolPath(t))
+	for _, want := range []string{"rewrite calls without a gain", "show what -fix would change", "-json"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

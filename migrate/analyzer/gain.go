@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // use is one use of a file, as far as it tells whether a mapping pays.
@@ -93,31 +94,33 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 // gain returns why a mapping is likely to pay for the files of a group, or why
 // it is not.
 func (c *checker) gain(group *slot) (likely, none string) {
-	writeOnly, appends := true, true
+	writeOnly, appends, synced := true, true, true
 	for _, s := range group.sites {
 		flag, ok := c.flag(s)
 		writeOnly = writeOnly && ok && flag&c.osConstant("O_WRONLY") != 0
 		appends = appends && ok && flag&c.osConstant("O_APPEND") != 0
+		synced = synced && mentions(s.call, "O_SYNC", "O_DSYNC", "O_DIRECT")
 	}
 	if writeOnly {
 		return "", "open for writing only"
 	}
+	kernel := appends || synced // each write is a system call
 	reads, pass, writes := 0, false, false
 	for _, u := range group.uses {
 		switch u.name {
 		case "ReadAt":
 			return "ReadAt", ""
 		case "WriteAt":
-			if !appends {
+			if !kernel {
 				return "WriteAt", ""
 			}
 		case "Seek":
-			if !appends && !u.end {
+			if !kernel && !u.end {
 				return "Seek", ""
 			}
 		case "Read":
 			reads++
-			if (u.again || reads > 1) && !appends {
+			if (u.again || reads > 1) && !kernel {
 				return "small or repeated reads", ""
 			}
 		case "one Read", "one WriteTo", "WriteTo":
@@ -129,12 +132,26 @@ func (c *checker) gain(group *slot) (likely, none string) {
 	switch {
 	case appends:
 		return "", "append only"
+	case synced:
+		return "", "each write is synchronous or direct"
 	case reads > 0 || pass:
 		return "", "read once"
 	case writes:
 		return "", "written once from start to end"
 	}
 	return "", "neither read nor written here"
+}
+
+// mentions reports whether one of the names is in the arguments of a call.
+func mentions(call *ast.CallExpr, names ...string) bool {
+	found := false
+	ast.Inspect(call, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && slices.Contains(names, id.Name) {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // flag returns the flag of an open call, if it is a constant.

@@ -100,6 +100,11 @@ func appends(name string) {
 	f.Seek(0, io.SeekStart)
 }
 
+func synchronous(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR|os.O_SYNC, 0) // want `without a gain in sight: each write is synchronous or direct`
+	f.WriteAt(nil, 10)
+}
+
 func list(name string) {
 	f, _ := os.Open(name) // want `without a gain in sight: neither read nor written here`
 	f.Readdirnames(-1)
