@@ -60,6 +60,8 @@ type checker struct {
 	handled map[ast.Expr]bool
 	graph   graph
 	outside outside
+
+	methodLooks map[methodParam]string // of the methods of other packages
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -78,11 +80,14 @@ func run(pass *analysis.Pass) (any, error) {
 	c.declare()
 	c.collect()
 	c.refuseRest()
-	c.graph.propagate()
+	c.graph.propagate(false)
 	c.exportFacts()
 	if c.isDependency() {
 		return nil, nil
 	}
+	c.connectUnseen()
+	c.graph.propagate(true)
+	c.graph.refuseFiles()
 	c.findOutside()
 	options := Settings()
 	if options.Tests && c.outside.tests {

@@ -19,6 +19,12 @@ type ParamLook struct {
 	Look  string
 }
 
+// methodParam is a parameter of all methods of one name.
+type methodParam struct {
+	name  string
+	index int
+}
+
 // VarFact says of a field or variable how its dynamic type is looked at.
 type VarFact struct {
 	Look string
@@ -41,6 +47,26 @@ func (c *checker) lookAtParam(fn *types.Func, i int) string {
 		return ""
 	}
 	return fact.Params[j].Look
+}
+
+// lookAtMethod returns how any method of that name looks at a parameter: a call
+// through an interface may be one of it.
+func (c *checker) lookAtMethod(name string, i int) string {
+	if c.methodLooks == nil {
+		c.methodLooks = map[methodParam]string{}
+		for _, f := range c.AllObjectFacts() {
+			fn, ok := f.Object.(*types.Func)
+			fact, params := f.Fact.(*ParamsFact)
+			if !ok || !params || fn.Signature().Recv() == nil {
+				continue
+			}
+			for _, p := range fact.Params {
+				key := methodParam{fn.Name(), p.Index}
+				c.methodLooks[key] = max(c.methodLooks[key], p.Look)
+			}
+		}
+	}
+	return c.methodLooks[methodParam{name, i}]
 }
 
 // lookAtVar returns how another package looks at its field or variable.

@@ -15,6 +15,7 @@ type graph struct {
 	into    map[*types.Var][]*types.Var // from a variable to those that it gets values of
 	looks   map[*types.Var]string       // how the dynamic type is looked at
 	literal map[ast.Expr]*types.Var     // stand for literals and conversions
+	unseen  *types.Var                  // stands for all code that is out of sight
 	files   []conversion
 }
 
@@ -30,6 +31,7 @@ func newGraph() graph {
 		into:    map[*types.Var][]*types.Var{},
 		looks:   map[*types.Var]string{},
 		literal: map[ast.Expr]*types.Var{},
+		unseen:  types.NewVar(token.NoPos, nil, "", types.Universe.Lookup("any").Type()),
 	}
 }
 
@@ -57,8 +59,10 @@ func (g *graph) convert(s *slot, dst place, src ast.Expr) {
 }
 
 // propagate carries each look at a dynamic type back to all variables that the
-// value can come from, and to the files among them.
-func (g *graph) propagate() {
+// value can come from. A value that goes through code out of sight counts only if
+// all is set: that is enough to keep a file of this package as it is, but says
+// little to other packages.
+func (g *graph) propagate(all bool) {
 	var work []*types.Var
 	for v := range g.looks {
 		work = append(work, v)
@@ -67,13 +71,20 @@ func (g *graph) propagate() {
 	for len(work) > 0 {
 		to := work[0]
 		work = work[1:]
+		if to == g.unseen && !all {
+			continue
+		}
 		for _, from := range g.into[to] {
-			if g.looks[from] == "" {
+			if g.looks[from] == "" && (from != g.unseen || all) {
 				g.looks[from] = g.looks[to]
 				work = append(work, from)
 			}
 		}
 	}
+}
+
+// refuseFiles refuses the files whose dynamic type is looked at.
+func (g *graph) refuseFiles() {
 	for _, conv := range g.files {
 		for _, v := range conv.dst.targets() {
 			if look := g.looks[v]; look != "" {
@@ -152,14 +163,18 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
 		return c.local(sig.Results().At(i))
 	}
-	return nil
+	return []*types.Var{c.graph.unseen}
 }
 
 func (c *checker) local(obj types.Object) []*types.Var {
-	if v, ok := obj.(*types.Var); ok && v.Pkg() == c.Pkg {
+	v, ok := obj.(*types.Var)
+	switch {
+	case !ok:
+		return nil
+	case v.Pkg() == c.Pkg:
 		return []*types.Var{v.Origin()}
 	}
-	return nil
+	return []*types.Var{c.graph.unseen}
 }
 
 // standIn returns the variable that stands for a literal or a conversion.

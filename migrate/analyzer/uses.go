@@ -88,6 +88,10 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 		}
 	}
 	if declared == nil {
+		p.via = []*types.Var{c.graph.unseen}
+		if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && c.TypesInfo.Selections[sel] != nil {
+			p.look = c.lookAtMethod(sel.Sel.Name, j)
+		}
 		return p
 	}
 	if v := declared.Params().At(j); v.Pkg() == c.Pkg {

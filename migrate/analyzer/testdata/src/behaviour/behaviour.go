@@ -142,3 +142,28 @@ func harmless(name string) {
 	f.ReadAt(nil, 0)
 	runtime.KeepAlive(f)
 }
+
+// Pool hands out files as an interface, and takes them back.
+type Pool interface {
+	Get() io.ReadWriteSeeker
+	Put(io.ReadWriteSeeker)
+}
+
+type pool struct{ dir string }
+
+func (p pool) Get() io.ReadWriteSeeker {
+	f, _ := os.CreateTemp(p.dir, "") // want `f goes to a result, and behaviour .* asserts \*os.File`
+	return f
+}
+
+func (p pool) Put(rw io.ReadWriteSeeker) { // want Put:`asserts \*os.File`
+	if f, ok := rw.(*os.File); ok {
+		f.Close()
+	}
+}
+
+func dynamic(name string, p Pool, fn func(io.Writer)) {
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `f goes to a parameter of p.Put, and behaviour .* asserts \*os.File`
+	f.ReadAt(nil, 0)
+	p.Put(f)
+}

@@ -26,6 +26,12 @@ func field(name string) {
 	b.Log = f
 }
 
+func dynamic(name string, s progress.Sink) {
+	f, _ := os.Create(name) // want `f goes to a parameter of s.Attach, and progress \(progress.go:\d+\) asserts \*os.File`
+	f.ReadAt(nil, 0)
+	s.Attach(f)
+}
+
 func copies(name string) {
 	f, _ := os.Open(name) // want `os.Open can be`
 	f.ReadAt(nil, 0)

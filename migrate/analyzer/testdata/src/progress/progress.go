@@ -41,3 +41,13 @@ func Wrap(name string, writers ...io.Writer) {
 		To(w)
 	}
 }
+
+// Sink is what a Bar is.
+type Sink interface{ Attach(w io.Writer) }
+
+// Attach asserts.
+func (b *Bar) Attach(w io.Writer) {
+	if f, ok := w.(*os.File); ok {
+		f.Sync()
+	}
+}
