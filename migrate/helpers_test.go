@@ -96,12 +96,12 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// execute runs a command in dir, without the network, and returns what it prints.
+// execute runs a command in dir and returns what it prints.
 func execute(t *testing.T, dir string, want int, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "PWD="+dir)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "PWD="+dir)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != want {
