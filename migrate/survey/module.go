@@ -177,10 +177,18 @@ func (s *survey) rewrite(m *module) (string, error) {
 	if err := copyTree(before, m.cached); err != nil {
 		return "", err
 	}
+	// Package mmapfile raises the version of Go in go.mod, and go vet knows more of a newer one.
+	version, versionErr := command(m.Dir, "go", "list", "-m", "-f", "{{.GoVersion}}")
+	if versionErr != nil {
+		return "", versionErr
+	}
+	if _, err := command(before, "go", "mod", "edit", "-go="+strings.TrimSpace(string(version))); err != nil {
+		return "", err
+	}
 	_, old := command(before, "go", "vet", "./...")
 	if old == nil {
 		return "does not vet", err
 	}
 	fmt.Fprintf(os.Stderr, "%s does not vet, with package os:\n%v\nand with mmapfile:\n%v\n", m.Path, old, err)
-	return "builds", nil
+	return "builds, vets as before", nil
 }
