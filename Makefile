@@ -21,7 +21,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
 	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
 
-.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers bench-programs bench-cold needle events
+.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -129,3 +129,19 @@ needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about thre
 # EVENTS_ROUNDS=5 for a longer run: a round takes about a minute and a half.
 events: ## compare eventlog with other ways to keep events, and records with buffered ones, about five minutes
 	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
+
+migrate: ## vet and test migrate, and the steps of examples/migrate
+	go -C migrate vet ./...
+	go -C migrate test ./...
+	go -C examples/migrate vet ./...
+	go -C examples/migrate test ./...
+
+# Of these modules benchdata/programs decides on the version. SURVEY_FLAGS=-check also rewrites, builds and
+# vets a copy of each, and -list prints each call.
+SURVEY ?= github.com/go-git/go-git/v5 github.com/go-git/go-billy/v5 github.com/syndtr/goleveldb \
+	github.com/parquet-go/parquet-go github.com/ncruces/go-sqlite3 modernc.org/sqlite \
+	github.com/klauspost/compress github.com/pierrec/lz4/v4 golang.org/x/image golang.org/x/crypto \
+	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5
+SURVEY_FLAGS ?=
+migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network), some minutes
+	@go -C migrate run ./survey -modules ../benchdata/programs $(SURVEY_FLAGS) $(SURVEY)

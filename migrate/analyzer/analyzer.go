@@ -1,0 +1,106 @@
+// Package analyzer finds calls that open an *os.File and that could open an
+// *mmapfile.File instead.
+//
+// It follows each file through the variables, unexported fields, and parameters
+// and results of unexported functions of a package. All places that a file can
+// reach are one group, which changes type as a whole or not at all.
+package analyzer
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+const mmapfilePath = "go.dw1.io/mmapfile"
+
+// Analyzer reports the calls of os.Open, os.Create, os.OpenFile, os.CreateTemp
+// and os.OpenInRoot, with a fix where the group allows one.
+var Analyzer = &analysis.Analyzer{
+	Name: "migrate",
+	Doc: `rewrite os.Open and its like to package mmapfile
+
+It rewrites os.Open, os.Create, os.OpenFile, os.CreateTemp and os.OpenInRoot,
+and the declarations of *os.File that depend on them, if each use of the file
+is a method call or a conversion to an interface. It reports the other calls
+with the use that is in the way. Calls without a gain in sight are rewritten
+only with -all.`,
+	URL:       "https://pkg.go.dev/go.dw1.io/mmapfile/migrate",
+	Requires:  []*analysis.Analyzer{inspect.Analyzer},
+	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil)},
+	Run:       run,
+}
+
+// Options are the flags of the command.
+type Options struct {
+	All   bool // rewrite calls without a gain in sight as well
+	Tests bool // the driver analyzes each package with its test files, too
+}
+
+// Settings returns the options. It is a function because a driver parses its
+// flags after the command has set this.
+var Settings = func() Options { return Options{} }
+
+// checker is the state of one pass.
+type checker struct {
+	*analysis.Pass
+	root    inspector.Cursor
+	at      inspector.Cursor // the node that collect is at
+	files   []*source
+	slots   map[*types.Var]*slot
+	sites   []*site
+	siteOf  map[*ast.CallExpr]*site
+	decls   map[*types.Var]*decl
+	values  map[*types.Func][]*ast.Ident // functions that are used other than by a call
+	called  map[*ast.Ident]bool
+	handled map[ast.Expr]bool
+	graph   graph
+	outside outside
+
+	methodLooks map[methodParam]string // of the methods of other packages
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	c := &checker{
+		Pass:    pass,
+		root:    pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
+		slots:   map[*types.Var]*slot{},
+		siteOf:  map[*ast.CallExpr]*site{},
+		decls:   map[*types.Var]*decl{},
+		values:  map[*types.Func][]*ast.Ident{},
+		called:  map[*ast.Ident]bool{},
+		handled: map[ast.Expr]bool{},
+		graph:   newGraph(),
+	}
+	c.findSources()
+	c.declare()
+	c.collect()
+	c.refuseRest()
+	c.graph.propagate(false)
+	c.exportFacts()
+	if c.isDependency() {
+		return nil, nil
+	}
+	c.connectUnseen()
+	c.graph.propagate(true)
+	c.graph.refuseFiles()
+	c.findOutside()
+	options := Settings()
+	if options.Tests && c.outside.tests {
+		return nil, nil // the same files are analyzed again, along with the tests
+	}
+	c.report(options)
+	return nil, nil
+}
+
+// isDependency reports whether package mmapfile imports this one, which could
+// not import it in turn.
+func (c *checker) isDependency() bool {
+	path := c.Pkg.Path()
+	return path == mmapfilePath || strings.HasPrefix(path, mmapfilePath+"/internal/") ||
+		path == "golang.org/x/sys" || strings.HasPrefix(path, "golang.org/x/sys/")
+}

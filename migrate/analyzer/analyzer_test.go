@@ -1,0 +1,25 @@
+package analyzer_test
+
+import (
+	"testing"
+
+	"go.dw1.io/mmapfile/migrate/analyzer"
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// TestAnalyzer_Packages loads all packages at once: each needs package os from source.
+func TestAnalyzer_Packages(t *testing.T) {
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), analyzer.Analyzer,
+		"locals", "fields", "imports", "gain", // what is rewritten
+		"exported", "types", "generated", "tags", "dot", // what would not compile
+		"behaviour", "callee", // what would do something else
+		"go.dw1.io/mmapfile", // what cannot import itself
+	)
+}
+
+func TestAnalyzer_All(t *testing.T) {
+	old := analyzer.Settings
+	defer func() { analyzer.Settings = old }()
+	analyzer.Settings = func() analyzer.Options { return analyzer.Options{All: true} }
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), analyzer.Analyzer, "gainall")
+}

@@ -1,0 +1,279 @@
+package analyzer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// decl is the declaration of a variable whose type is *os.File.
+type decl struct {
+	pkg     *ast.Ident  // "os" in the declared type; nil if the type is inferred
+	owner   *types.Func // the function whose parameter or result it is
+	refusal string      // why the declaration cannot change
+}
+
+// declare finds the declarations of all variables of type *os.File. A variable
+// without one is never rewritten.
+func (c *checker) declare() {
+	methods := c.interfaceMethods()
+	anonymous := map[string]bool{}
+	for cur := range c.root.Preorder((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil), (*ast.ValueSpec)(nil),
+		(*ast.AssignStmt)(nil), (*ast.StructType)(nil), (*ast.CallExpr)(nil)) {
+		switch n := cur.Node().(type) {
+		case *ast.FuncDecl:
+			c.declareFunc(n, methods)
+		case *ast.FuncLit:
+			refusal := "belongs to a function literal"
+			if cur.ParentEdgeKind() == edge.CallExpr_Fun {
+				refusal = "" // called where it stands
+			}
+			c.declareSignature(n.Type, c.TypesInfo.TypeOf(n).(*types.Signature), nil, refusal)
+		case *ast.ValueSpec:
+			var vars []*types.Var
+			for _, name := range n.Names {
+				if v, ok := c.TypesInfo.Defs[name].(*types.Var); ok {
+					vars = append(vars, v)
+				}
+			}
+			c.declareVars(n.Type, vars, nil, "")
+		case *ast.AssignStmt:
+			c.declareAssigned(n)
+		case *ast.StructType:
+			c.declareFields(cur, n, anonymous)
+		case *ast.CallExpr:
+			if id := calleeIdent(n); id != nil && !c.isMethodExpr(n.Fun) {
+				c.called[id] = true
+			}
+		}
+	}
+	for v, d := range c.decls {
+		if v.IsField() && anonymous[v.Name()] && d.refusal == "" {
+			d.refusal = "may have to agree with a struct type without a name"
+		}
+	}
+	for id, obj := range c.TypesInfo.Uses {
+		if fn, ok := obj.(*types.Func); ok && !c.called[id] {
+			c.values[fn.Origin()] = append(c.values[fn.Origin()], id)
+		}
+	}
+}
+
+// calleeIdent returns the name of the function in a call.
+func calleeIdent(call *ast.CallExpr) *ast.Ident {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(f.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(f.X)
+	}
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	}
+	return nil
+}
+
+// interfaceMethods returns the names of the unexported methods of interfaces in
+// this package. A method of such a name may have to keep its signature.
+func (c *checker) interfaceMethods() map[string]bool {
+	names := map[string]bool{}
+	for cur := range c.root.Preorder((*ast.InterfaceType)(nil)) {
+		for _, m := range cur.Node().(*ast.InterfaceType).Methods.List {
+			for _, name := range m.Names {
+				names[name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+func (c *checker) declareFunc(n *ast.FuncDecl, methods map[string]bool) {
+	fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
+	if !ok {
+		return
+	}
+	refusal := ""
+	switch {
+	case n.Body == nil:
+		refusal = "belongs to a function without a body"
+	case n.Recv != nil && methods[n.Name.Name]:
+		refusal = "belongs to a method that an interface may ask for"
+	}
+	c.declareSignature(n.Type, fn.Signature(), fn, refusal)
+}
+
+func (c *checker) declareSignature(n *ast.FuncType, sig *types.Signature, owner *types.Func, refusal string) {
+	declare := func(list *ast.FieldList, vars *types.Tuple) {
+		i := 0
+		for _, field := range list.List {
+			var names []*types.Var
+			for range max(1, len(field.Names)) {
+				names = append(names, vars.At(i))
+				i++
+			}
+			c.declareVars(field.Type, names, owner, refusal)
+		}
+	}
+	declare(n.Params, sig.Params())
+	if n.Results != nil {
+		declare(n.Results, sig.Results())
+	}
+}
+
+// declareVars declares the variables of one type expression, which change type
+// together.
+func (c *checker) declareVars(typ ast.Expr, vars []*types.Var, owner *types.Func, refusal string) {
+	var first *slot
+	for _, v := range vars {
+		if !isFile(v.Type()) {
+			continue
+		}
+		d := &decl{owner: owner, refusal: refusal}
+		c.decls[v] = d
+		if typ == nil {
+			continue
+		}
+		if d.pkg = c.osIdent(typ); d.pkg == nil {
+			d.refusal = "has a type that is not written as *os.File"
+		}
+		if first == nil {
+			first = c.slotOf(v)
+		}
+		unite(first, c.slotOf(v))
+	}
+}
+
+// osIdent returns "os" in the type expression *os.File.
+func (c *checker) osIdent(typ ast.Expr) *ast.Ident {
+	star, ok := ast.Unparen(typ).(*ast.StarExpr)
+	if !ok {
+		return nil
+	}
+	sel, ok := ast.Unparen(star.X).(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	id, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	name, ok := c.TypesInfo.Uses[id].(*types.PkgName)
+	if !ok || name.Imported().Path() != "os" || sel.Sel.Name != "File" {
+		return nil
+	}
+	return id
+}
+
+func (c *checker) declareAssigned(n *ast.AssignStmt) {
+	if n.Tok != token.DEFINE {
+		return
+	}
+	for _, lhs := range n.Lhs {
+		if v, ok := c.TypesInfo.Defs[lhs.(*ast.Ident)].(*types.Var); ok {
+			c.declareVars(nil, []*types.Var{v}, nil, "")
+		}
+	}
+}
+
+// declareFields declares the fields of a struct type.
+func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymous map[string]bool) {
+	spec, named := cur.Parent().Node().(*ast.TypeSpec)
+	named = named && !spec.Assign.IsValid() // an alias has no identity of its own
+	for _, field := range n.Fields.List {
+		if len(field.Names) == 0 {
+			if v := c.embedded(n, field); v != nil && isFile(v.Type()) {
+				c.decls[v] = &decl{refusal: "is embedded, which promotes its methods"}
+			}
+			continue
+		}
+		var vars []*types.Var
+		for _, name := range field.Names {
+			if v, ok := c.TypesInfo.Defs[name].(*types.Var); ok {
+				vars = append(vars, v)
+				if !named && isFile(v.Type()) {
+					anonymous[name.Name] = true
+				}
+			}
+		}
+		c.declareVars(field.Type, vars, nil, "")
+	}
+}
+
+// embedded returns the variable of an embedded field.
+func (c *checker) embedded(n *ast.StructType, field *ast.Field) *types.Var {
+	t, ok := c.TypesInfo.TypeOf(n).(*types.Struct)
+	if !ok {
+		return nil
+	}
+	for v := range t.Fields() {
+		if v.Embedded() && field.Pos() <= v.Pos() && v.Pos() < field.End() {
+			return v
+		}
+	}
+	return nil
+}
+
+// standing returns the obstacle that a variable's own declaration is, if any.
+func (c *checker) standing(v *types.Var) (obstacle, bool) {
+	d := c.decls[v]
+	what := c.nameOf(v)
+	refuse := func(why, write string) (obstacle, bool) { return obstacle{v.Pos(), what + " " + why, write}, true }
+	switch {
+	case d == nil:
+		return refuse("is declared in a way that is not followed", writeHand)
+	case d.refusal != "":
+		return refuse(d.refusal, writeHand)
+	case d.owner != nil && d.owner.Exported():
+		return refuse("belongs to "+d.owner.Name()+", which is exported", writeAPI)
+	case d.owner != nil && len(c.values[d.owner]) > 0:
+		return refuse("belongs to "+d.owner.Name()+", which is used as a value", writeHand)
+	}
+	name := v.Name()
+	switch {
+	case d.owner != nil:
+		name = d.owner.Name()
+	case v.IsField() || v.Parent() == c.Pkg.Scope():
+		if v.Exported() {
+			return refuse("is exported", writeAPI)
+		}
+	default:
+		return obstacle{}, false
+	}
+	if file, ok := c.outside.names[name]; ok {
+		return refuse("may be used in "+file+", which this build leaves out", writeHand)
+	}
+	return obstacle{}, false
+}
+
+// nameOf names a variable in a message.
+func (c *checker) nameOf(v *types.Var) string {
+	d := c.decls[v]
+	switch {
+	case v.IsField():
+		return "field " + v.Name()
+	case d != nil && d.owner != nil && (v.Name() == "" || isResult(d.owner, v)):
+		return strings.TrimSpace("a result " + v.Name())
+	case d != nil && d.owner != nil:
+		return "parameter " + v.Name()
+	case v.Name() == "":
+		return "a result"
+	}
+	return v.Name()
+}
+
+func isResult(fn *types.Func, v *types.Var) bool {
+	for r := range fn.Signature().Results().Variables() {
+		if r == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package analyzer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// edits returns the changes that give a group the type *mmapfile.File, imports
+// included.
+func (c *checker) edits(group *slot) []analysis.TextEdit {
+	var edits []analysis.TextEdit
+	for _, s := range c.files {
+		if idents := c.idents(group, s); len(idents) > 0 {
+			edits = append(edits, c.editsOf(s, idents)...)
+		}
+	}
+	return edits
+}
+
+// idents returns each "os" that a group changes in a file.
+func (c *checker) idents(group *slot, in *source) []*ast.Ident {
+	set := map[*ast.Ident]bool{}
+	for _, s := range group.sites {
+		set[s.pkg] = true
+	}
+	for _, v := range group.vars {
+		if d := c.decls[v]; d != nil && d.pkg != nil {
+			set[d.pkg] = true
+		}
+	}
+	var idents []*ast.Ident
+	for id := range set {
+		if c.sourceAt(id.Pos()) == in {
+			idents = append(idents, id)
+		}
+	}
+	slices.SortFunc(idents, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	return idents
+}
+
+func (c *checker) editsOf(s *source, idents []*ast.Ident) []analysis.TextEdit {
+	var at []token.Pos
+	changed := map[*ast.Ident]bool{}
+	for _, id := range idents {
+		at = append(at, id.Pos())
+		changed[id] = true
+	}
+	name, imported := c.importName(s, mmapfilePath, "mmapfile", at)
+	var edits []analysis.TextEdit
+	for _, id := range idents {
+		edits = append(edits, analysis.TextEdit{Pos: id.Pos(), End: id.End(), NewText: []byte(name)})
+	}
+	spec := strconv.Quote(mmapfilePath)
+	if name != "mmapfile" {
+		spec = name + " " + spec
+	}
+	if imported {
+		spec = ""
+	}
+	return append(edits, c.imports(s, c.unusedAfter(s, changed), spec)...)
+}
+
+// unusedAfter returns the import of os if all its uses are in changed.
+func (c *checker) unusedAfter(s *source, changed map[*ast.Ident]bool) *ast.ImportSpec {
+	var name types.Object
+	for id := range changed {
+		name = c.TypesInfo.Uses[id]
+	}
+	used := false
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && c.TypesInfo.Uses[id] == name && !changed[id] {
+			used = true
+		}
+		return !used
+	})
+	if used {
+		return nil
+	}
+	for _, spec := range s.file.Imports {
+		if types.Object(c.TypesInfo.PkgNameOf(spec)) == name {
+			return spec
+		}
+	}
+	return nil
+}
+
+// imports removes one import and adds another; either may be absent.
+func (c *checker) imports(s *source, old *ast.ImportSpec, add string) []analysis.TextEdit {
+	decl := c.importDecl(s, old)
+	if decl == nil || old == nil && add == "" {
+		return nil
+	}
+	i := slices.IndexFunc(decl.Specs, func(spec ast.Spec) bool { return spec == ast.Spec(old) })
+	commented := old != nil && (old.Doc != nil || old.Comment != nil)
+	switch {
+	case old == nil:
+		return []analysis.TextEdit{c.addImport(decl, add, nil)}
+	case add != "" && (commented || len(decl.Specs) == 1):
+		return []analysis.TextEdit{{Pos: old.Pos(), End: old.End(), NewText: []byte(add)}}
+	case len(decl.Specs) == 1:
+		return []analysis.TextEdit{{Pos: decl.Pos(), End: decl.End()}}
+	}
+	var edits []analysis.TextEdit
+	if i == 0 {
+		edits = append(edits, analysis.TextEdit{Pos: old.Pos(), End: start(decl.Specs[1])})
+	} else {
+		edits = append(edits, analysis.TextEdit{Pos: end(decl.Specs[i-1]), End: end(old)})
+	}
+	if add != "" {
+		edits = append(edits, c.addImport(decl, add, old))
+	}
+	return edits
+}
+
+// importDecl returns the declaration that has the import old, or else the first
+// one that can take another.
+func (c *checker) importDecl(s *source, old *ast.ImportSpec) *ast.GenDecl {
+	var found *ast.GenDecl
+	for _, d := range s.file.Decls {
+		d, ok := d.(*ast.GenDecl)
+		if !ok || d.Tok != token.IMPORT {
+			continue
+		}
+		if old != nil && slices.ContainsFunc(d.Specs, func(spec ast.Spec) bool { return spec == ast.Spec(old) }) {
+			return d
+		}
+		if old == nil && (found == nil || !found.Lparen.IsValid() && d.Lparen.IsValid()) {
+			found = d
+		}
+	}
+	return found
+}
+
+// addImport adds an import to a declaration, among those of other modules.
+func (c *checker) addImport(decl *ast.GenDecl, add string, without *ast.ImportSpec) analysis.TextEdit {
+	if !decl.Lparen.IsValid() {
+		return analysis.TextEdit{Pos: decl.End(), End: decl.End(), NewText: []byte("\nimport " + add)}
+	}
+	var last ast.Spec
+	for _, spec := range decl.Specs {
+		path, _ := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
+		if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") || spec == ast.Spec(without) {
+			continue
+		}
+		if path > mmapfilePath && last == nil {
+			return analysis.TextEdit{Pos: start(spec), End: start(spec), NewText: []byte(add + "\n\t")}
+		}
+		if path < mmapfilePath {
+			last = spec
+		}
+	}
+	if last != nil {
+		return analysis.TextEdit{Pos: end(last), End: end(last), NewText: []byte("\n\t" + add)}
+	}
+	at := end(decl.Specs[len(decl.Specs)-1])
+	return analysis.TextEdit{Pos: at, End: at, NewText: []byte("\n\n\t" + add)}
+}
+
+// start and end of an import include its comments.
+func start(spec ast.Spec) token.Pos {
+	if doc := spec.(*ast.ImportSpec).Doc; doc != nil {
+		return doc.Pos()
+	}
+	return spec.Pos()
+}
+
+func end(spec ast.Spec) token.Pos {
+	if comment := spec.(*ast.ImportSpec).Comment; comment != nil {
+		return comment.End()
+	}
+	return spec.End()
+}

@@ -1,0 +1,245 @@
+package analyzer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+)
+
+// graph has the flows between variables of interface types, and between
+// containers of such values. It does not know the order of statements.
+type graph struct {
+	into    map[*types.Var][]*types.Var // from a variable to those that it gets values of
+	looks   map[*types.Var]string       // how the dynamic type is looked at
+	literal map[ast.Expr]*types.Var     // stand for literals and conversions
+	unseen  *types.Var                  // stands for all code that is out of sight
+	files   []conversion
+}
+
+// conversion is one of a file to an interface.
+type conversion struct {
+	slot *slot
+	dst  place
+	src  ast.Expr
+}
+
+func newGraph() graph {
+	return graph{
+		into:    map[*types.Var][]*types.Var{},
+		looks:   map[*types.Var]string{},
+		literal: map[ast.Expr]*types.Var{},
+		unseen:  types.NewVar(token.NoPos, nil, "", types.Universe.Lookup("any").Type()),
+	}
+}
+
+// targets returns the variables that stand for a place.
+func (p place) targets() []*types.Var {
+	if p.v != nil {
+		return []*types.Var{p.v}
+	}
+	return p.via
+}
+
+func (g *graph) flow(from []*types.Var, dst place) {
+	for _, v := range from {
+		for _, to := range dst.targets() {
+			g.into[to] = append(g.into[to], v)
+		}
+		if dst.look != "" && g.looks[v] == "" {
+			g.looks[v] = dst.look
+		}
+	}
+}
+
+func (g *graph) convert(s *slot, dst place, src ast.Expr) {
+	g.files = append(g.files, conversion{s, dst, src})
+}
+
+// propagate carries each look at a dynamic type back to all variables that the
+// value can come from. A value that goes through code out of sight counts only if
+// all is set: that is enough to keep a file of this package as it is, but says
+// little to other packages.
+func (g *graph) propagate(all bool) {
+	var work []*types.Var
+	for v := range g.looks {
+		work = append(work, v)
+	}
+	slices.SortFunc(work, func(a, b *types.Var) int { return int(a.Pos() - b.Pos()) })
+	for len(work) > 0 {
+		to := work[0]
+		work = work[1:]
+		if to == g.unseen && !all {
+			continue
+		}
+		for _, from := range g.into[to] {
+			if g.looks[from] == "" && (from != g.unseen || all) {
+				g.looks[from] = g.looks[to]
+				work = append(work, from)
+			}
+		}
+	}
+}
+
+// refuseFiles refuses the files whose dynamic type is looked at.
+func (g *graph) refuseFiles() {
+	for _, conv := range g.files {
+		for _, v := range conv.dst.targets() {
+			if look := g.looks[v]; look != "" {
+				conv.slot.refuse(conv.src.Pos(), fmt.Sprintf("%s goes to %s, and %s", nameOfExpr(conv.src), conv.dst.what, look), useOS(conv.src))
+				break
+			}
+		}
+	}
+}
+
+// carries reports whether a value of type t can be or hold an interface that has
+// a file in it.
+func carries(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		for m := range u.Methods() {
+			if !slices.Contains(methods, m.Name()) {
+				return false
+			}
+		}
+		return true
+	case *types.Slice:
+		return carries(u.Elem())
+	case *types.Array:
+		return carries(u.Elem())
+	case *types.Map:
+		return carries(u.Elem())
+	case *types.Chan:
+		return carries(u.Elem())
+	case *types.Pointer:
+		_, ok := u.Elem().Underlying().(*types.Interface)
+		return ok && carries(u.Elem())
+	}
+	return false
+}
+
+// vars returns the variables that the value of e, or the i-th value of a call,
+// comes from. A container stands for its elements.
+func (c *checker) vars(e ast.Expr, i int) []*types.Var {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return c.local(c.TypesInfo.ObjectOf(e))
+	case *ast.SelectorExpr:
+		return c.local(c.TypesInfo.ObjectOf(e.Sel))
+	case *ast.IndexExpr:
+		return c.vars(e.X, 0)
+	case *ast.SliceExpr:
+		return c.vars(e.X, 0)
+	case *ast.StarExpr:
+		return c.vars(e.X, 0)
+	case *ast.UnaryExpr:
+		return c.vars(e.X, 0)
+	case *ast.TypeAssertExpr:
+		return c.vars(e.X, 0)
+	case *ast.CompositeLit:
+		return []*types.Var{c.standIn(e)}
+	case *ast.CallExpr:
+		return c.varsOfCall(e, i)
+	}
+	return nil
+}
+
+func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
+	if c.TypesInfo.Types[e.Fun].IsType() {
+		return []*types.Var{c.standIn(e)}
+	}
+	if c.TypesInfo.Types[e.Fun].IsBuiltin() {
+		var all []*types.Var
+		for _, arg := range e.Args {
+			if t := c.TypesInfo.TypeOf(arg); t != nil && carries(t) {
+				all = append(all, c.vars(arg, 0)...)
+			}
+		}
+		return all
+	}
+	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
+		return c.local(sig.Results().At(i))
+	}
+	return []*types.Var{c.graph.unseen}
+}
+
+func (c *checker) local(obj types.Object) []*types.Var {
+	v, ok := obj.(*types.Var)
+	switch {
+	case !ok:
+		return nil
+	case v.Pkg() == c.Pkg:
+		return []*types.Var{v.Origin()}
+	}
+	return []*types.Var{c.graph.unseen}
+}
+
+// standIn returns the variable that stands for a literal or a conversion.
+func (c *checker) standIn(e ast.Expr) *types.Var {
+	v := c.graph.literal[e]
+	if v == nil {
+		v = types.NewVar(e.Pos(), c.Pkg, "", c.TypesInfo.TypeOf(e))
+		c.graph.literal[e] = v
+	}
+	return v
+}
+
+// asserts accounts for an assertion that x is of type t.
+func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
+	look := ""
+	if isFile(t) {
+		look = "asserts *os.File"
+	} else if iface, ok := t.Underlying().(*types.Interface); ok && !isTypeParam(t) {
+		look = asksFor(iface)
+	}
+	if look == "" {
+		return
+	}
+	p := c.Fset.Position(pos)
+	look = fmt.Sprintf("%s (%s:%d) %s", c.Pkg.Path(), filepath.Base(p.Filename), p.Line, look)
+	for _, v := range c.vars(x, 0) {
+		if c.graph.looks[v] == "" {
+			c.graph.looks[v] = look
+		}
+	}
+}
+
+// asksFor tells which method of an interface makes a difference: it hands out
+// the descriptor, or only *mmapfile.File has it.
+func asksFor(iface *types.Interface) string {
+	look := ""
+	for m := range iface.Methods() {
+		switch name := m.Name(); {
+		case slices.Contains(kernelMethods, name) || slices.Contains(moreMethods, name):
+			look = "asks for " + name
+		case !slices.Contains(methods, name):
+			return "" // neither type has it
+		}
+	}
+	return look
+}
+
+func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {
+	var guard ast.Expr
+	switch s := n.Assign.(type) {
+	case *ast.ExprStmt:
+		guard = s.X
+	case *ast.AssignStmt:
+		guard = s.Rhs[0]
+	}
+	x := ast.Unparen(guard).(*ast.TypeAssertExpr).X
+	for _, stmt := range n.Body.List {
+		clause := stmt.(*ast.CaseClause)
+		for _, e := range clause.List {
+			if tv := c.TypesInfo.Types[e]; tv.IsType() {
+				c.asserts(x, tv.Type, e.Pos())
+			}
+		}
+		if v, ok := c.TypesInfo.Implicits[clause].(*types.Var); ok && carries(v.Type()) {
+			c.graph.flow(c.vars(x, 0), place{typ: v.Type(), v: v})
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package analyzer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// source is a file of the package.
+type source struct {
+	file      *ast.File
+	name      string // of what was parsed, without its directory
+	generated bool   // by a program, or by cgo
+}
+
+func (c *checker) findSources() {
+	for _, f := range c.Files {
+		raw, shown := c.Fset.File(f.FileStart).Name(), c.Fset.Position(f.Package).Filename
+		cgo := filepath.Base(raw) != filepath.Base(shown) || slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
+		c.files = append(c.files, &source{f, filepath.Base(shown), cgo || ast.IsGenerated(f)})
+	}
+}
+
+// sourceAt returns the file that pos is in.
+func (c *checker) sourceAt(pos token.Pos) *source {
+	for _, s := range c.files {
+		if s.file.FileStart <= pos && pos < s.file.FileEnd {
+			return s
+		}
+	}
+	return nil
+}
+
+// outside is what can refer to the package's declarations unseen.
+type outside struct {
+	names map[string]string // each name in a file that is not compiled here, and that file
+	tests bool              // test files are among these files
+}
+
+// findOutside parses the files of the package's directory that this pass does
+// not have: those for other systems or build tags, and the tests.
+func (c *checker) findOutside() {
+	c.outside.names = map[string]string{}
+	if len(c.Files) == 0 {
+		return
+	}
+	seen := map[string]bool{}
+	for _, f := range c.Files {
+		seen[filepath.Base(c.Fset.File(f.FileStart).Name())] = true
+		seen[filepath.Base(c.Fset.Position(f.Package).Filename)] = true
+		c.findLinknames(f)
+	}
+	ignored := map[string]bool{}
+	for _, name := range c.IgnoredFiles {
+		ignored[filepath.Base(name)] = true
+	}
+	dir := filepath.Dir(c.Fset.Position(c.Files[0].Package).Filename)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // an overlay, of which the driver has all files
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if seen[name] || filepath.Ext(name) != ".go" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if f == nil || f.Name == nil || err != nil || f.Name.Name != c.Pkg.Name() {
+			continue
+		}
+		if strings.HasSuffix(name, "_test.go") && !ignored[name] {
+			c.outside.tests = true
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				c.outside.names[id.Name] = name
+			}
+			return true
+		})
+		c.findLinknames(f)
+	}
+}
+
+// findLinknames notes the functions and variables that code of another package
+// can refer to by their link names.
+func (c *checker) findLinknames(f *ast.File) {
+	for _, group := range f.Comments {
+		for _, comment := range group.List {
+			if rest, ok := strings.CutPrefix(comment.Text, "//go:linkname "); ok {
+				if fields := strings.Fields(rest); len(fields) > 0 {
+					c.outside.names[fields[0]] = "a //go:linkname"
+				}
+			}
+		}
+	}
+}
+
+// free reports whether a file can import a package under name.
+func (c *checker) free(s *source, name string) bool {
+	if _, ok := c.outside.names[name]; ok || c.Pkg.Scope().Lookup(name) != nil {
+		return false
+	}
+	free := true
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name {
+			free = false
+		}
+		return free
+	})
+	return free
+}
+
+// importName returns the name under which a file has imported the package of
+// path, or can import it. The name means that package at all of the positions.
+func (c *checker) importName(s *source, path, name string, at []token.Pos) (string, bool) {
+	for _, spec := range s.file.Imports {
+		if spec.Path.Value != fmt.Sprintf("%q", path) {
+			continue
+		}
+		obj := c.TypesInfo.PkgNameOf(spec)
+		if obj == nil || obj.Name() == "_" || obj.Name() == "." {
+			continue
+		}
+		if !slices.ContainsFunc(at, func(pos token.Pos) bool { return c.lookup(obj.Name(), pos) != types.Object(obj) }) {
+			return obj.Name(), true
+		}
+	}
+	for i := 2; !c.free(s, name); i++ {
+		name = fmt.Sprintf("%s%d", strings.TrimRight(name, "0123456789"), i)
+	}
+	return name, false
+}
+
+func (c *checker) lookup(name string, pos token.Pos) types.Object {
+	scope := c.Pkg.Scope().Innermost(pos)
+	if scope == nil {
+		return nil
+	}
+	_, obj := scope.LookupParent(name, pos)
+	return obj
+}
+
+func shortPosition(p token.Position) string {
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}

@@ -1,0 +1,124 @@
+package analyzer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// The categories of diagnostics.
+const (
+	Rewrite = "rewrite" // the fix rewrites the call
+	NoGain  = "nogain"  // it would, with the option All
+	Refused = "refused" // a use is in the way
+)
+
+func (c *checker) report(options Options) {
+	for _, group := range c.groups() {
+		obstacles := c.obstacles(group)
+		if len(obstacles) > 0 {
+			c.reportRefused(group, obstacles)
+			continue
+		}
+		likely, none := c.gain(group)
+		for _, s := range group.sites {
+			d := analysis.Diagnostic{Pos: s.call.Pos(), End: s.call.End(), Category: Rewrite}
+			name := s.fn.Name()
+			switch {
+			case likely != "":
+				d.Message = fmt.Sprintf("os.%s can be mmapfile.%s, which is likely to pay: %s", name, name, likely)
+			default:
+				d.Message = fmt.Sprintf("os.%s can be mmapfile.%s, without a gain in sight: %s", name, name, none)
+			}
+			if likely == "" && !options.All {
+				d.Category = NoGain
+			} else {
+				d.SuggestedFixes = []analysis.SuggestedFix{{
+					Message:   "Replace by package mmapfile",
+					TextEdits: c.edits(group),
+				}}
+			}
+			c.Report(d)
+		}
+	}
+	c.reportValues()
+}
+
+// groups returns the groups that have a site, in the order of the first.
+func (c *checker) groups() []*slot {
+	slices.SortFunc(c.sites, func(a, b *site) int { return int(a.call.Pos() - b.call.Pos()) })
+	var groups []*slot
+	for _, s := range c.sites {
+		if root := s.slot.root(); !slices.Contains(groups, root) {
+			groups = append(groups, root)
+		}
+	}
+	for _, g := range groups {
+		slices.SortFunc(g.sites, func(a, b *site) int { return int(a.call.Pos() - b.call.Pos()) })
+	}
+	return groups
+}
+
+// obstacles returns all that is in the way of a group, in source order.
+func (c *checker) obstacles(group *slot) []obstacle {
+	all := slices.Clone(group.obstacles)
+	for _, v := range group.vars {
+		if o, ok := c.standing(v); ok {
+			all = append(all, o)
+		}
+		if d := c.decls[v]; d != nil && d.pkg != nil {
+			all = append(all, c.unwritable(d.pkg.Pos())...)
+		}
+	}
+	for _, s := range group.sites {
+		if s.pkg == nil {
+			all = append(all, obstacle{s.call.Pos(), "package os is imported with a dot", writeHand})
+		}
+		all = append(all, c.unwritable(s.call.Pos())...)
+	}
+	slices.SortStableFunc(all, func(a, b obstacle) int { return int(a.pos - b.pos) })
+	return slices.CompactFunc(all, func(a, b obstacle) bool { return a == b })
+}
+
+// unwritable returns an obstacle if pos is in a file that is not to be changed.
+func (c *checker) unwritable(pos token.Pos) []obstacle {
+	s := c.sourceAt(pos)
+	if s != nil && !s.generated {
+		return nil
+	}
+	return []obstacle{{pos, "the file is generated, or uses cgo", "change what generates it"}}
+}
+
+func (c *checker) reportRefused(group *slot, obstacles []obstacle) {
+	for _, s := range group.sites {
+		first := obstacles[0]
+		d := analysis.Diagnostic{
+			Pos: s.call.Pos(), End: s.call.End(), Category: Refused,
+			Message: fmt.Sprintf("os.%s stays: %s (%s): %s", s.fn.Name(), first.why, c.line(first.pos), first.write),
+		}
+		for _, o := range obstacles[1:] {
+			d.Related = append(d.Related, analysis.RelatedInformation{Pos: o.pos, Message: "also in the way: " + o.why})
+		}
+		c.Report(d)
+	}
+}
+
+// reportValues reports the openers that are used other than by a call.
+func (c *checker) reportValues() {
+	var idents []*ast.Ident
+	for fn, uses := range c.values {
+		if isOpener(fn) {
+			idents = append(idents, uses...)
+		}
+	}
+	slices.SortFunc(idents, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	for _, id := range idents {
+		c.Report(analysis.Diagnostic{
+			Pos: id.Pos(), End: id.End(), Category: Refused,
+			Message: fmt.Sprintf("os.%s stays: it is used as a value of a type with *os.File: wrap mmapfile.%s in a function that returns f.OS(), or change that type", id.Name, id.Name),
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package analyzer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// openers are the functions that are rewritten.
+var openers = map[string]bool{"Open": true, "Create": true, "OpenFile": true, "CreateTemp": true, "OpenInRoot": true}
+
+// slot holds values of type *os.File: a variable, field, parameter or result,
+// or the call that opens a file. Slots that exchange values are one group,
+// whose members are listed in its root.
+type slot struct {
+	parent    *slot // nil in the root
+	vars      []*types.Var
+	sites     []*site
+	obstacles []obstacle
+	uses      []use
+}
+
+// site is a call of one of the openers.
+type site struct {
+	call *ast.CallExpr
+	fn   *types.Func
+	pkg  *ast.Ident // "os", or nil in a file with a dot import
+	slot *slot
+}
+
+// obstacle is a reason why a group keeps *os.File.
+type obstacle struct {
+	pos   token.Pos
+	why   string
+	write string // what to write instead
+}
+
+func (s *slot) root() *slot {
+	for s.parent != nil {
+		s = s.parent
+	}
+	return s
+}
+
+func unite(a, b *slot) {
+	a, b = a.root(), b.root()
+	if a == b {
+		return
+	}
+	b.parent = a
+	a.vars = append(a.vars, b.vars...)
+	a.sites = append(a.sites, b.sites...)
+	a.obstacles = append(a.obstacles, b.obstacles...)
+	a.uses = append(a.uses, b.uses...)
+	b.vars, b.sites, b.obstacles, b.uses = nil, nil, nil, nil
+}
+
+func (s *slot) refuse(pos token.Pos, why, write string) {
+	s = s.root()
+	s.obstacles = append(s.obstacles, obstacle{pos, why, write})
+}
+
+// isFile reports whether t is *os.File.
+func isFile(t types.Type) bool {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := types.Unalias(p.Elem()).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "os" && n.Obj().Name() == "File"
+}
+
+// slotOf returns the slot of a variable of this package.
+func (c *checker) slotOf(v *types.Var) *slot {
+	v = v.Origin()
+	s := c.slots[v]
+	if s == nil {
+		s = &slot{vars: []*types.Var{v}}
+		c.slots[v] = s
+	}
+	return s
+}
+
+// refused returns a slot of its own that can never change its type.
+func refused(pos token.Pos, why, write string) *slot {
+	return &slot{obstacles: []obstacle{{pos, why, write}}}
+}
+
+const (
+	writeNew   = "keep the two apart, or hand the other to mmapfile.New"
+	writeAPI   = "other packages may use it: change it by hand"
+	writeHand  = "change it by hand"
+	writeAlone = "keep *os.File"
+)
+
+// source returns the slot that the value of e, or the i-th value of a call,
+// comes from.
+func (c *checker) source(e ast.Expr, i int) *slot {
+	e = ast.Unparen(e)
+	switch e := e.(type) {
+	case *ast.Ident:
+		if v, ok := c.TypesInfo.ObjectOf(e).(*types.Var); ok && v.Pkg() == c.Pkg {
+			return c.slotOf(v)
+		}
+	case *ast.SelectorExpr:
+		if v, ok := c.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok && v.Pkg() == c.Pkg {
+			return c.slotOf(v)
+		}
+	case *ast.CallExpr:
+		if s := c.site(e); s != nil {
+			return s.slot
+		}
+		if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
+			if v := sig.Results().At(i); v.Pkg() == c.Pkg {
+				return c.slotOf(v)
+			}
+		}
+	}
+	return refused(e.Pos(), "it also holds "+describe(e), writeNew)
+}
+
+// describe names a source of files that is not followed.
+func describe(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return "the result of " + types.ExprString(e.Fun)
+	case *ast.TypeAssertExpr:
+		return "what a type assertion finds"
+	case *ast.IndexExpr:
+		return "an element of " + types.ExprString(e.X)
+	case *ast.UnaryExpr:
+		if e.Op == token.ARROW {
+			return "a file from a channel"
+		}
+	}
+	return types.ExprString(e)
+}
+
+// site returns the site of a call, or nil if it opens no file.
+func (c *checker) site(call *ast.CallExpr) *site {
+	if s := c.siteOf[call]; s != nil {
+		return s
+	}
+	fn := typeutil.StaticCallee(c.TypesInfo, call)
+	if !isOpener(fn) {
+		return nil
+	}
+	s := &site{call: call, fn: fn, slot: &slot{}}
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		s.pkg, _ = sel.X.(*ast.Ident)
+	}
+	s.slot.sites = []*site{s}
+	c.siteOf[call] = s
+	c.sites = append(c.sites, s)
+	return s
+}
+
+func isOpener(fn *types.Func) bool {
+	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "os" && openers[fn.Name()] && fn.Signature().Recv() == nil
+}
+
+// signature returns the declared signature of the function that is called, if
+// that is known: its parameters and results are the declared variables.
+func (c *checker) signature(call *ast.CallExpr) *types.Signature {
+	if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {
+		return c.TypesInfo.TypeOf(lit).(*types.Signature)
+	}
+	if fn := c.callee(call); fn != nil {
+		return fn.Signature()
+	}
+	return nil
+}
+
+// callee returns the function that is called, if the call is static.
+func (c *checker) callee(call *ast.CallExpr) *types.Func {
+	if c.isMethodExpr(call.Fun) {
+		return nil // its arguments begin with the receiver
+	}
+	if fn := typeutil.StaticCallee(c.TypesInfo, call); fn != nil {
+		return fn.Origin()
+	}
+	return nil
+}
+
+func (c *checker) isMethodExpr(fun ast.Expr) bool {
+	sel, ok := ast.Unparen(fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	s := c.TypesInfo.Selections[sel]
+	return s != nil && s.Kind() == types.MethodExpr
+}

@@ -1,0 +1,111 @@
+// Package gain has files for which a mapping pays, and others.
+package gain
+
+import (
+	"archive/tar"
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+func readAt(name string) {
+	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: ReadAt`
+	f.ReadAt(nil, 0)
+}
+
+func section(name string) io.Reader {
+	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	return io.NewSectionReader(f, 0, 1)
+}
+
+func seek(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek`
+	f.Seek(10, io.SeekStart)
+	f.Write(nil)
+}
+
+func inPlace(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: WriteAt`
+	f.WriteAt(nil, 10)
+}
+
+func inLoop(name string) {
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	for range 10 {
+		f.Read(nil)
+	}
+}
+
+func full(name string) {
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	io.ReadFull(f, nil)
+	io.ReadFull(f, nil)
+}
+
+func archive(name string) {
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	tar.NewReader(f)
+}
+
+func header(name string) (n uint32) {
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	binary.Read(f, binary.LittleEndian, &n)
+	return n
+}
+
+func opensInLoop(names []string) {
+	for _, name := range names {
+		f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, without a gain in sight: read once`
+		f.Read(nil)
+	}
+}
+
+func all(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	io.ReadAll(f)
+}
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	f, _ := os.Open("x") // want `without a gain in sight: read once`
+	http.ServeContent(w, r, "x", time.Time{}, f)
+}
+
+func scan(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	bufio.NewScanner(f)
+}
+
+func write(name string) {
+	f, _ := os.Create(name) // want `without a gain in sight: written once from start to end`
+	f.Write(nil)
+	f.Seek(0, io.SeekEnd)
+}
+
+func buffered(name string) {
+	f, _ := os.Create(name) // want `without a gain in sight: written once from start to end`
+	bufio.NewWriter(f)
+}
+
+func writeOnly(name string) {
+	f, _ := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644) // want `without a gain in sight: open for writing only`
+	f.WriteAt(nil, 10)
+}
+
+func appends(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0) // want `without a gain in sight: append only`
+	f.Write(nil)
+	f.Seek(0, io.SeekStart)
+}
+
+func synchronous(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR|os.O_SYNC, 0) // want `without a gain in sight: each write is synchronous or direct`
+	f.WriteAt(nil, 10)
+}
+
+func list(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: neither read nor written here`
+	f.Readdirnames(-1)
+}

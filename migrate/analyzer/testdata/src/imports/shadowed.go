@@ -1,0 +1,13 @@
+package imports
+
+import (
+	"os"
+
+	"progress"
+)
+
+func shadowed(name string) {
+	mmapfile, _ := os.Open(name) // want `os.Open can be`
+	mmapfile.ReadAt(nil, 0)
+	progress.Copy(nil, mmapfile)
+}

@@ -1,0 +1,8 @@
+package imports
+
+import "os"
+
+func single(name string) {
+	f, _ := os.Open(name) // want `os.Open can be`
+	f.ReadAt(nil, 0)
+}

@@ -1,0 +1,40 @@
+// Package tags has files that this build leaves out.
+package tags
+
+import (
+	"os"
+	_ "unsafe"
+)
+
+var shared *os.File
+
+var linked *os.File
+
+//go:linkname linked
+
+func openShared(name string) {
+	shared, _ = os.Open(name) // want `os.Open stays: shared may be used in tags_never.go, which this build leaves out`
+	shared.ReadAt(nil, 0)
+}
+
+func openLinked(name string) {
+	linked, _ = os.Open(name) // want `os.Open stays: linked may be used in a //go:linkname`
+	linked.ReadAt(nil, 0)
+}
+
+func open(name string) (*os.File, error) {
+	return os.Open(name) // want `os.Open stays: a result may be used in tags_never.go`
+}
+
+type store struct{ file *os.File }
+
+func newStore(name string) store {
+	f, _ := os.Open(name) // want `os.Open stays: field file may be used in tags_never.go`
+	f.ReadAt(nil, 0)
+	return store{f}
+}
+
+func local(name string) {
+	file, _ := os.Open(name) // want `os.Open can be`
+	file.ReadAt(nil, 0)
+}

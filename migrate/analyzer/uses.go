@@ -1,0 +1,175 @@
+package analyzer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+// methods are those that *mmapfile.File has in common with *os.File.
+var methods = []string{
+	"Chdir", "Chmod", "Chown", "Close", "Fd", "Name", "Read", "ReadAt", "ReadDir", "ReadFrom", "Readdir",
+	"Readdirnames", "Seek", "SetDeadline", "SetReadDeadline", "SetWriteDeadline", "Stat", "Sync",
+	"SyscallConn", "Truncate", "Write", "WriteAt", "WriteString", "WriteTo",
+}
+
+// kernelMethods hand out the descriptor, after which the kernel keeps the offset.
+var kernelMethods = []string{"Fd", "SyscallConn"}
+
+// moreMethods are those that only *mmapfile.File has. Code that asks for one,
+// such as Len of a reader, goes another way after the change.
+var moreMethods = []string{
+	"Advise", "Bytes", "Chunks", "Len", "LockMemory", "OS", "Resident", "SyncRange", "UnlockMemory", "View",
+}
+
+// harmless are the functions that take any value and do not look at it.
+var harmless = map[string]bool{"runtime.KeepAlive": true}
+
+// selector accounts for a method of a file.
+func (c *checker) selector(n *ast.SelectorExpr) {
+	tv := c.TypesInfo.Types[n.X]
+	if !tv.IsValue() || !isFile(tv.Type) || c.TypesInfo.Selections[n] == nil {
+		return
+	}
+	c.handle(n.X)
+	s, name := c.source(n.X, 0), n.Sel.Name
+	switch {
+	case !slices.Contains(methods, name):
+		s.refuse(n.Pos(), "mmapfile.File has no method "+name, useOS(n.X))
+	case slices.Contains(kernelMethods, name):
+		s.refuse(n.Pos(), name+" leaves the offset to the kernel for good, and every write to a system call", writeAlone)
+	default:
+		s = s.root()
+		s.uses = append(s.uses, c.methodUse(n))
+	}
+}
+
+// call accounts for the arguments of a call or a conversion.
+func (c *checker) call(n *ast.CallExpr) {
+	if c.TypesInfo.Types[n.Fun].IsType() {
+		if len(n.Args) == 1 {
+			t := c.TypesInfo.TypeOf(n.Fun)
+			c.convertStructs(t, c.TypesInfo.TypeOf(n.Args[0]))
+			c.flow(place{typ: t, via: c.vars(n, 0), what: "a conversion"}, n.Args[0], c.TypesInfo.TypeOf(n.Args[0]), 0)
+		}
+		return
+	}
+	sig, ok := c.TypesInfo.TypeOf(n.Fun).Underlying().(*types.Signature)
+	if !ok {
+		return
+	}
+	if c.TypesInfo.Types[n.Fun].IsBuiltin() {
+		c.builtin(n)
+		return
+	}
+	count := len(n.Args)
+	if count == 1 {
+		if tuple, ok := c.TypesInfo.TypeOf(n.Args[0]).(*types.Tuple); ok {
+			count = tuple.Len()
+		}
+	}
+	declared, fn := c.signature(n), c.callee(n)
+	c.flows(n.Args, func(i int) place { return c.param(n, sig, declared, fn, i) }, count)
+}
+
+// param returns the parameter that the i-th argument of a call goes to.
+func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *types.Func, i int) place {
+	p := place{what: "a parameter of " + types.ExprString(n.Fun), fn: fn}
+	j := min(i, sig.Params().Len()-1)
+	if j < 0 {
+		p.typ = types.Typ[types.Invalid]
+		return p
+	}
+	p.typ = sig.Params().At(j).Type()
+	if last := j == sig.Params().Len()-1; sig.Variadic() && last && !n.Ellipsis.IsValid() {
+		if s, ok := p.typ.Underlying().(*types.Slice); ok {
+			p.typ = s.Elem()
+		}
+	}
+	if declared == nil {
+		p.via = []*types.Var{c.graph.unseen}
+		if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && c.TypesInfo.Selections[sel] != nil {
+			p.look = c.lookAtMethod(sel.Sel.Name, j)
+		}
+		return p
+	}
+	if v := declared.Params().At(j); v.Pkg() == c.Pkg {
+		p.v = v
+	} else if fn != nil {
+		p.look = c.lookAtParam(fn, j)
+	}
+	return p
+}
+
+// builtin accounts for append to a slice of interfaces. A file as an argument
+// of another builtin is refused with the rest.
+func (c *checker) builtin(n *ast.CallExpr) {
+	id, ok := ast.Unparen(n.Fun).(*ast.Ident)
+	if !ok || id.Name != "append" || len(n.Args) == 0 {
+		return
+	}
+	s, ok := c.TypesInfo.TypeOf(n).Underlying().(*types.Slice)
+	if !ok {
+		return
+	}
+	for _, arg := range n.Args[1:] {
+		c.flow(place{typ: s.Elem(), via: c.vars(n.Args[0], 0), what: "a slice"}, arg, c.TypesInfo.TypeOf(arg), 0)
+	}
+}
+
+// convert accounts for the conversion of a file to the interface of dst.
+func (c *checker) convert(s *slot, dst place, src ast.Expr) {
+	iface := dst.typ.Underlying().(*types.Interface)
+	name := nameOfExpr(src)
+	if dst.look != "" {
+		s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, and %s", name, dst.what, dst.look), useOS(src))
+		return
+	}
+	if iface.NumMethods() == 0 {
+		if dst.fn == nil || !harmless[dst.fn.FullName()] {
+			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s as any, which may be looked into", name, dst.what), useOS(src))
+		}
+		return
+	}
+	for m := range iface.Methods() {
+		switch {
+		case !slices.Contains(methods, m.Name()):
+			s.refuse(src.Pos(), "mmapfile.File has no method "+m.Name(), useOS(src))
+			return
+		case slices.Contains(kernelMethods, m.Name()):
+			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, which can ask for its descriptor", name, dst.what), useOS(src))
+			return
+		}
+	}
+	root := s.root()
+	root.uses = append(root.uses, c.conversionUse(iface, dst, src))
+	c.graph.convert(s, dst, src)
+}
+
+// convertStructs refuses the fields of two struct types that are converted into
+// one another: their types have to stay identical.
+func (c *checker) convertStructs(a, b types.Type) {
+	x, y := structOf(a), structOf(b)
+	if x == nil || y == nil || x == y {
+		return
+	}
+	for _, t := range []*types.Struct{x, y} {
+		for v := range t.Fields() {
+			if d := c.decls[v.Origin()]; d != nil && isFile(v.Type()) {
+				d.refusal = "is in a struct type that is converted to another"
+			}
+		}
+	}
+}
+
+func structOf(t types.Type) *types.Struct {
+	if t == nil {
+		return nil
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, _ := t.Underlying().(*types.Struct)
+	return s
+}

@@ -1,0 +1,55 @@
+// Command migrate rewrites calls such as os.Open to those of package mmapfile
+// where every use of the file allows it, and reports the others.
+//
+//	go run go.dw1.io/mmapfile/migrate@latest ./...         reports
+//	go run go.dw1.io/mmapfile/migrate@latest -diff ./...   shows what -fix would change
+//	go run go.dw1.io/mmapfile/migrate@latest -fix ./...    rewrites
+//
+// The flag -all includes the files for which no gain is in sight. Build tags are
+// set in the environment: GOFLAGS=-tags=x. An installed migrate is also a tool for
+// go vet -vettool and go fix -fixtool.
+package main
+
+import (
+	"flag"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"go.dw1.io/mmapfile/migrate/analyzer"
+	"golang.org/x/tools/go/analysis/singlechecker"
+)
+
+func main() {
+	// The driver shows a diff only along with -fix.
+	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-diff" || arg == "--diff" }) {
+		os.Args = slices.Insert(os.Args, 1, "-fix")
+	}
+	// The driver defines both flags itself, -all as one without effect.
+	analyzer.Settings = func() analyzer.Options {
+		return analyzer.Options{All: isSet("all"), Tests: isSet("test")}
+	}
+	flag.CommandLine.SetOutput(usage{os.Stderr})
+	singlechecker.Main(analyzer.Analyzer)
+}
+
+// usage corrects what the driver says of its flags.
+type usage struct{ io.Writer }
+
+func (u usage) Write(p []byte) (int, error) {
+	s := string(p)
+	if strings.HasPrefix(s, "  -all\n") {
+		s = "  -all\n    \trewrite calls without a gain in sight as well\n"
+	}
+	if strings.HasPrefix(s, "  -diff\n") {
+		s = "  -diff\n    \tshow what -fix would change, and change nothing\n"
+	}
+	_, err := io.WriteString(u.Writer, s)
+	return len(p), err
+}
+
+func isSet(name string) bool {
+	f := flag.Lookup(name)
+	return f != nil && f.Value.String() == "true"
+}

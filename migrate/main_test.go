@@ -1,0 +1,153 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// reported is the exit status of a run that reports something.
+const reported = 3
+
+// TestFix_Builds rewrites the packages that the analyzer is tested with, in a
+// module that has the real package mmapfile.
+func TestFix_Builds(t *testing.T) {
+	dir := module(t, filepath.FromSlash("analyzer/testdata/src"))
+	packages := []string{"./behaviour", "./callee", "./dot", "./exported", "./fields", "./gain", "./gainall",
+		"./generated", "./imports", "./locals", "./progress", "./tags", "./types"}
+	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
+	execute(t, dir, 0, toolPath(t), append([]string{"-fix", "-all"}, packages...)...)
+	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
+	execute(t, dir, 0, "go", append([]string{"build", "-tags=never"}, packages...)...)
+	if out := execute(t, dir, 0, "gofmt", "-l", "fields", "gain", "imports", "locals"); out != "" {
+		t.Errorf("not formatted: %s", out)
+	}
+	again := execute(t, dir, reported, toolPath(t), append([]string{"-all"}, packages...)...)
+	for line := range strings.Lines(again) {
+		if !strings.Contains(line, " stays: ") && !strings.Contains(line, "also in the way") {
+			t.Errorf("the second run: %s", line)
+		}
+	}
+}
+
+func TestFix_SameOutput(t *testing.T) {
+	dir := module(t, filepath.FromSlash("testdata/program"))
+	run := func() string {
+		data := t.TempDir()
+		out := execute(t, dir, 0, "go", "run", ".", data)
+		return strings.ReplaceAll(out, data, "DIR")
+	}
+	before := run()
+	if diff := execute(t, dir, 0, toolPath(t), "-diff", "./..."); strings.Count(diff, "\n+") < 8 {
+		t.Errorf("-diff shows\n%s", diff)
+	}
+	if source := read(t, filepath.Join(dir, "main.go")); strings.Contains(source, "mmapfile") {
+		t.Error("-diff has written")
+	}
+	execute(t, dir, 0, toolPath(t), "-fix", "-all", "./...")
+	source := read(t, filepath.Join(dir, "main.go"))
+	if n := strings.Count(source, "mmapfile."); n != 8 {
+		t.Errorf("mmapfile is used %d times in\n%s", n, source)
+	}
+	execute(t, dir, 0, "go", "vet", "./...")
+	if after := run(); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+const library = `package library
+
+import "os"
+
+func open(name string) (*os.File, error) {
+	return os.Open(name)
+}
+
+func Read(name string, p []byte) error {
+	f, err := open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.ReadAt(p, 0)
+	return err
+}
+`
+
+// TestFix_TestFiles has a function that the package's own tests call.
+func TestFix_TestFiles(t *testing.T) {
+	for _, c := range []struct{ name, test, want string }{
+		{"Rewritten", "f, err := open(\"x\")\n\tif err == nil {\n\t\tf.Close()\n\t}", "mmapfile.Open"},
+		{"Refused", "var f *os.File\n\tf, _ = open(\"x\")\n\tf.Fd()", "os.Open"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := module(t, "")
+			write(t, filepath.Join(dir, "library.go"), library)
+			source := "package library\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Args\n\nfunc TestOpen(t *testing.T) {\n\t" + c.test + "\n}\n"
+			write(t, filepath.Join(dir, "library_test.go"), source)
+			if c.name == "Rewritten" {
+				// Without the test files, what they use is not known.
+				if out := execute(t, dir, reported, toolPath(t), "-test=false", "."); !strings.Contains(out, "library_test.go, which this build leaves out") {
+					t.Errorf("without tests: %s", out)
+				}
+			} else if out := execute(t, dir, reported, toolPath(t), "."); strings.Count(out, "library.go:6") != 1 {
+				t.Errorf("reported more than once, or not: %s", out)
+			}
+			execute(t, dir, 0, toolPath(t), "-fix", ".")
+			if got := read(t, filepath.Join(dir, "library.go")); !strings.Contains(got, c.want) {
+				t.Errorf("no %s in\n%s", c.want, got)
+			}
+			execute(t, dir, 0, "go", "vet", ".")
+		})
+	}
+}
+
+func TestFix_Cgo(t *testing.T) {
+	dir := module(t, "")
+	if strings.TrimSpace(execute(t, dir, 0, "go", "env", "CGO_ENABLED")) != "1" {
+		t.Skip("cgo is off")
+	}
+	write(t, filepath.Join(dir, "c.go"), strings.Replace(library, `import "os"`, "// int one(void) { return 1; }\nimport \"C\"\nimport \"os\"\n\nvar _ = C.one()", 1))
+	out := execute(t, dir, reported, toolPath(t), ".")
+	if !strings.Contains(out, "os.Open stays: the file is generated, or uses cgo") {
+		t.Errorf("reported: %s", out)
+	}
+	execute(t, dir, 0, toolPath(t), "-fix", ".")
+	execute(t, dir, 0, "go", "build", ".")
+}
+
+// TestVet_Tool has a fact about os/exec, which go vet passes on from its own run.
+func TestVet_Tool(t *testing.T) {
+	dir := module(t, filepath.FromSlash("testdata/program"))
+	out := execute(t, dir, 1, "go", "vet", "-vettool="+toolPath(t), "./...")
+	for _, want := range []string{"which is likely to pay", "f goes to cmd.Stdin, and os/exec"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestFix_Tool(t *testing.T) {
+	dir := module(t, filepath.FromSlash("testdata/program"))
+	if version := execute(t, dir, 0, "go", "env", "GOVERSION"); strings.HasPrefix(version, "go1.25") {
+		t.Skip("go fix has no -fixtool in ", version)
+	}
+	diff := execute(t, dir, 1, "go", "fix", "-fixtool="+toolPath(t), "-diff", "./...")
+	if !strings.Contains(diff, "+	\"go.dw1.io/mmapfile\"") {
+		t.Errorf("-diff shows\n%s", diff)
+	}
+	execute(t, dir, 0, "go", "fix", "-fixtool="+toolPath(t), "./...")
+	execute(t, dir, 0, "go", "build", "./...")
+	if !strings.Contains(read(t, filepath.Join(dir, "main.go")), "mmapfile.Create") {
+		t.Error("go fix has rewritten nothing")
+	}
+}
+
+func TestUsage_Flags(t *testing.T) {
+	out := execute(t, t.TempDir(), 1, toolPath(t))
+	for _, want := range []string{"rewrite calls without a gain", "show what -fix would change", "-json"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

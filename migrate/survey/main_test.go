@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSurvey_Program(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &survey{root: root, dir: t.TempDir()}
+	if err := s.buildTool(); err != nil {
+		t.Fatal(err)
+	}
+	m := &module{Path: "test.example", Dir: filepath.Join(s.dir, "program"), cached: "../testdata/program"}
+	if err := copyTree(m.Dir, m.cached); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"go.mod": "module test.example\n\ngo 1.25.0\n", "go.sum": string(sum)} {
+		if err := os.WriteFile(filepath.Join(m.Dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.report(m)
+	if want := (counts{likely: 4, noGain: 1, refused: 1}); err != nil || got != want {
+		t.Errorf("the report counts %+v, %v, want %+v", got, err, want)
+	}
+	result, err := s.rewrite(m)
+	if err != nil || result != "builds, vets" {
+		t.Errorf("rewritten: %s, %v", result, err)
+	}
+	source, err := os.ReadFile(filepath.Join(m.Dir, "main.go"))
+	if n := strings.Count(string(source), "mmapfile."); err != nil || n != 8 {
+		t.Errorf("mmapfile is used %d times, %v", n, err)
+	}
+}
+
+func TestCounts_String(t *testing.T) {
+	var n counts
+	n.add(counts{1, 2, 3})
+	n.add(counts{1, 0, 0})
+	if got, want := n.String(), "7\t2\t2\t3\t"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
