@@ -90,7 +90,7 @@ func (w *walk) windows(data []byte) bool {
 		w.touching = true
 		if page < bound && f.pages.seen(page, 1) {
 			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
-		} else if last := int(end - 1); !f.pages.seen(end-1, 1) || data[last] == 0 && !w.m.lineBehind(last+1) {
+		} else if last := int(end - 1); !f.pages.seen(end-1, 1) || data[last] == 0 && !w.m.lineAfter(last+1) {
 			w.touching = false
 			return true
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // Memory of a mapping is touched in this file alone, and by the callers' own
-// code under View. A page that cannot be had (the file was cut, the disk is
+// code under View. A page that cannot be had (the file was truncated, the disk is
 // full under a hole, the device failed, the File was closed) makes the copy
 // fail, and the caller repeats the whole call through the inner file.
 
@@ -101,7 +101,7 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 		}
 		defer f.mu.RUnlock()
 	}
-	page := m.pageBehind(off + len(b) - 1)
+	page := m.pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}
@@ -122,10 +122,10 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	return true
 }
 
-// storeLast is store where b ends in the file's last page, and no page behind
-// tells of a cut. But a cut zeroes the rest of the page. So the last word is
-// exchanged for what it was: where its byte was not zero at that moment, the
-// file reached so far. Otherwise what is not zero behind b says so afterwards.
+// storeLast is store if b ends in the file's last page: no page after it shows a
+// truncation. But a truncation zeroes the rest of the page. So the last word is
+// exchanged for what it was. If its byte was not zero at that moment, the file
+// reached so far. Otherwise bytes after b that are not zero show it.
 func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	if race.Detector { // see internal/race
 		return false
@@ -144,7 +144,7 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 		proof := word[last-at] != 0
 		copy(word[first:], b[head:])
 		if atomic.CompareAndSwapUint32(p, old, binary.NativeEndian.Uint32(word[:])) {
-			ok = proof || m.lineBehind(last+1)
+			ok = proof || m.lineAfter(last+1)
 			break
 		}
 	}

@@ -123,7 +123,7 @@ func (f *file) truncate(size int64) error {
 		f.pages.truncated(size)
 	}
 	if !f.size.CompareAndSwap(known, size) {
-		f.unsure() // a write behind the end came before or after
+		f.staleSize() // a write behind the end came before or after
 	}
 	if err == nil {
 		f.absorb(nil, 0)

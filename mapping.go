@@ -127,8 +127,8 @@ const maxInt = int64(^uint(0) >> 1)
 // File, so that it can be the argument of the File's cleanup.
 type region struct {
 	data    []byte
-	shown   []byte // the part of data that is mapped: all, but less after a cut where locked
-	rest    []byte // and what is reserved behind it then
+	shown   []byte // the part of data that is mapped: all, or less after a truncation if locked
+	rest    []byte // and what is reserved after it then
 	state   atomic.Uint32
 	counted bool         // as a mapped File in Stats
 	lent    atomic.Bool  // Bytes has handed out slices
@@ -228,7 +228,7 @@ func retry(wait bool, do func() error) error {
 	return err
 }
 
-// collect has closed Files that nobody uses give their ranges back, unless
+// collect has closed Files that are not in use give their ranges back, unless
 // that is being done.
 func collect() {
 	if collecting.TryLock() {
@@ -254,8 +254,8 @@ func newRegion(f *file, data []byte) *region {
 
 // revoke ends the use of the range and lets go of the file. It becomes
 // inaccessible at once for every goroutine: a late access faults, and never
-// meets somebody else's memory. Where the platform cannot do that, the range
-// is given back as soon as nobody is inside, which the File's lock tells.
+// meets memory of another owner. If the platform cannot do that, the range
+// is given back as soon as no call is inside, which the File's lock tells.
 func (r *region) revoke() {
 	if locked {
 		r.unpin()
@@ -314,7 +314,7 @@ func lower(kept *atomic.Int64, now int64) {
 }
 
 // abandon gives back the range of a mapping that another has taken the place
-// of, where that can be: nobody holds a slice of it, and the File's lock, which
+// of, if that can be: no caller holds a slice of it, and the File's lock, which
 // is held, keeps calls out.
 func (r *region) abandon() bool {
 	if !locked || r.lent.Load() || r.pins.Load() > 1 {

@@ -44,7 +44,7 @@ const (
 )
 
 // Advise tells the system how n bytes at off will be used, and maps the file if
-// need be. What lies behind the end of the file is left out. The system knows
+// need be. What lies past the end of the file is left out. The system knows
 // pages alone: Normal, Sequential, Random, WillNeed and HugePages, which are
 // hints, reach to the pages that the range begins and ends in; DontNeed and the
 // populating ones only to those that it covers, where the end of the file ends
@@ -54,7 +54,7 @@ const (
 // *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off or n or
 // an unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
 // platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on a
-// file not open for writing, [io.ErrUnexpectedEOF] where the file was cut while
+// file not open for writing, [io.ErrUnexpectedEOF] if the file was truncated while
 // it was populated, or the system's. A page that cannot be had (the disk is
 // full under a hole, the device fails) is an error of the populating ones, and
 // no fault.
@@ -109,7 +109,7 @@ func (f *file) advise(off, n int64, a Advice) error {
 var errFault = errors.New("page fault")
 
 // populateTries is how often pages that cannot be had are tried: a file that was
-// cut and has its length again by the time it is asked looks like a full disk.
+// truncated and has its length again by the time it is asked looks like a full disk.
 const populateTries = 8
 
 // advisePages is advise for pages that are mapped. It waits for the disk in system

@@ -117,7 +117,7 @@ func replaceSeen(p *byte, old, new byte) {
 }
 
 // settle writes what was stored into memory, within n bytes at off or anywhere
-// if n is negative, and no other byte: somebody else may have written those.
+// if n is negative, and no other byte: another process may have written those.
 func (f *file) settle(off int64, n int) error {
 	if !f.mem.used.Load() {
 		return nil
@@ -193,7 +193,7 @@ func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
 	data := aligned(length)
 	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(length)), data)
 	if err == io.ErrUnexpectedEOF || err == io.EOF {
-		err = nil // it has been cut meanwhile
+		err = nil // it has been truncated meanwhile
 	}
 	return data, err
 }
@@ -241,7 +241,7 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 }
 
 // writeBack writes b, which was stored into a copy of the file at off, as far
-// as the file reaches: what was cut off stays so, as with a mapping.
+// as the file reaches: what was truncated stays so, as with a mapping.
 func (f *file) writeBack(b []byte, off int64) error {
 	fi, err := f.inner.Stat()
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	canMap = true
 	locked = false // MAP_FIXED replaces a range at once: readers need no lock
 
-	// Pages behind the file's end fault until the file has grown to them (mmap(2)).
+	// Pages past the file's end fault until the file has grown to them (mmap(2)).
 	mapsBeyondEnd = true
 
 	// OpenBSD has no unified buffer cache: mmap(2) there asks for msync(2)
@@ -27,7 +27,7 @@ const (
 )
 
 // mapLimit is how much of a file is mapped unasked: 512 MiB of the 32-bit
-// address space, 64 TiB elsewhere. System calls serve what lies behind it.
+// address space, 64 TiB elsewhere. System calls serve what lies past it.
 const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = unix.ENOMEM
@@ -89,7 +89,7 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	return data, err
 }
 
-// reserve replaces the range by one that nobody can touch.
+// reserve replaces the range by one that cannot be touched.
 func reserve(data []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))
 	if _, err := unix.MmapPtr(-1, 0, p, n, unix.PROT_NONE, unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {

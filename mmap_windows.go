@@ -71,8 +71,8 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 // no other view of ours gets into a range that is free for a moment.
 var placing sync.Mutex
 
-// mapView maps the file where it finds room. From the top, where nobody else
-// looks first, since a view may have to leave its range for a moment (see lift).
+// mapView maps the file where it finds room. From the top, where no other
+// code looks first, since a view may have to leave its range for a moment (see lift).
 func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -82,7 +82,7 @@ func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, erro
 	}
 	windows.VirtualFree(base, 0, windows.MEM_RELEASE)
 	data, err := mapViewAt(base, h, length, protect, access)
-	if err == windows.ERROR_INVALID_ADDRESS { // somebody did
+	if err == windows.ERROR_INVALID_ADDRESS { // other code did
 		data, err = mapViewAt(0, h, length, protect, access)
 	}
 	return data, err
@@ -117,7 +117,7 @@ func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceDat
 
 func reserve([]byte) {}
 
-// unmap gives back a view, and the reservation behind it that a cut has left.
+// unmap gives back a view, and the reservation after it that a truncation has left.
 func unmap(view, rest []byte) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -133,7 +133,7 @@ func hold(data []byte) []byte {
 		return nil
 	}
 	if _, err := windows.VirtualAlloc(addrOf(data), uintptr(len(data)), windows.MEM_RESERVE, windows.PAGE_NOACCESS); err != nil {
-		return nil // somebody else has it: it is not ours to touch any more
+		return nil // it has another owner, and is not ours to touch any more
 	}
 	return data
 }
@@ -152,7 +152,7 @@ func granules(n int) int {
 }
 
 // cut truncates the file. The system refuses that below a view, so if need be
-// all views leave; and those whose memory somebody else may hold, through Bytes
+// all views leave; and those whose memory a caller may hold, through Bytes
 // or inside View, come back afterwards to where they were, as long as the file is
 // now. Called with mu held.
 func (f *file) cut(size int64) error {
@@ -187,7 +187,7 @@ func (f *file) cut(size int64) error {
 }
 
 // lift takes the view out of a range and keeps the range: who touches it
-// faults. Between the two calls a thread of somebody else could be given the
+// faults. Between the two calls another thread could be given the
 // range, hence mapView's choice of it; then it is lost. (A placeholder, which
 // VirtualAlloc2 has from Windows 10 1803 on, would close that gap; wine 8 has
 // none to test it with.)

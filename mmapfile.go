@@ -29,10 +29,9 @@ type file struct {
 	flusher *flusher // of its FlushPolicy; nil if that is none
 	private bool     // copy on write
 
-	dirty atomic.Uint32 // the state of a period of mapped writes
-	never atomic.Bool   // not a file that can be mapped: stop trying
-	moves atomic.Uint32 // of the end, and asked: see size.go
-	asked atomic.Uint32
+	dirty             atomic.Uint32 // the state of a period of mapped writes
+	never             atomic.Bool   // not a file that can be mapped: stop trying
+	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
 	cur cursor
 	mem memory
@@ -59,7 +58,7 @@ func newFile(inner *os.File, flag int) *File {
 	o.handle.file = &o.state
 	f := &o.state
 	f.inner, f.flag = inner, flag
-	f.unsure()
+	f.staleSize()
 	if flag > 0 && flag&os.O_WRONLY != 0 {
 		f.never.Store(true) // a mapping is read, too
 	}

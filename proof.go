@@ -9,13 +9,13 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// pageBehind is the offset of the page behind that of the byte at i.
-func (m *mapping) pageBehind(i int) int64 {
+// pageAfter returns the offset of the page after that of the byte at i.
+func (m *mapping) pageAfter(i int) int64 {
 	return int64(i|(pageSize-1)) + 1
 }
 
-// isLast reports whether page, the one behind some byte, is behind the file's
-// end as f knows it, or behind m: then it cannot tell us anything.
+// isLast reports whether page is at or past the known end of the file, or of m:
+// then it proves nothing.
 func (f *file) isLast(m *mapping, page int64) bool {
 	return page >= f.size.Load() || page >= int64(len(m.data))
 }
@@ -25,10 +25,10 @@ func (m *mapping) touch(off int64) {
 	race.LoadWord((*uint32)(unsafe.Pointer(&m.data[off])))
 }
 
-// inside reports whether the file has a page behind the byte at i, which
+// inside reports whether the file has a page after the byte at i, which
 // proves that it has the whole of that byte's page.
 func (f *file) inside(m *mapping, i int) (ok bool) {
-	page := m.pageBehind(i)
+	page := m.pageAfter(i)
 	if f.isLast(m, page) || !f.pages.seen(page, 1) {
 		return false
 	}
@@ -62,20 +62,20 @@ func (f *file) touchAll(m *mapping, off, last int) bool {
 
 // reaches proves that the file still has the byte at i, which reads as zero.
 //
-// When somebody cuts a file in the middle of a page, the rest of the page reads
-// as zeros, without a fault. So what is not zero, there or behind, proves that
-// the file reaches so far; and a page wholly behind the end cannot be touched.
-// Where neither helps (zeros in the file's last page) the answer is no, and the
-// file itself has to be asked. Called under the guard.
+// After a truncation in the middle of a page the rest of the page reads as zeros,
+// without a fault. So bytes that are not zero, there or after it, prove that the
+// file reaches so far. A page wholly past the end cannot be touched. If neither
+// helps (zeros in the file's last page) the answer is no, and the file itself has
+// to be asked. Called under the guard.
 //
-// What is not zero may also be a store that somebody made behind the end, into
-// the rest of the last page, through a mapping of their own. Our stores look
-// behind themselves (see store, stored and endCall), others' cannot be told.
+// Bytes that are not zero may also be a store past the end, into the rest of the last
+// page, through a mapping of another program. Stores of this package look at what is
+// after them (see store and endCall); those of others cannot be told.
 func (f *file) reaches(m *mapping, i int) bool {
-	if m.lineBehind(i + 1) {
+	if m.lineAfter(i + 1) {
 		return true
 	}
-	page := m.pageBehind(i)
+	page := m.pageAfter(i)
 	if f.isLast(m, page) || !f.pages.seen(page, 1) {
 		return false
 	}
@@ -83,9 +83,9 @@ func (f *file) reaches(m *mapping, i int) bool {
 	return true
 }
 
-// lineBehind reports whether anything from i to the end of its cache line is
-// not zero; nothing is where i begins a line.
-func (m *mapping) lineBehind(i int) bool {
+// lineAfter reports whether anything from i to the end of its cache line is
+// not zero; nothing is if i begins a line.
+func (m *mapping) lineAfter(i int) bool {
 	for ; i%8 != 0 && i < len(m.data); i++ {
 		if m.data[i] != 0 {
 			return true

@@ -52,7 +52,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		}
 	} else if err == io.EOF && end < known {
 		if n == 0 || !f.size.CompareAndSwap(known, end) {
-			f.unsure()
+			f.staleSize()
 		}
 		f.pages.truncated(end)
 	}
@@ -123,7 +123,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	off := f.cur.moved(int64(n))
 	f.cur.leave(counted)
 	if err == io.EOF {
-		f.unsure() // this was the end, wherever it is
+		f.staleSize() // this was the end, wherever it is
 	}
 	if off >= 0 {
 		f.noteRead(off, int64(n), n < len(b))

@@ -2,38 +2,37 @@ package mmapfile
 
 import "io"
 
-// The file's length is size as last known. It is sure while asked equals moves:
-// what moves the end to a place that we do not know, an append or a kernel
-// copy, counts in moves, and whoever asks the file sets asked to what moves
-// was before the question.
+// size is the file's length as last known. It is current while sizeSeen equals sizeGen.
+// What moves the end to an unknown place, an append or a kernel copy, counts in
+// sizeGen. A call that asks the file sets sizeSeen to what sizeGen was before it asked.
 
-// unsure notes that size may be wrong.
-func (f *file) unsure() { f.moves.Add(1) }
+// staleSize notes that size may be wrong.
+func (f *file) staleSize() { f.sizeGen.Add(1) }
 
 // stat asks the file for its length, and remembers it unless another call
-// learns of one meanwhile: then which is newer is not sure.
+// learns of one meanwhile: then which is newer is not known.
 func (f *file) stat() (size int64, regular bool) {
-	known, moves := f.size.Load(), f.moves.Load()
+	known, gen := f.size.Load(), f.sizeGen.Load()
 	fi, err := f.inner.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return 0, false
 	}
 	if f.size.CompareAndSwap(known, fi.Size()) {
-		f.asked.Store(moves)
+		f.sizeSeen.Store(gen)
 	} else {
-		f.unsure()
+		f.staleSize()
 	}
 	return fi.Size(), true
 }
 
 // raise remembers that the file has reached end, which a call has found out
-// that began when truncs was cuts.
-func (f *file) raise(end int64, cuts uint32) {
+// that began when f.truncs was truncs.
+func (f *file) raise(end int64, truncs uint32) {
 	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
 		size = f.size.Load()
 	}
-	if cuts%2 != 0 || f.truncs.Load() != cuts {
-		f.unsure() // which came first, the end or the cut?
+	if truncs%2 != 0 || f.truncs.Load() != truncs {
+		f.staleSize() // which came first, the end or the truncation?
 	}
 }
 
@@ -47,7 +46,7 @@ func (f *File) Len() int {
 	if f == nil {
 		return 0
 	}
-	if f.asked.Load() != f.moves.Load() {
+	if f.sizeSeen.Load() != f.sizeGen.Load() {
 		if size, regular := f.stat(); regular {
 			return f.lenOf(size)
 		}

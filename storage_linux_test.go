@@ -177,34 +177,6 @@ func TestTimeSetAheadAfterHotWritesSurvivesClose(t *testing.T) {
 	}
 }
 
-// Who got the descriptor may make it an appending one.
-func TestWriteAtAppendsOnceTheDescriptorDoes(t *testing.T) {
-	t.Parallel()
-	name := ftTemp(t, ftPattern(10_000))
-	f := ftOpen(t, name)
-	b := ftPattern(64)
-	for range 300 {
-		if _, err := f.WriteAt(b, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETFL, flags|unix.O_APPEND); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		if n, err := f.WriteAt([]byte("x"), 0); n != 1 || err != nil {
-			t.Fatalf("WriteAt: %d, %v", n, err)
-		}
-		if got := len(ftGet(t, name)); got != 10_001+i {
-			t.Errorf("after %d writes the file has %d bytes", i+1, got)
-		}
-	}
-}
-
 // What stores make ready at once is part of the file already.
 func TestHotWritesFillNoMoreHolesThanTheyTouch(t *testing.T) {
 	t.Parallel()

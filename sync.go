@@ -50,7 +50,7 @@ type flusher struct {
 	limit   int64        // 0 means none
 	pending atomic.Int64 // bytes written and not known to be durable
 	busy    atomic.Int64 // calls that may be writing, and count at their end
-	lent    atomic.Bool  // there may be stores that nobody counts
+	lent    atomic.Bool  // there may be stores that are not counted
 
 	// gate is held for reading by a write until it is counted, and by Close for
 	// writing until no write can succeed any more. It is taken before all other
@@ -60,7 +60,7 @@ type flusher struct {
 	mu      sync.Mutex          // one flush at a time; taken before the File's
 	data    func(f *file) error // under mu: syncData, or what a test wants to happen
 	stopped bool                // under mu
-	err     error               // under mu: the first failure of a flush that nobody called for
+	err     error               // under mu: the first failure of a flush in the background
 
 	stop func() // ends the goroutine of the interval
 }
@@ -168,7 +168,7 @@ func (fl *flusher) flushDue(f *file) {
 	}
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if fl.pending.Load() >= fl.limit { // else somebody else's flush had these, too
+	if fl.pending.Load() >= fl.limit { // else the flush of another goroutine had these, too
 		fl.flush(f)
 	}
 }
@@ -272,7 +272,7 @@ func (f *file) syncWhole(sync func() error) error {
 // SyncRange makes the n bytes at off durable, and the file's length as far as
 // it is needed to read them, and returns once they are. A crash of the system
 // after that does not lose them; what was written elsewhere in the file it may
-// lose, and the modification time. Bytes behind the end of the file need no
+// lose, and the modification time. Bytes past the end of the file need no
 // syncing, and are no error.
 //
 // It may be called concurrently with everything, Close included. An error is a

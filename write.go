@@ -183,7 +183,7 @@ func (f *file) writeAgain(b []byte) (int, error) {
 
 // movedEnd notes that bytes came into the file at a place that we do not know.
 func (f *file) movedEnd() {
-	f.unsure()
+	f.staleSize()
 	f.absorb(nil, 0)
 }
 

@@ -11,7 +11,7 @@ import (
 // Detector says that the race detector is on.
 const Detector = false
 
-// LoadWord is a load that is made although nobody uses its value.
+// LoadWord loads a word whose value is not used; the load is made all the same.
 func LoadWord(p *uint32) uint32 { return atomic.LoadUint32(p) }
 
 // These touch memory unseen by the race detector.

@@ -7,7 +7,7 @@ package race
 // is no panic that can be recovered, but the end of the process.
 const Detector = true
 
-// LoadWord is a load that is made although nobody uses its value.
+// LoadWord loads a word whose value is not used; the load is made all the same.
 //
 //go:noinline
 //go:norace

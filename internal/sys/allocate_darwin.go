@@ -7,7 +7,7 @@ import (
 )
 
 // Allocate makes f at least size bytes long with its blocks: F_PREALLOCATE
-// (fcntl(2)) reserves them behind the end, and leaves the length to ftruncate.
+// (fcntl(2)) reserves them past the end, and leaves the length to ftruncate.
 func Allocate(f *os.File, size int64) error {
 	fi, err := f.Stat()
 	if err != nil || fi.Size() >= size {

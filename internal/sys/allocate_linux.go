@@ -55,7 +55,7 @@ func fallocate(fd int, size int64) error {
 			err, _ = unix.Fallocate(fd, mode, 0, size).(unix.Errno)
 		}
 		if err != 0 {
-			// Give back what it got behind the end before the disk was full, and only
+			// Give back what it got past the end before the disk was full, and only
 			// then: other errors come first, and what others append would be in danger.
 			full := err == unix.ENOSPC || err == unix.EDQUOT
 			if full && unix.Fstat(fd, &after) == nil && after.Blocks > before.Blocks {

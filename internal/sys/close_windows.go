@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Close closes f while nobody is about to lock it. In Go 1.26 a Read, Write or Seek of a
+// Close closes f while no other call is about to lock it. In Go 1.26 a Read, Write or Seek of a
 // file on Windows takes two locks (readWriteLock in internal/poll/fd_mutex.go),
 // and when a Close comes between them it waits for ever. RawConn.Read holds the
-// first, so nobody is between them as long as its function runs.
+// first, so no call is between them as long as its function runs.
 func Close(f *os.File) error {
 	c, err := f.SyscallConn()
 	if err != nil {

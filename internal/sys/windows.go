@@ -53,7 +53,7 @@ func Advise(data []byte, advice int) error {
 
 // StorageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
 // what is local (GetFileInformationByHandleEx). What is local is not mapped unasked
-// either: while a view is there nobody can truncate the file (ERROR_USER_MAPPED_FILE),
+// either: while a view is there no one can truncate the file (ERROR_USER_MAPPED_FILE),
 // no other process and no other handle, which with os.File they can.
 func StorageOf(f *os.File) Storage {
 	kind := StorageRemote

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// writeZeros makes f size bytes long by writing zeros behind its end, where the
+// writeZeros makes f size bytes long by writing zeros after its end, where the
 // system has no better way. What is a hole before the end stays one.
 func writeZeros(f *os.File, size int64) (err error) {
 	fi, err := f.Stat()
