@@ -79,4 +79,8 @@ func OnFlush(f *File, fn func() error) {
 func Stored(f *File) bool { return f.dirty.Load() == stored }
 
 // PeriodOver reports whether f's period of mapped writes has ended, and no timer is left of it.
-func PeriodOver(f *File) bool { return f.due.Load() == 0 && f.dirty.Load() == clean }
+func PeriodOver(f *File) bool {
+	f.ending.Lock()
+	defer f.ending.Unlock()
+	return f.due.Load() == 0 && f.dirty.Load() == clean
+}

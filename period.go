@@ -41,8 +41,10 @@ func (f *file) timePeriod() {
 	now := int64(time.Since(started))
 	if due := f.due.Load(); (due == 0 || overdue(due, now)) && f.due.CompareAndSwap(due, now+int64(periodLasts)) {
 		time.AfterFunc(periodLasts, func() {
+			f.ending.Lock()
 			f.due.Store(0) // first: a period that begins now has a timer of its own
-			f.endPeriod()
+			f.endLocked()
+			f.ending.Unlock()
 		})
 	}
 }
@@ -63,15 +65,18 @@ func (f *file) endOverdue(now time.Time) {
 // endPeriod ends the period. If there were mapped writes it marks the file as modified now. When
 // it returns, no other goroutine is about to: a time that is set next stands.
 func (f *file) endPeriod() {
-	before := f.before.Load()
-	if before == 0 {
+	if f.before.Load() == 0 {
 		return // there never was one
 	}
 	f.ending.Lock()
-	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
-		sys.MarkModified(f.inner, before)
-	}
+	f.endLocked()
 	f.ending.Unlock()
+}
+
+func (f *file) endLocked() {
+	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
+		sys.MarkModified(f.inner, f.before.Load())
+	}
 }
 
 // markStored comes after a mapped write: a period that ended before it moved the time too early.

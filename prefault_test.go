@@ -55,7 +55,9 @@ func mapsWrites(f *File, do func()) bool {
 	for f.due.Load() != 0 { // a timer would end it
 		runtime.Gosched()
 	}
+	f.ending.Lock()        // which the last timer may have
 	f.dirty.Store(written) // a period has begun
+	f.ending.Unlock()
 	do()
 	return f.dirty.Load() == stored
 }
