@@ -13,14 +13,14 @@ import (
 // Chunks returns an iterator over the file in windows of size bytes, each with
 // its offset; the last one may be shorter. It panics where size is less than 1,
 // as [slices.Chunk] does. A walk copies nothing and allocates nothing for a
-// window; it ends where the file ends when it gets there, whoever has made it
-// longer or shorter meanwhile, and with Close. It may be called concurrently
+// window. It ends where the file ends when it gets there, even if the file has
+// grown or shrunk meanwhile, and with Close. It may be called concurrently
 // with everything, Close included; so may the iterator, each walk of which
 // begins at the start of the file.
 //
 // The windows are the file's own memory as [File.Bytes] describes it: they are
 // valid until Close, while f is reachable, storing into one writes the file,
-// and what is cut off by somebody faults when it is touched. In the body of the
+// and a part that is truncated faults when it is touched. In the body of the
 // loop, on its own goroutine, such a fault is a panic with a [runtime.Error]
 // that may be recovered; elsewhere it ends the process, as in the Go runtime (copy a
 // value to a variable before sending it to a channel). [File.View] makes an error of it.
@@ -62,7 +62,7 @@ func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
 	if m := w.f.m.Load(); m != nil && canMap && !locked && !w.f.private && w.off == 0 {
 		w.m = m // there is nothing that the file has to be asked for
-		w.f.lends()
+		w.f.exposes()
 	}
 	for {
 		if w.m != nil && !w.gone && !w.windows(w.m.data) {

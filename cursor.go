@@ -13,11 +13,11 @@ import (
 // (the offset of the descriptor) or with us (pos), and state says where:
 //
 //	bit 0      with us; calls lock mu and use pos
-//	bit 1      in the kernel for good: somebody else may see or move it
+//	bit 1      in the kernel for good: other code may see or move it
 //	bits 2…63  calls in flight that use the kernel's offset
 //
 // The cursor can be taken from the kernel only while no call is in flight
-// there, and nobody waits for that: a read of a pipe may last for ever. With
+// there, and no call waits for that: a read of a pipe may last for ever. With
 // bit 1 set calls are no longer counted.
 type cursor struct {
 	state atomic.Uint64

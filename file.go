@@ -28,7 +28,7 @@ func (f *File) Close() error {
 		return os.ErrInvalid
 	}
 	if f.file == nil {
-		return syscall.EINVAL // of a File that nobody opened, as with os.File
+		return syscall.EINVAL // of a File that was never opened, as with os.File
 	}
 	var serr error
 	if f.flusher != nil {
@@ -79,11 +79,12 @@ func (f *File) Stat() (fs.FileInfo, error) {
 // Truncate changes the file's length to size bytes and leaves the cursor where
 // it is, as [os.File.Truncate] does, with its errors. It may be called
 // concurrently with everything, Close included, and waits for the writes of f that are
-// under way. Slices of the part that was cut
-// off, returned by [File.Bytes], must not be touched any more. Windows cuts no
-// file that is mapped: there Truncate takes the file's mappings away and puts
-// them back to where they were, and nobody may touch a slice of Bytes meanwhile;
-// a View of another goroutine fails then.
+// under way. Slices of the truncated part, returned by [File.Bytes], must not be
+// touched any more.
+//
+// Windows truncates no file that is mapped. There Truncate takes the file's mappings
+// away and puts them back to where they were. No slice of Bytes may be touched
+// meanwhile, and a View of another goroutine fails.
 func (f *File) Truncate(size int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -123,7 +124,7 @@ func (f *file) truncate(size int64) error {
 		f.pages.truncated(size)
 	}
 	if !f.size.CompareAndSwap(known, size) {
-		f.staleSize() // a write behind the end came before or after
+		f.staleSize() // a write past the end came before or after
 	}
 	if err == nil {
 		f.absorb(nil, 0)
@@ -232,7 +233,7 @@ func (f *file) timed(err error) error {
 }
 
 // Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there
-// is none. Its offset is the cursor, from now on for good: since anyone may move
+// is none. Its offset is the cursor, from now on for good: since other code may move
 // it, the kernel keeps it. Read, Seek and all writes cost what they cost with
 // os.File.
 // It may be called concurrently with everything, Close included; the
@@ -253,7 +254,7 @@ func (f *File) Fd() uintptr {
 // OS returns the inner file, for what takes nothing else ([os/exec.Cmd],
 // net.FileConn). What [File.Fd] says of the descriptor holds. It may be called
 // concurrently with everything, Close included. The inner file is f's: it is closed by closing f,
-// and truncating it is truncation by somebody else. It is nil for a nil f.
+// and truncating it is truncation by another program. It is nil for a nil f.
 func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
@@ -262,8 +263,8 @@ func (f *File) OS() *os.File {
 	return f.inner
 }
 
-// handOver gives the file as it is, and its cursor for good, to somebody who
-// goes past us.
+// handOver gives the file as it is, and its cursor for good, to code that
+// goes past f.
 func (f *file) handOver() {
 	if f.private {
 		return // it is not the file that calls see

@@ -131,7 +131,7 @@ type region struct {
 	rest    []byte // and what is reserved after it then
 	state   atomic.Uint32
 	counted bool         // as a mapped File in Stats
-	lent    atomic.Bool  // Bytes has handed out slices
+	exposed atomic.Bool  // Bytes has handed out slices
 	pins    atomic.Int64 // where locked: calls of View inside
 	cleanup runtime.Cleanup
 }
@@ -317,7 +317,7 @@ func lower(kept *atomic.Int64, now int64) {
 // of, if that can be: no caller holds a slice of it, and the File's lock, which
 // is held, keeps calls out.
 func (r *region) abandon() bool {
-	if !locked || r.lent.Load() || r.pins.Load() > 1 {
+	if !locked || r.exposed.Load() || r.pins.Load() > 1 {
 		return false
 	}
 	r.cleanup.Stop() // it would keep r for as long as the File, which is in use here, is open

@@ -15,7 +15,7 @@ import (
 // call that loses the race against Close returns an error for which
 // errors.Is(err, [os.ErrClosed]) holds, wherever os.File's does.
 type File struct {
-	*file // not to be copied by value, so behind a pointer
+	*file // not to be copied by value, hence a pointer
 }
 
 // file is what a File points to. The first block is read by every call and

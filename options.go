@@ -17,7 +17,7 @@ type Options struct {
 	// the file never changes, and is opened for reading only.
 	//
 	// Such a File has the length that the file had when it was opened. Writing
-	// behind that, Truncate and O_APPEND are [errors.ErrUnsupported], and so is
+	// past that, Truncate and O_APPEND are [errors.ErrUnsupported], and so is
 	// what is not a regular file; O_WRONLY and O_TRUNC are [fs.ErrInvalid].
 	// O_CREATE makes an empty file where there is none. Sync and SyncRange do
 	// nothing, and Flush says nothing. SyscallConn is errors.ErrUnsupported,

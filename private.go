@@ -98,7 +98,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		}
 		if now, _ := f.stat(); now >= off+int64(n) {
 			return 0, f.fail("read", syscall.EIO)
-		} // else it has been cut, and we go to its new end
+		} // else it has been truncated, and we go to its new end
 	}
 	if n < len(b) {
 		err = io.EOF

@@ -11,7 +11,7 @@ const maxRead = 1 << 30
 // ReadAt reads len(b) bytes at the byte offset off. It may be called
 // concurrently with everything, Close included, and returns what
 // [os.File.ReadAt] returns: at the end of the file n and [io.EOF], otherwise a
-// *[io/fs.PathError] where n < len(b). Truncation or growth by anyone is seen
+// *[io/fs.PathError] where n < len(b). Truncation or growth by any process is seen
 // at once. It does not allocate.
 func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
@@ -44,11 +44,11 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		return f.readPrivate(b, off)
 	}
 	f.settle(off, len(b))
-	known, cuts := f.size.Load(), f.truncs.Load()
+	known, truncs := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > known {
 		if f.m.Load() != nil { // else the file will be asked when it is mapped
-			f.raise(end, cuts)
+			f.raise(end, truncs)
 		}
 	} else if err == io.EOF && end < known {
 		if n == 0 || !f.size.CompareAndSwap(known, end) {
@@ -63,7 +63,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 // loadEnd is load for a read that meets the end of the file: it copies what is
 // there and then asks the file once whether that is still its end. The cheapest
 // question, seeking to the end, moves the kernel's offset, so it is only asked
-// where the cursor is with us and nobody is using it.
+// if the cursor is with us and not in use.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if m.limit == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false

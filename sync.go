@@ -50,7 +50,7 @@ type flusher struct {
 	limit   int64        // 0 means none
 	pending atomic.Int64 // bytes written and not known to be durable
 	busy    atomic.Int64 // calls that may be writing, and count at their end
-	lent    atomic.Bool  // there may be stores that are not counted
+	exposed atomic.Bool  // there may be stores that are not counted
 
 	// gate is held for reading by a write until it is counted, and by Close for
 	// writing until no write can succeed any more. It is taken before all other
@@ -101,7 +101,7 @@ func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-ch
 }
 
 func (fl *flusher) due() bool {
-	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.lent.Load()
+	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
 }
 
 // write makes a call that writes, counts what it wrote, and flushes where that is due.

@@ -19,7 +19,7 @@ import (
 // The memory is the file's own, as [File.Bytes] describes it: it is valid until
 // Close, also when the file grows, and f must stay reachable meanwhile
 // ([runtime.KeepAlive]). Storing faults where f is not open for writing, and
-// touching it does once somebody has cut the file before it; that ends the
+// touching it does once the file was truncated before it; that ends the
 // process. The bytes are laid out as Go lays out T on this machine, in its byte
 // order; int, uint and uintptr have its word's size, and a bool has to be 0 or
 // 1.
@@ -89,7 +89,7 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 	case m != nil && !m.writable && l.writes:
 		return nil, fmt.Errorf("%w: %v is written by its methods", fs.ErrPermission, l.t)
 	case m != nil:
-		f.lends()
+		f.exposes()
 		return unsafe.Pointer(&m.data[off]), nil
 	}
 	b := f.Bytes()

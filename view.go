@@ -24,14 +24,14 @@ import (
 // [os.O_APPEND]), and is a fault if it was not. It belongs to f and ends with
 // [File.Close], and no sooner when the file grows; it does not grow itself, so
 // call again. f must stay reachable while it is used ([runtime.KeepAlive]).
-// Where the file is cut, by anyone, the part of the slice that is gone faults
+// If the file is truncated, by any program, the part of the slice that is gone faults
 // when it is touched, which ends the process: [File.View] is the form that is
 // safe from that. The memory is not synchronised with concurrent writes.
 //
 // Where the system maps nothing beyond a file's end (Windows), each Bytes that
 // finds the file grown leaves one more mapping until Close.
 //
-// On Windows nobody else can truncate the file from then on, until Close: it
+// On Windows no other program can truncate the file from then on, until Close: it
 // refuses that (ERROR_USER_MAPPED_FILE) for a file that is mapped. That is why
 // there calls use a mapping only once Bytes or View has asked for one.
 //
@@ -45,7 +45,7 @@ func (f *File) Bytes() []byte {
 		return nil
 	}
 	if !canMap && !f.private {
-		f.lends()
+		f.exposes()
 		return f.bytesCopy()
 	}
 	size := f.ask()
@@ -65,15 +65,15 @@ func (f *File) Bytes() []byte {
 func (f *file) lend(size int64) (*mapping, error) {
 	m, err := f.mapped(size, true)
 	if err == nil {
-		f.lends()
+		f.exposes()
 	}
 	return m, err
 }
 
-// lends notes that there may be stores that nobody counts.
-func (f *file) lends() {
+// exposes notes that there may be stores that are not counted.
+func (f *file) exposes() {
 	if f.flusher != nil {
-		f.flusher.lent.Store(true)
+		f.flusher.exposed.Store(true)
 	}
 }
 
@@ -102,7 +102,7 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	m := f.m.Load()
 	switch {
 	case lend:
-		m.region.lent.Store(true)
+		m.region.exposed.Store(true)
 	case locked:
 		m.region.pins.Add(1)
 	}
@@ -116,7 +116,7 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 // returns. Unlike there, a fault inside fn, on the goroutine that called it,
 // does not end the process: fn is abandoned where it was, and View returns a
 // *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF]
-// where the file was cut, [fs.ErrPermission] for a store into a file not open
+// if the file was truncated, [fs.ErrPermission] for a store into a file not open
 // for writing, or the system's error. Any other panic of fn goes on, with its
 // value. The address of the fault tells the two apart. An emulator that gives
 // none (qemu-user for some processors) makes a nil dereference of fn in a file
@@ -252,7 +252,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	}
 	switch r := recover(); {
 	case c.returned:
-		// A store behind an end that has moved here makes the rest of the last
+		// A store past an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
 		if c.m.writable && !f.private && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()

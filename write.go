@@ -97,7 +97,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	if f.private {
 		return f.writePrivate(b, off)
 	}
-	known, cuts := f.size.Load(), f.truncs.Load()
+	known, truncs := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
 	n, err = f.inner.WriteAt(b, off)
 	if n == 0 {
@@ -106,7 +106,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	f.absorb(b[:n], off)
 	f.noteWrite(off, int64(n))
 	if end := off + int64(n); end > known {
-		f.raise(end, cuts)
+		f.raise(end, truncs)
 	}
 	return n, err
 }
