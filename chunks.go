@@ -10,12 +10,11 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// Chunks returns an iterator over the file in windows of size bytes, each with
-// its offset; the last one may be shorter. It panics where size is less than 1,
-// as [slices.Chunk] does. A walk copies nothing and allocates nothing for a
-// window. It ends where the file ends when it gets there, even if the file has
-// grown or shrunk meanwhile, and with Close. It may be called concurrently
-// with everything, Close included; so may the iterator, each walk of which
+// Chunks returns an iterator over the file in windows of size bytes, each with its
+// offset; the last one may be shorter. It panics where size is less than 1, as
+// [slices.Chunk] does. A walk copies nothing and allocates nothing for a window. It
+// ends where the file ends when it gets there, even if the file has grown or shrunk
+// meanwhile, and with Close. The iterator may be used concurrently, too. Each walk
 // begins at the start of the file.
 //
 // The windows are the file's own memory as [File.Bytes] describes it: they are

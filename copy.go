@@ -21,9 +21,8 @@ import (
 // copyBuf is what io.Copy allocates anew for each copy.
 var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// WriteTo writes what is between the cursor and the end of the file to w, and
-// moves the cursor. It may be called concurrently with everything, Close
-// included, and holds no lock while w works. It returns what [os.File.WriteTo]
+// WriteTo writes what is between the cursor and the end of the file to w, and moves
+// the cursor. It holds no lock while w works. It returns what [os.File.WriteTo]
 // returns, and keeps the kernel's fast paths to files and sockets.
 func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	if f == nil {
@@ -176,9 +175,8 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 	return n, err
 }
 
-// ReadFrom writes what r gives until [io.EOF] at the cursor, and moves it. It
-// may be called concurrently with everything, Close included, and holds no lock
-// while r works. It returns what [os.File.ReadFrom] returns, and keeps the
+// ReadFrom writes what r gives until [io.EOF] at the cursor, and moves it. It holds no
+// lock while r works. It returns what [os.File.ReadFrom] returns, and keeps the
 // kernel's fast paths from files and sockets, those inside an [io.LimitedReader]
 // included.
 func (f *File) ReadFrom(r io.Reader) (n int64, err error) {

@@ -14,11 +14,10 @@ import (
 // The calls below concern the descriptor, a directory, or the file's metadata.
 // The inner file answers them; what is said here is what differs.
 
-// Close closes the file and makes its mappings inaccessible. It may be called
-// concurrently with everything: calls in flight end in full or with
-// [os.ErrClosed], and a call blocked in a pipe is released. Close does not wait
-// for reads and writes. A second Close is a *[fs.PathError] with Op "close" and
-// os.ErrClosed, as with [os.File.Close].
+// Close closes the file and makes its mappings inaccessible. Calls in flight end in
+// full or with [os.ErrClosed], and a call blocked in a pipe is released. Close does
+// not wait for reads and writes. A second Close is a *[fs.PathError] with Op "close"
+// and os.ErrClosed, as with [os.File.Close].
 //
 // Slices that [File.Bytes] returned end here: touching one afterwards is a
 // fault. Close does not sync, unless a [FlushPolicy] has something left to flush: a
@@ -60,9 +59,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it,
-// after moving the modification time if there were mapped writes.
-// It may be called concurrently with everything, Close included.
+// Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it, after
+// moving the modification time if there were mapped writes.
 func (f *File) Stat() (fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -76,9 +74,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return fi, err
 }
 
-// Truncate changes the file's length to size bytes and leaves the cursor where
-// it is, as [os.File.Truncate] does, with its errors. It may be called
-// concurrently with everything, Close included, and waits for the writes of f that are
+// Truncate changes the file's length to size bytes and leaves the cursor where it is,
+// as [os.File.Truncate] does, with its errors. It waits for the writes of f that are
 // under way. Slices of the truncated part, returned by [File.Bytes], must not be
 // touched any more.
 //
@@ -132,8 +129,8 @@ func (f *file) truncate(size int64) error {
 	return err
 }
 
-// Chdir makes the directory that f is the current one, as [os.File.Chdir] does,
-// with its errors. It may be called concurrently with everything, Close included.
+// Chdir changes the current working directory to the file, which must be a directory,
+// as [os.File.Chdir] does, with its errors.
 func (f *File) Chdir() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -141,8 +138,7 @@ func (f *File) Chdir() error {
 	return f.inner.Chdir()
 }
 
-// Chmod changes the file's mode, as [os.File.Chmod] does, with its errors. It
-// may be called concurrently with everything, Close included.
+// Chmod changes the file's mode, as [os.File.Chmod] does, with its errors.
 func (f *File) Chmod(mode fs.FileMode) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -151,8 +147,7 @@ func (f *File) Chmod(mode fs.FileMode) error {
 	return f.inner.Chmod(mode)
 }
 
-// Chown changes the file's owner and group, as [os.File.Chown] does, with its
-// errors. It may be called concurrently with everything, Close included.
+// Chown changes the file's owner and group, as [os.File.Chown] does, with its errors.
 func (f *File) Chown(uid, gid int) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -160,15 +155,14 @@ func (f *File) Chown(uid, gid int) error {
 	return f.inner.Chown(uid, gid)
 }
 
-// Name returns the name that was given at open, as [os.File.Name] does, and
-// panics on a nil f as that does. It may be called concurrently with everything,
-// and after Close.
+// Name returns the name that was given at open, as [os.File.Name] does, and panics on
+// a nil f as that does. It may be called after Close, too.
 func (f *File) Name() string {
 	return f.inner.Name()
 }
 
-// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with
-// its errors. It may be called concurrently with everything, Close included.
+// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with its
+// errors.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -177,8 +171,7 @@ func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 }
 
 // Readdir reads the entries of the directory f with their FileInfo, as
-// [os.File.Readdir] does, with its errors. It may be called concurrently with
-// everything, Close included.
+// [os.File.Readdir] does, with its errors.
 func (f *File) Readdir(n int) ([]fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -186,9 +179,8 @@ func (f *File) Readdir(n int) ([]fs.FileInfo, error) {
 	return f.inner.Readdir(n)
 }
 
-// Readdirnames reads the names in the directory f, as [os.File.Readdirnames]
-// does, with its errors. It may be called concurrently with everything, Close
-// included.
+// Readdirnames reads the names in the directory f, as [os.File.Readdirnames] does,
+// with its errors.
 func (f *File) Readdirnames(n int) (names []string, err error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -196,10 +188,8 @@ func (f *File) Readdirnames(n int) (names []string, err error) {
 	return f.inner.Readdirnames(n)
 }
 
-// SetDeadline sets the deadlines of a pipe, socket or device, as
-// [os.File.SetDeadline] does; a regular file has none, which is
-// [os.ErrNoDeadline]. It may be called concurrently with everything, Close
-// included.
+// SetDeadline sets the deadlines of a pipe, socket or device, as [os.File.SetDeadline]
+// does; a regular file has none, which is [os.ErrNoDeadline].
 func (f *File) SetDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -232,11 +222,9 @@ func (f *file) timed(err error) error {
 	return err
 }
 
-// Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there
-// is none. Its offset is the cursor, from now on for good: since other code may move
-// it, the kernel keeps it. Read, Seek and all writes cost what they cost with
-// os.File.
-// It may be called concurrently with everything, Close included; the
+// Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there is none.
+// Its offset is the cursor, from now on for good: since other code may move it, the
+// kernel keeps it. Read, Seek and all writes cost what they cost with os.File. The
 // descriptor ends with Close, or with f.
 func (f *File) Fd() uintptr {
 	if f == nil {
@@ -252,9 +240,9 @@ func (f *File) Fd() uintptr {
 }
 
 // OS returns the inner file, for what takes nothing else ([os/exec.Cmd],
-// net.FileConn). What [File.Fd] says of the descriptor holds. It may be called
-// concurrently with everything, Close included. The inner file is f's: it is closed by closing f,
-// and truncating it is truncation by another program. It is nil for a nil f.
+// net.FileConn). What [File.Fd] says of the descriptor holds. The inner file is f's:
+// it is closed by closing f, and truncating it is truncation by another program. It is
+// nil for a nil f.
 func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
@@ -275,8 +263,7 @@ func (f *file) handOver() {
 }
 
 // SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its
-// errors. What [File.Fd] says of the descriptor holds from its first use on. It may be called
-// concurrently with everything, Close included.
+// errors. What [File.Fd] says of the descriptor holds from its first use on.
 func (f *File) SyscallConn() (syscall.RawConn, error) {
 	if f == nil {
 		return nil, os.ErrInvalid

@@ -50,14 +50,12 @@ const (
 // populating ones only to those that it covers, where the end of the file ends
 // its page.
 //
-// It may be called concurrently with everything, Close included. An error is a
-// *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off or n or
-// an unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
-// platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on a
-// file not open for writing, [io.ErrUnexpectedEOF] if the file was truncated while
-// it was populated, or the system's. A page that cannot be had (the disk is
-// full under a hole, the device fails) is an error of the populating ones, and
-// no fault.
+// An error is a *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off
+// or n or an unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
+// platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on a file not
+// open for writing, [io.ErrUnexpectedEOF] if the file was truncated while it was
+// populated, or the system's. A page that cannot be had (the disk is full under a
+// hole, the device fails) is an error of the populating ones, and no fault.
 //
 // Advice concerns the mapping that the File has now: when a file has grown much
 // there is another, which has to be told again. On Linux and the BSDs it is
@@ -188,13 +186,11 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 // a file that has grown has to be locked again. Locks do not count: what was
 // locked twice is unlocked by one call.
 //
-// It may be called concurrently with everything, Close included. An error is a
-// *[fs.PathError] with Op "lock": [fs.ErrInvalid] for a negative off or n,
-// [os.ErrClosed], [errors.ErrUnsupported] for what cannot be mapped and on
-// platforms without such a call, or the system's, ENOMEM or EPERM over
-// RLIMIT_MEMLOCK (mlock(2)); on Windows the working set is the limit
-// (VirtualLock). After an error no page of the range is locked, not even those
-// that an earlier call had locked.
+// An error is a *[fs.PathError] with Op "lock": [fs.ErrInvalid] for a negative off or
+// n, [os.ErrClosed], [errors.ErrUnsupported] for what cannot be mapped and on
+// platforms without such a call, or the system's, ENOMEM or EPERM over RLIMIT_MEMLOCK
+// (mlock(2)); on Windows the working set is the limit (VirtualLock). After an error no
+// page of the range is locked, not even those that an earlier call had locked.
 func (f *File) LockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -214,9 +210,8 @@ func (f *File) LockMemory(off, n int64) error {
 	return nil
 }
 
-// UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes at
-// off. That they were not locked is no error. It may be called concurrently
-// with everything, Close included; errors are those of LockMemory, with Op
+// UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes at off.
+// That they were not locked is no error. Errors are those of LockMemory, with Op
 // "unlock".
 func (f *File) UnlockMemory(off, n int64) error {
 	if f == nil {
@@ -260,9 +255,8 @@ func (f *file) unlock(off, n int64) (err error) {
 	return err
 }
 
-// Resident returns how many of the n bytes at off are in memory, as far as the
-// file reaches, at this moment. It may be called concurrently with everything,
-// Close included, and leaves everything where it is.
+// Resident returns how many of the n bytes at off are in memory, as far as the file
+// reaches, at this moment. It leaves everything where it is.
 //
 // An error is a *[fs.PathError] with Op "resident": [fs.ErrInvalid] for a
 // negative off or n, [os.ErrClosed], [errors.ErrUnsupported] for what is not a

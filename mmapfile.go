@@ -68,24 +68,22 @@ func newFile(inner *os.File, flag int) *File {
 	return &o.handle
 }
 
-// Open opens the named file for reading, as [os.Open] does. It may be called
-// concurrently. A failure is a *[fs.PathError] with Op "open". The file is
-// mapped later, once that pays; opening costs what it costs with os.Open.
+// Open opens the named file for reading, as [os.Open] does. A failure is a
+// *[fs.PathError] with Op "open". The file is mapped later, once that pays; opening
+// costs what it costs with os.Open.
 func Open(name string) (*File, error) {
 	return OpenFile(name, os.O_RDONLY, 0)
 }
 
-// Create creates or truncates the named file for reading and writing, as
-// [os.Create] does. It may be called concurrently. A failure is a
-// *[fs.PathError] with Op "open". The new directory entry is durable only once
-// its directory has been synced, as with os.Create.
+// Create creates or truncates the named file for reading and writing, as [os.Create]
+// does. A failure is a *[fs.PathError] with Op "open". The new directory entry is
+// durable only once its directory has been synced, as with os.Create.
 func Create(name string) (*File, error) {
 	return OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile is the general open call: name, flag and perm are those of
-// [os.OpenFile], and so are the errors, *[fs.PathError] with Op "open". It may
-// be called concurrently.
+// OpenFile is the general open call: name, flag and perm are those of [os.OpenFile],
+// and so are the errors, *[fs.PathError] with Op "open".
 //
 // A size in bytes, where given and positive, makes the file at least that long
 // with its blocks allocated, so that a full disk is an error here and not at a
@@ -116,9 +114,8 @@ func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, er
 	return newFile(inner, flag), nil
 }
 
-// CreateTemp creates a temporary file for reading and writing, as
-// [os.CreateTemp] does, with its errors. It may be called concurrently; the
-// caller removes the file.
+// CreateTemp creates a temporary file for reading and writing, as [os.CreateTemp]
+// does, with its errors. The caller removes the file.
 func CreateTemp(dir, pattern string) (*File, error) {
 	inner, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -127,9 +124,8 @@ func CreateTemp(dir, pattern string) (*File, error) {
 	return newFile(inner, os.O_RDWR), nil
 }
 
-// OpenInRoot opens name below the directory dir for reading, as
-// [os.OpenInRoot] does, with its errors: a name that leads outside is refused.
-// It may be called concurrently.
+// OpenInRoot opens name below the directory dir for reading, as [os.OpenInRoot] does,
+// with its errors: a name that leads outside is refused.
 func OpenInRoot(dir, name string) (*File, error) {
 	inner, err := os.OpenInRoot(dir, name)
 	if err != nil {

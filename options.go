@@ -38,10 +38,9 @@ type Options struct {
 	Flush FlushPolicy
 }
 
-// OpenFile is [OpenFile] with what o says: name, flag, perm, the errors and the
-// rest are as there. What o does not allow for is a *[fs.PathError] with Op
-// "open" and [fs.ErrInvalid], a negative number for one, or
-// [errors.ErrUnsupported]. It may be called concurrently.
+// OpenFile is [OpenFile] with what o says: name, flag, perm, the errors and the rest
+// are as there. What o does not allow for is a *[fs.PathError] with Op "open" and
+// [fs.ErrInvalid], a negative number for one, or [errors.ErrUnsupported].
 func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}

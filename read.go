@@ -8,11 +8,10 @@ import (
 // maxRead is the most that one Read moves, as internal/poll has it for os.File.
 const maxRead = 1 << 30
 
-// ReadAt reads len(b) bytes at the byte offset off. It may be called
-// concurrently with everything, Close included, and returns what
-// [os.File.ReadAt] returns: at the end of the file n and [io.EOF], otherwise a
-// *[io/fs.PathError] where n < len(b). Truncation or growth by any process is seen
-// at once. It does not allocate.
+// ReadAt reads len(b) bytes at the byte offset off. It returns what [os.File.ReadAt]
+// returns: at the end of the file n and [io.EOF], otherwise a *[io/fs.PathError] where
+// n < len(b). Truncation or growth by any process is seen at once. It does not
+// allocate.
 func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -102,12 +101,10 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 	return n, now == off+int64(n), true
 }
 
-// Read reads up to len(b) bytes at the cursor and moves it. It may be called
-// concurrently with everything, Close included; each call is atomic with
-// respect to the cursor. It returns what [os.File.Read] returns: a short read
-// has no error, and at the end of the file n is 0 and the error [io.EOF]. A Read
-// that is blocked in a pipe or device is released by Close. It does not
-// allocate.
+// Read reads up to len(b) bytes at the cursor and moves it. Each call is atomic with
+// respect to the cursor. It returns what [os.File.Read] returns: a short read has no
+// error, and at the end of the file n is 0 and the error [io.EOF]. A Read that is
+// blocked in a pipe or device is released by Close. It does not allocate.
 func (f *File) Read(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -160,10 +157,9 @@ func (f *file) readCursor(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Seek sets the cursor to offset bytes from the start, the cursor or the end of
-// the file, and returns it, as [os.File.Seek] does, with its errors and the
-// platform's further kinds of whence. It may be called concurrently with
-// everything, Close included. It does not allocate.
+// Seek sets the cursor to offset bytes from the start, the cursor or the end of the
+// file, and returns it, as [os.File.Seek] does, with its errors and the platform's
+// further kinds of whence. It does not allocate.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid

@@ -37,11 +37,10 @@ func (f *file) raise(end int64, truncs uint32) {
 }
 
 // Len returns the file's length in bytes as last known. It makes no system call,
-// unless this File has not asked yet, or an append or a kernel copy has made the length uncertain; what
-// other processes change is seen by [File.Stat], and here after the next read
-// that meets the end. It may be called concurrently with everything, Close
-// included. What is not a regular file, and a nil f, has length 0; a length
-// beyond the range of int is the largest int.
+// unless this File has not asked yet, or an append or a kernel copy has made the
+// length uncertain; what other processes change is seen by [File.Stat], and here after
+// the next read that meets the end. What is not a regular file, and a nil f, has
+// length 0; a length beyond the range of int is the largest int.
 func (f *File) Len() int {
 	if f == nil {
 		return 0

@@ -219,12 +219,11 @@ func (fl *flusher) failure() error {
 	return fl.err
 }
 
-// Sync makes all that was written durable, through the mapping or not, and
-// returns once it is, as [os.File.Sync] does, with its errors, or with that of
-// a flush that a [FlushPolicy] made before. It may be called concurrently with
-// everything, Close included. What [File.Bytes], [File.View] and the like were
-// used to store is part of it. On a private File (see [Options]), of which
-// nothing is ever in the file, it does nothing.
+// Sync makes all that was written durable, through the mapping or not, and returns
+// once it is, as [os.File.Sync] does, with its errors, or with that of a flush that a
+// [FlushPolicy] made before. What [File.Bytes], [File.View] and the like were used to
+// store is part of it. On a private File (see [Options]), of which nothing is ever in
+// the file, it does nothing.
 func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -275,9 +274,8 @@ func (f *file) syncWhole(sync func() error) error {
 // lose, and the modification time. Bytes past the end of the file need no
 // syncing, and are no error.
 //
-// It may be called concurrently with everything, Close included. An error is a
-// *[fs.PathError] with Op "sync": [fs.ErrInvalid] for a negative off or n,
-// [os.ErrClosed], or the system's. On a private File (see [Options]) it does
+// An error is a *[fs.PathError] with Op "sync": [fs.ErrInvalid] for a negative off or
+// n, [os.ErrClosed], or the system's. On a private File (see [Options]) it does
 // nothing.
 //
 // On Linux, where the File is open for reading and writing and mapped, this is

@@ -11,10 +11,9 @@ import (
 	"unsafe"
 )
 
-// At returns the T at the byte offset off of the file, in place: what is stored
-// there is in the file, and seen at once by every process that has it open, so
-// that a *[sync/atomic.Uint64] counts for all of them. It may be called
-// concurrently with everything, Close included.
+// At returns the T at the byte offset off of the file, in place: what is stored there
+// is in the file, and seen at once by every process that has it open, so that a
+// *[sync/atomic.Uint64] counts for all of them.
 //
 // The memory is the file's own, as [File.Bytes] describes it: it is valid until
 // Close, also when the file grows, and f must stay reachable meanwhile

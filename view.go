@@ -14,10 +14,9 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// Bytes returns the whole file as one slice of exactly its present length,
-// capacity included. It asks the file for that length and maps it if need be;
-// nil means that it is empty, closed or cannot be mapped. Bytes may be called
-// concurrently with everything, Close included.
+// Bytes returns the whole file as one slice of exactly its present length, capacity
+// included. It asks the file for that length and maps it if need be; nil means that it
+// is empty, closed or cannot be mapped.
 //
 // The memory is the file's own, shared with other processes: storing into it
 // writes the file if that was opened with [os.O_RDWR] (and on Windows without
@@ -109,8 +108,8 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	return m, nil
 }
 
-// View calls fn with the n bytes of the file at off, in place. It may be called
-// concurrently with everything, Close included, and fn may call methods of f.
+// View calls fn with the n bytes of the file at off, in place. fn may call methods of
+// f.
 //
 // p is the file's own memory as [File.Bytes] describes it; it ends when fn
 // returns. Unlike there, a fault inside fn, on the goroutine that called it,

@@ -6,11 +6,10 @@ import (
 	"unsafe"
 )
 
-// WriteAt writes b at the byte offset off. It may be called concurrently with
-// everything, Close included, and returns what [os.File.WriteAt] returns: a
-// *[io/fs.PathError] where n < len(b), and os's own plain error on a file opened
+// WriteAt writes b at the byte offset off. It returns what [os.File.WriteAt] returns:
+// a *[io/fs.PathError] where n < len(b), and os's own plain error on a file opened
 // with [os.O_APPEND]. A write beyond the end makes the file longer. It does not
-// allocate.
+// allocate, apart from a timer every 50 ms (see the package comment).
 //
 // What was written is in the file at once: other processes see it, and a killed
 // process loses nothing. A crash of the system can lose what was not followed
@@ -126,11 +125,10 @@ func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool
 	return ok
 }
 
-// Write writes b at the cursor, or at the end of a file opened with
-// [os.O_APPEND], and moves the cursor. It may be called concurrently with
-// everything, Close included; each call is atomic with respect to the cursor.
-// It returns what [os.File.Write] returns: an error where n < len(b). It does not
-// allocate. For what a crash can lose see [File.WriteAt].
+// Write writes b at the cursor, or at the end of a file opened with [os.O_APPEND], and
+// moves the cursor. Each call is atomic with respect to the cursor. It returns what
+// [os.File.Write] returns: an error where n < len(b). It does not allocate. For what a
+// crash can lose see [File.WriteAt].
 func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
