@@ -18,10 +18,10 @@ select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
 BIN := $(CURDIR)/bin
 
 # Each is a target of its own.
-PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
-	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
+PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
-.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers bench-programs bench-cold needle events
+.PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
+	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -50,7 +50,7 @@ tools: ## install what platforms needs (as root: Debian packages)
 platforms: ## run the tests on all platforms that this machine can execute; half an hour
 	@go -C platforms run .
 
-$(PLATFORMS):
+$(filter-out nommap,$(PLATFORMS)):
 	@go -C platforms run . $@
 
 # Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
