@@ -1,6 +1,8 @@
 # Nothing here needs more than Go and make, but for platforms, which see make tools, and bench-peers.
 
 FUZZTIME ?= 60s
+# All fuzz tests, wherever they are.
+FUZZ ?= $(shell grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cut -d' ' -f2 | sort)
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
 BENCH ?=
 
@@ -37,9 +39,17 @@ race: ## run them under the race detector
 nommap: ## run them without any mapping, also under the race detector
 	@go -C platforms run . nommap race-nommap
 
-fuzz: ## compare random operations with os.File, and open random logs, for FUZZTIME (60s) each
-	go test -run '^$$' -fuzz '^FuzzParity$$' -fuzztime $(FUZZTIME) .
-	go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) ./eventlog
+# FUZZ=FuzzSearch for one of them.
+fuzz: ## give each fuzz test random inputs for FUZZTIME (60s): calls against os.File, logs, searches
+	@for name in $(FUZZ); do \
+		file=$$(grep -rlE --include='*_test.go' "^func $$name\(" .); \
+		if [ -z "$$file" ]; then echo "there is no $$name"; exit 1; fi; \
+		echo "$$name in $$file"; \
+		go -C "$$(dirname "$$file")" test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . || exit; \
+	done
+
+fuzz-names:
+	@printf '%s\n' $(FUZZ)
 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
