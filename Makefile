@@ -100,6 +100,9 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
 	'$(BIN)/actionlint'
 
+release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
+	@platforms/release '$(VERSION)'
+
 bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
 	@go -C benchdata run . run -rounds 6 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
