@@ -82,7 +82,7 @@ func TestReportEvents(t *testing.T) {
 		"Medians of 3 rounds. Demands that are not met here, by name:\n\n" +
 			"- later passes: two goroutines / one (at least 1): 10,000 × 64 bytes (0.80), 10,000 × 1 KiB (0.80), 1 GiB of 1 KiB (0.80)\n" +
 			"- reading back: speed / crc32 (at least 0.7, or 8 GB/s): 10,000 × 64 bytes (0.60)\n" +
-			"- unbuffered Write, in terms of the best buffered (at most 1.2): 100 bytes, later pass over 10 MiB (100)\n",
+			"- unbuffered Write, relative to the best buffered (at most 1.2): 100 bytes, later pass over 10 MiB (100)\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

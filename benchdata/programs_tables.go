@@ -45,7 +45,7 @@ func (res *results) programName(program string) string {
 // from itself, and significantly.
 func (res *results) slower(row string) bool { return len(res.lostTo("os", []string{row})) > 0 }
 
-// ratioInBold is mmapfile's time in terms of os.File's, in bold where it is slower.
+// ratioInBold is mmapfile's time relative to os.File's, in bold where it is slower.
 func (res *results) ratioInBold(row string) string {
 	text := number(res.ratio(row, "mmapfile", "os"))
 	if res.slower(row) {
@@ -54,7 +54,7 @@ func (res *results) ratioInBold(row string) string {
 	return text
 }
 
-// byRatio sorts rows, or what has a row, by mmapfile's time in terms of os.File's: best first.
+// byRatio sorts rows, or what has a row, by mmapfile's time relative to os.File's: best first.
 func byRatio[T any](res *results, list []T, row func(T) string) {
 	ratio := func(t T) float64 { return cmp.Or(res.ratio(row(t), "mmapfile", "os"), math.Inf(1)) }
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(ratio(a), ratio(b)) })

@@ -134,7 +134,7 @@ func rowsOf(list []named) []string {
 	return rows
 }
 
-// goLine is a line of the tables: the medians, and mmapfile's in terms of the others.
+// goLine is a line of the tables: the medians, and mmapfile's relative to the others.
 func goLine(res *results, row string) []string {
 	return []string{
 		duration(res.median(row, "os")), duration(res.median(row, "v0.1.2")), duration(res.median(row, "mmapfile")),
