@@ -1,6 +1,8 @@
 # Nothing here needs more than Go and make, but for platforms, which see make tools, and bench-peers.
 
 FUZZTIME ?= 60s
+# All fuzz tests, wherever they are.
+FUZZ ?= $(shell grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cut -d' ' -f2 | sort)
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
 BENCH ?=
 
@@ -18,10 +20,10 @@ select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
 BIN := $(CURDIR)/bin
 
 # Each is a target of its own.
-PLATFORMS := linux/amd64 linux/386 linux/arm64 linux/arm linux/s390x linux/riscv64 linux/ppc64le \
-	linux/mips64le linux/loong64 windows/amd64 js/wasm wasip1/wasm race-nommap
+PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
-.PHONY: help test race nommap fuzz kills platforms tools $(PLATFORMS) cross lint bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey
+.PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
+	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -37,9 +39,17 @@ race: ## run them under the race detector
 nommap: ## run them without any mapping, also under the race detector
 	@go -C platforms run . nommap race-nommap
 
-fuzz: ## compare random operations with os.File, and open random logs, for FUZZTIME (60s) each
-	go test -run '^$$' -fuzz '^FuzzParity$$' -fuzztime $(FUZZTIME) .
-	go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) ./eventlog
+# FUZZ=FuzzSearch for one of them.
+fuzz: ## give each fuzz test random inputs for FUZZTIME (60s): calls against os.File, logs, searches
+	@for name in $(FUZZ); do \
+		file=$$(grep -rlE --include='*_test.go' "^func $$name\(" .); \
+		if [ -z "$$file" ]; then echo "there is no $$name"; exit 1; fi; \
+		echo "$$name in $$file"; \
+		go -C "$$(dirname "$$file")" test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . || exit; \
+	done
+
+fuzz-names:
+	@printf '%s\n' $(FUZZ)
 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
@@ -50,7 +60,7 @@ tools: ## install what platforms needs (as root: Debian packages)
 platforms: ## run the tests on all platforms that this machine can execute; half an hour
 	@go -C platforms run .
 
-$(PLATFORMS):
+$(filter-out nommap,$(PLATFORMS)):
 	@go -C platforms run . $@
 
 # Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
@@ -89,6 +99,9 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	cd platforms && '$(BIN)/staticcheck' ./...
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
 	'$(BIN)/actionlint'
+
+release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
+	@platforms/release '$(VERSION)'
 
 bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
 	@go -C benchdata run . run -rounds 6 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \

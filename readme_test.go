@@ -1,7 +1,9 @@
 package mmapfile_test
 
 import (
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,7 +11,8 @@ import (
 	"testing"
 )
 
-// README.md is held to what it talks about: snippets to the examples, commands to the scripts.
+// The pages of the documentation are held to what they talk about: snippets to the examples, commands to the
+// scripts, names and links to what is there.
 
 // fileLines returns a file of the repository, line by line, whatever its line ends.
 func fileLines(t *testing.T, name string) []string {
@@ -21,17 +24,43 @@ func fileLines(t *testing.T, name string) []string {
 	return strings.Split(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n")
 }
 
-// codeBlock is one fenced block of a Markdown file.
+// mdPage is a Markdown file of the repository.
+type mdPage struct {
+	name  string // with slashes, from the root
+	lines []string
+}
+
+// mdPages returns all of them.
+func mdPages(t *testing.T) (all []mdPage) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "bin" || len(name) > 1 && name[0] == '.'):
+			return filepath.SkipDir
+		case !d.IsDir() && filepath.Ext(name) == ".md":
+			all = append(all, mdPage{filepath.ToSlash(name), fileLines(t, name)})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// codeBlock is one fenced block of a page.
 type codeBlock struct {
 	lang  string
 	line  int // of its fence
 	lines []string
 }
 
-func codeBlocks(t *testing.T, lines []string) (blocks []codeBlock) {
+func (p mdPage) codeBlocks(t *testing.T) (blocks []codeBlock) {
 	t.Helper()
 	var b *codeBlock
-	for i, line := range lines {
+	for i, line := range p.lines {
 		lang, fence := strings.CutPrefix(line, "```")
 		switch {
 		case fence && b == nil:
@@ -44,9 +73,26 @@ func codeBlocks(t *testing.T, lines []string) (blocks []codeBlock) {
 		}
 	}
 	if b != nil {
-		t.Fatalf("README.md:%d: a code block that does not end", b.line)
+		t.Fatalf("%s:%d: a code block that does not end", p.name, b.line)
 	}
 	return blocks
+}
+
+var inlineCode = regexp.MustCompile("`[^`\n]+`")
+
+// text returns the lines of the page without its code blocks, which become empty lines.
+func (p mdPage) text() []string {
+	lines, fenced := slices.Clone(p.lines), false
+	for i, line := range lines {
+		fence := strings.HasPrefix(line, "```")
+		if fence {
+			fenced = !fenced
+		}
+		if fence || fenced {
+			lines[i] = ""
+		}
+	}
+	return lines
 }
 
 // standsIn says whether want is a run of lines in file, all indented by the same amount.
@@ -65,139 +111,248 @@ func standsIn(file, want []string) bool {
 	return false
 }
 
-func TestReadmeSnippets(t *testing.T) {
-	var examples []string
-	for _, name := range []string{"example_test.go", "example_memory_test.go", "example_processes_test.go", "scan/example_test.go", "eventlog/example_test.go"} {
-		examples = append(examples, fileLines(t, name)...)
-	}
-	n := 0
-	for _, b := range codeBlocks(t, fileLines(t, "README.md")) {
-		if b.lang != "go" {
-			continue
+// sourceLines returns the lines of all files of the library's packages that match, one after the other.
+func sourceLines(t *testing.T, pattern string) (lines []string) {
+	t.Helper()
+	for _, dir := range []string{".", "scan", "eventlog"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
 		}
-		n++
-		if !standsIn(examples, b.lines) {
-			t.Errorf("README.md:%d: this snippet stands nowhere in example_test.go:\n%s", b.line, strings.Join(b.lines, "\n"))
+		for _, name := range names {
+			lines = append(lines, fileLines(t, name)...)
 		}
 	}
-	if n == 0 {
+	return lines
+}
+
+func TestReadme_Snippets(t *testing.T) {
+	examples := sourceLines(t, "example*_test.go")
+	n := map[string]int{}
+	for _, p := range mdPages(t) {
+		for _, b := range p.codeBlocks(t) {
+			if b.lang != "go" {
+				continue
+			}
+			n[p.name]++
+			if !standsIn(examples, b.lines) {
+				t.Errorf("%s:%d: this snippet stands in no example:\n%s", p.name, b.line, strings.Join(b.lines, "\n"))
+			}
+		}
+	}
+	if n["README.md"] == 0 {
 		t.Error("README.md shows no Go code")
 	}
 }
 
-func TestReadmeTestCommand(t *testing.T) {
+// A visitor of the README has a minute. It names one command to test with, which is what CI calls, and one for
+// the benchmarks.
+func TestReadme_Minute(t *testing.T) {
 	ci := fileLines(t, ".ci/run")
-	n := 0
-	for _, b := range codeBlocks(t, fileLines(t, "README.md")) {
-		for _, line := range b.lines {
-			if !strings.HasPrefix(line, "go test") {
-				continue
-			}
-			n++
-			if command, _, _ := strings.Cut(line, "#"); !slices.Contains(ci, strings.TrimSpace(command)) {
-				t.Errorf("README.md:%d: .ci/run does not call %q", b.line, command)
-			}
+	var tests, benchmarks int
+	for _, p := range mdPages(t) {
+		if n := len(p.lines) - 1; p.name == "README.md" && n > 150 {
+			t.Errorf("README.md has %d lines", n)
 		}
-	}
-	if n == 0 {
-		t.Error("README.md names no test command")
-	}
-}
-
-func TestReadmeMakeTargets(t *testing.T) {
-	var (
-		inline = regexp.MustCompile("`[^`\n]+`")
-		call   = regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
-		rule   = regexp.MustCompile(`^([A-Za-z][\w .-]*):(?:[^=]|$)`)
-	)
-	lines := fileLines(t, "README.md")
-	code := inline.FindAllString(strings.Join(lines, "\n"), -1)
-	for _, b := range codeBlocks(t, lines) {
-		if b.lang == "sh" {
+		for _, b := range p.codeBlocks(t) {
 			for _, line := range b.lines {
 				command, _, _ := strings.Cut(line, "#")
-				code = append(code, command)
-			}
-		}
-	}
-	n := 0
-	for _, c := range code {
-		for _, m := range call.FindAllStringSubmatch(c, -1) {
-			makefile := filepath.Join(m[1], "Makefile")
-			var targets []string
-			for _, line := range fileLines(t, makefile) {
-				if list, ok := strings.CutPrefix(line, "PLATFORMS := "); ok || strings.HasPrefix(line, "\tlinux/") {
-					targets = append(targets, strings.Fields(list+line)...)
+				command = strings.TrimSpace(command)
+				if strings.HasPrefix(command, "go test") && !slices.Contains(ci, command) {
+					t.Errorf("%s:%d: .ci/run does not call %q", p.name, b.line, command)
 				}
-				if r := rule.FindStringSubmatch(line); r != nil {
-					targets = append(targets, strings.Fields(r[1])...)
+				if p.name == "README.md" && strings.HasPrefix(command, "go test") {
+					tests++
 				}
-			}
-			for _, target := range strings.Fields(m[2]) {
-				n++
-				if !slices.Contains(targets, target) {
-					t.Errorf("README.md says %q, but %s has no target %s", m[0], makefile, target)
+				if p.name == "README.md" && command == "make bench" {
+					benchmarks++
 				}
 			}
 		}
 	}
-	if n == 0 {
-		t.Error("README.md names no make target")
+	if tests != 1 || benchmarks != 1 {
+		t.Errorf("README.md names %d commands to test and %d for benchmarks", tests, benchmarks)
 	}
 }
 
-// What the README says of a feature, a test shows.
-func TestReadmeFeatures(t *testing.T) {
-	names, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var source strings.Builder
-	for _, name := range names {
-		for _, line := range fileLines(t, name) {
-			source.WriteString(line + "\n")
+func TestReadme_MakeTargets(t *testing.T) {
+	var (
+		call = regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
+		rule = regexp.MustCompile(`^([A-Za-z][\w .-]*):(?:[^=]|$)`)
+	)
+	targets := func(makefile string) (list []string) {
+		for _, line := range fileLines(t, makefile) {
+			if r := rule.FindStringSubmatch(line); r != nil {
+				list = append(list, strings.Fields(r[1])...)
+			}
 		}
+		if makefile == "Makefile" { // it asks for the platforms
+			for _, line := range fileLines(t, "platforms/targets") {
+				if f := strings.Fields(line); len(f) > 0 && f[0] != "#" {
+					list = append(list, f[0])
+				}
+			}
+		}
+		return list
 	}
-	test := regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 	n := 0
-	for i, line := range fileLines(t, "README.md") {
-		for _, m := range test.FindAllStringSubmatch(line, -1) {
-			n++
-			if !strings.Contains(source.String(), "\nfunc "+m[1]+"(") {
-				t.Errorf("README.md:%d: there is no %s", i+1, m[1])
+	for _, p := range mdPages(t) {
+		code := inlineCode.FindAllString(strings.Join(p.text(), "\n"), -1)
+		for _, b := range p.codeBlocks(t) {
+			if b.lang == "sh" {
+				for _, line := range b.lines {
+					command, _, _ := strings.Cut(line, "#")
+					if !strings.HasPrefix(command, "go run . ") { // whose arguments are no targets
+						code = append(code, command)
+					}
+				}
+			}
+		}
+		for _, c := range code {
+			for _, m := range call.FindAllStringSubmatch(c, -1) {
+				makefile := path.Join(m[1], "Makefile")
+				for _, target := range strings.Fields(m[2]) {
+					n++
+					if !slices.Contains(targets(makefile), target) {
+						t.Errorf("%s says %q, but %s has no target %s", p.name, m[0], makefile, target)
+					}
+				}
 			}
 		}
 	}
 	if n == 0 {
-		t.Error("README.md names no test")
+		t.Error("no page names a make target")
+	}
+}
+
+// What a page says of a feature, a test shows.
+func TestReadme_Features(t *testing.T) {
+	source := strings.Join(sourceLines(t, "*_test.go"), "\n")
+	test := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	n := 0
+	for _, p := range mdPages(t) {
+		for i, line := range p.lines {
+			for _, m := range test.FindAllStringSubmatch(line, -1) {
+				n++
+				if !strings.Contains(source, "\nfunc "+m[1]+"(") {
+					t.Errorf("%s:%d: there is no %s", p.name, i+1, m[1])
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page names a test")
 	}
 }
 
 // The figures stand between two lines that their generator looks for.
-func TestReadmeFigures(t *testing.T) {
-	lines := fileLines(t, "README.md")
-	for _, what := range []string{"bench", "performance", "peers", "needle", "events"} {
-		begin := slices.Index(lines, "<!-- "+what+":begin -->")
-		end := slices.Index(lines, "<!-- "+what+":end -->")
-		if begin < 0 || end < begin {
-			t.Errorf("README.md: markers of the figures of %s at lines %d and %d", what, begin+1, end+1)
+func TestReadme_Figures(t *testing.T) {
+	for name, blocks := range map[string][]string{
+		"README.md":           {"bench"},
+		"benchdata/README.md": {"calls", "performance", "programs"},
+		"benchdata/peers.md":  {"peers"},
+		"benchdata/events.md": {"events"},
+	} {
+		lines := fileLines(t, name)
+		for _, block := range blocks {
+			begin := slices.Index(lines, "<!-- "+block+":begin -->")
+			end := slices.Index(lines, "<!-- "+block+":end -->")
+			if begin < 0 || end < begin+2 {
+				t.Errorf("%s: marks of the figures of %s at lines %d and %d", name, block, begin+1, end+1)
+			}
 		}
 	}
 }
 
-func TestReadmeLinks(t *testing.T) {
-	link, inline, fenced := regexp.MustCompile(`\]\(([^)#:]+)\)`), regexp.MustCompile("`[^`]*`"), false
-	for i, line := range fileLines(t, "README.md") {
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
+// anchors returns the names that GitHub gives to the headings of a page.
+func (p mdPage) anchors() (names []string) {
+	gone := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, line := range p.text() {
+		if title := strings.TrimLeft(line, "#"); title != line {
+			title = strings.ToLower(strings.TrimSpace(title))
+			names = append(names, strings.ReplaceAll(gone.ReplaceAllString(title, ""), " ", "-"))
 		}
-		if fenced {
+	}
+	return names
+}
+
+func TestReadme_Links(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^):]+)\)`) // what has a colon leads elsewhere
+	n := 0
+	all := mdPages(t)
+	for _, p := range all {
+		for i, line := range p.text() {
+			line = inlineCode.ReplaceAllString(line, "") // At[T](f, 0) is no link
+			for _, m := range link.FindAllStringSubmatch(line, -1) {
+				n++
+				file, anchor, _ := strings.Cut(m[1], "#")
+				name := p.name
+				if file != "" {
+					name = path.Join(path.Dir(p.name), file)
+				}
+				if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
+					t.Errorf("%s:%d: %v", p.name, i+1, err)
+				} else if at := slices.IndexFunc(all, func(p mdPage) bool { return p.name == name }); anchor != "" &&
+					(at < 0 || !slices.Contains(all[at].anchors(), anchor)) {
+					t.Errorf("%s:%d: %s has no heading for #%s", p.name, i+1, name, anchor)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page has a link")
+	}
+}
+
+// paragraphs returns the text of a page without tables, figures and code; a code span is one word.
+func (p mdPage) paragraphs() (list []string) {
+	var now []string
+	end := func() {
+		if len(now) > 0 {
+			list = append(list, strings.Join(now, " "))
+		}
+		now = nil
+	}
+	item := regexp.MustCompile(`^\s*(?:[-*]|\d+\.)\s+`)
+	link := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	figures := false
+	for _, line := range p.text() {
+		if strings.HasPrefix(line, "<!-- ") {
+			figures = strings.HasSuffix(line, ":begin -->")
+		}
+		line = link.ReplaceAllString(inlineCode.ReplaceAllString(line, "code"), "$1")
+		switch {
+		case figures || line == "" || strings.ContainsAny(line[:1], "|#<!["):
+			end()
+		case item.MatchString(line):
+			end()
+			now = []string{item.ReplaceAllString(line, "")}
+		default:
+			now = append(now, strings.TrimSpace(line))
+		}
+	}
+	end()
+	return list
+}
+
+// Sentences that have to be read twice are not read. What a program writes is not held to it.
+func TestReadme_Language(t *testing.T) {
+	written := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchdata/README.md", "benchdata/events.md", "benchdata/peers.md"}
+	const most = 25
+	sentence := regexp.MustCompile(`[.!?]\**(?:\s|$)`)
+	private := regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|behind|as far as|cut off|lends|lent)\b`)
+	for _, p := range mdPages(t) {
+		if !slices.Contains(written, p.name) && !strings.HasPrefix(p.name, "docs/") {
 			continue
 		}
-		line = inline.ReplaceAllString(line, "") // At[T](f, 0) is no link
-		for _, m := range link.FindAllStringSubmatch(line, -1) {
-			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
-				t.Errorf("README.md:%d: %v", i+1, err)
+		for _, paragraph := range p.paragraphs() {
+			for _, s := range sentence.Split(paragraph, -1) {
+				if n := len(strings.Fields(s)); n > most {
+					t.Errorf("%s: %d words: %s", p.name, n, s)
+				}
+			}
+			if word := private.FindString(paragraph); word != "" {
+				t.Errorf("%s: %q in: %s", p.name, word, paragraph)
 			}
 		}
 	}

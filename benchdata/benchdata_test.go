@@ -173,7 +173,7 @@ func TestNumbers(t *testing.T) {
 // everything is a run in which mmapfile needs half of os.File's time in each row.
 func everything() string {
 	rows := published()
-	for _, list := range [][]named{readmeRows, mappingRows} {
+	for _, list := range [][]named{callRows, mappingRows} {
 		for _, r := range list {
 			if !slices.Contains(rows, r.row) {
 				rows = append(rows, r.row)
@@ -194,11 +194,11 @@ func everything() string {
 	return text
 }
 
-func TestRender(t *testing.T) {
-	if _, err := render(parse(t, sample)); err == nil {
+func TestRenderCalls(t *testing.T) {
+	if _, err := renderCalls(parse(t, sample)); err == nil {
 		t.Error("no error for a selection of rows")
 	}
-	block, err := render(parse(t, everything()))
+	block, err := renderCalls(parse(t, everything()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +211,24 @@ func TestRender(t *testing.T) {
 		if !strings.Contains(block, want) {
 			t.Errorf("%q is missing in\n%s", want, block)
 		}
+	}
+}
+
+// A visitor of the README has a minute.
+func TestRenderFirst_FiveRows(t *testing.T) {
+	if _, err := renderFirst(parse(t, sample)); err == nil {
+		t.Error("no error for a selection of rows")
+	}
+	block, err := renderFirst(parse(t, everything()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, rest, _ := strings.Cut(block, "\n\n")
+	if lines := strings.Split(table, "\n"); len(lines) != 2+5 || lines[2] != "| `ReadAt` 1 KiB | 200 ns | 100 ns | 0.50 |" {
+		t.Errorf("not a table of five rows:\n%s", table)
+	}
+	if !strings.HasPrefix(rest, "`make bench-full` on 2026-01-02") || strings.Contains(block, "v0.1.2") {
+		t.Errorf("unexpected text:\n%s", block)
 	}
 }
 
@@ -234,7 +252,7 @@ func TestRenderPerformance(t *testing.T) {
 	for _, want := range []string{
 		"Too few rounds (1) to tell which of 81 rows are slower than with `os.File`.\n",
 		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
-		"(benchdata/charts/writes.svg)\n",
+		"(charts/writes.svg)\n",
 		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",
 	} {
 		if !strings.Contains(block, want) {
@@ -243,36 +261,83 @@ func TestRenderPerformance(t *testing.T) {
 	}
 }
 
-func TestReadme(t *testing.T) {
-	dir := t.TempDir()
-	raw, md := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "README.md")
-	write := func(file, text string) {
+// oldPages writes raw results, and pages with an old block for each of blocks, as they lie in the
+// repository. It returns the file of the results, and what reads a page.
+func oldPages(t *testing.T, text string, blocks ...block) (file string, page func(b block) string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "benchdata")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "raw.txt")
+	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(raw, everything())
-	write(md, "before\n"+osBlock.begin+"old\n"+osBlock.end+"after\n"+performanceBlock.begin+performanceBlock.end)
-	if err := readme(raw, md, true); err == nil {
-		t.Error("check passes for an old block")
+	write(file, text)
+	pages := map[string]string{}
+	for _, b := range blocks {
+		pages[b.page] += "before " + b.name + "\n" + b.begin() + "old\n" + b.end() + "after " + b.name + "\n"
 	}
-	if err := readme(raw, md, false); err != nil {
-		t.Fatal(err)
+	for name, text := range pages {
+		write(filepath.Join(dir, name), text)
 	}
-	if err := readme(raw, md, true); err != nil {
-		t.Error("check after readme:", err)
+	return file, func(b block) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, b.page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
-	text, err := os.ReadFile(md)
+}
+
+// putBlocks puts the blocks of the raw results into their pages: before that they are stale, afterwards not.
+func putBlocks(t *testing.T, file string) {
+	t.Helper()
+	res, err := readResults(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); !strings.HasPrefix(s, "before\n"+osBlock.begin+"| op") || !strings.Contains(s, osBlock.end+"after\n") ||
-		!strings.HasSuffix(s, ".\n"+performanceBlock.end) {
+	if err := readme(res, file, true); err == nil {
+		t.Error("check passes for an old block")
+	}
+	if err := readme(res, file, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := readme(res, file, true); err != nil {
+		t.Error("check after readme:", err)
+	}
+}
+
+func TestReadme(t *testing.T) {
+	file, page := oldPages(t, everything(), firstBlock, callsBlock, performanceBlock, programsBlock)
+	putBlocks(t, file)
+	if s := page(firstBlock); !strings.HasPrefix(s, "before bench\n"+firstBlock.begin()+"| op") ||
+		!strings.HasSuffix(s, ".\n"+firstBlock.end()+"after bench\n") {
 		t.Errorf("unexpected text:\n%s", s)
 	}
-	write(md, "no marks\n")
-	if err := readme(raw, md, false); err == nil {
+	s := page(callsBlock)
+	for _, want := range []string{
+		"before calls\n" + callsBlock.begin() + "| op", callsBlock.end() + "after calls\n",
+		performanceBlock.begin() + "Too few rounds", performanceBlock.end() + "after performance\n",
+		programsBlock.begin() + "old\n" + programsBlock.end(), // it is of other results
+	} {
+		if !strings.Contains(s, want) {
+			t.Errorf("%q is missing in\n%s", want, s)
+		}
+	}
+
+	file, _ = oldPages(t, everything(), firstBlock)
+	if err := publish(t.Context(), file, false); err == nil {
+		t.Error("no error without a page")
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), callsBlock.page), []byte("no marks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish(t.Context(), file, false); err == nil {
 		t.Error("no error without the marks")
 	}
 }
@@ -413,32 +478,14 @@ func TestRenderPeers(t *testing.T) {
 	}
 }
 
-// Each comparison has a block of its own in the README.
+// Each comparison has a block of its own.
 func TestReadmePeers(t *testing.T) {
-	dir := t.TempDir()
-	raw, md := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "README.md")
-	other := osBlock.begin + "old\n" + osBlock.end
-	for file, text := range map[string]string{
-		raw: peersSample(), md: other + peersBlock.begin + "old\n" + peersBlock.end,
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := readme(raw, md, true); err == nil {
-		t.Error("check passes for an old block")
-	}
-	if err := readme(raw, md, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := readme(raw, md, true); err != nil {
-		t.Error("check after readme:", err)
-	}
-	text, err := os.ReadFile(md)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := string(text); !strings.HasPrefix(s, other+peersBlock.begin+"| op") || !strings.HasSuffix(s, peersBlock.end) {
+	file, page := oldPages(t, peersSample(), peersBlock, firstBlock)
+	putBlocks(t, file)
+	if s := page(peersBlock); !strings.HasPrefix(s, "before peers\n"+peersBlock.begin()+"| op") || !strings.HasSuffix(s, peersBlock.end()+"after peers\n") {
 		t.Errorf("unexpected text:\n%s", s)
+	}
+	if s := page(firstBlock); !strings.Contains(s, "\nold\n") {
+		t.Errorf("the block of another comparison was changed:\n%s", s)
 	}
 }

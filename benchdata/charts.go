@@ -24,8 +24,8 @@ var charts = []chart{
 	{"time.svg", "Time per operation against size, for each method and implementation", timeChart},
 	{"speedup.svg", "Speed-up over os.File against size, for each method", speedupChart},
 	{"goroutines.svg", "Records a second by the number of goroutines", goroutinesChart},
-	{"writes.svg", "Time to write in terms of os.File's, by the state of the file", writesChart},
-	{"reads.svg", "Time to read in terms of os.File's, by the state of the file", readsChart},
+	{"writes.svg", "Time to write relative to os.File, by the state of the file", writesChart},
+	{"reads.svg", "Time to read relative to os.File, by the state of the file", readsChart},
 }
 
 // methods are the rows by size that the charts show, and their names there.
@@ -109,14 +109,14 @@ func goroutinesChart(res *results) figure {
 }
 
 func writesChart(res *results) figure {
-	return stateChart(res, "Writes: time in terms of os.File's, by the state of the file", writeStates)
+	return stateChart(res, "Writes: time relative to os.File, by the state of the file", writeStates)
 }
 
 func readsChart(res *results) figure {
-	return stateChart(res, "Reads of 64 MiB: time in terms of os.File's, by the state of the file", "ReadThrough/", "ReadAnywhere/")
+	return stateChart(res, "Reads of 64 MiB: time relative to os.File, by the state of the file", "ReadThrough/", "ReadAnywhere/")
 }
 
-// series are the marks of one implementation, or of one policy: time in terms of os.File's.
+// series are the marks of one implementation, or of one policy: time relative to os.File.
 type series struct {
 	entry
 	ratio func(row string) float64
@@ -155,7 +155,7 @@ func policyChart(res *results, policies []*results) figure {
 		}
 		list = append(list, series{e, func(row string) float64 { return r.ratio(row, "mmapfile", "os") }})
 	}
-	return dots("Ways to write that were tried: time in terms of os.File's, by the state of the file", stateRows(all), list)
+	return dots("Ways to write that were tried: time relative to os.File, by the state of the file", stateRows(all), list)
 }
 
 // dots has a line for each row.

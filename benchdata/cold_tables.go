@@ -147,7 +147,7 @@ func sweepRow(percent int) string {
 
 // memoryChart shows the rate against the size of the file.
 func memoryChart(res *results) figure {
-	fig := figure{title: "Reads of 1 KiB a second, by the size of the file in terms of the memory", height: 330}
+	fig := figure{title: "Reads of 1 KiB a second, by the size of the file relative to the memory", height: 330}
 	p := newPanel("")
 	p.X.Label.Text = "size of the file / limit of memory"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
@@ -182,7 +182,8 @@ func coldText(res *results) []struct {
 		{"what=larger", "larger", "A file that is larger than memory", "Reads of 1 KiB by Zipf's distribution in a memory cgroup, the hottest pages being in memory at first.", largerGrid(res)},
 		{"what=sweep", "sweep", "The size of the file", "Reads of 1 KiB a second, one goroutine, by Zipf's distribution in a memory cgroup of " +
 			fmt.Sprintf("%d MiB; medians of %d rounds.\n\n![the same as a picture](charts/memory.svg)", sweepMemory>>20, res.sweep(true).rounds()), sweepGrid(res)},
-		{"what=ticker", "ticker", "A ticker beside a slow disk", fmt.Sprintf("How late a ticker of 5 ms is while 16 goroutines read 4 KiB at random from a file that is not in memory, "+
+		{"what=ticker", "ticker", "A ticker beside a slow disk", fmt.Sprintf("A ticker fires every 5 ms while 16 goroutines read 4 KiB at random, and the table says how late it is. "+
+			"The file is not in memory, "+
 			"except for 4 MiB of it. The disk serves %d reads a second; GOMAXPROCS is 2.", tickReads), tickerGrid(res)},
 	}
 }

@@ -79,7 +79,7 @@ func TestCold_Published(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, check := range []bool{false, true} {
-		if err := publish(t.Context(), file, filepath.Join(dir, "none.md"), check); err != nil {
+		if err := publish(t.Context(), file, check); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -129,7 +129,7 @@ func (r *records) worth() (grid, []miss) {
 			text := digits(ratio)
 			if ratio > unbufferedLimit {
 				each[i] = append(each[i], miss{
-					fmt.Sprintf("unbuffered %s, in terms of the best buffered (at most %v)", u.what, unbufferedLimit),
+					fmt.Sprintf("unbuffered %s, relative to the best buffered (at most %v)", u.what, unbufferedLimit),
 					c.String() + " (" + text + ")",
 				})
 				text = "**" + text + "**"

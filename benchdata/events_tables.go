@@ -245,7 +245,7 @@ func reportEvents(out io.Writer, res *results) error {
 	return nil
 }
 
-// renderEvents is the block of the README.
+// renderEvents is the block of the page about events.
 func renderEvents(res *results) (string, error) {
 	shown, folded, missed, err := eventGrids(res)
 	if err != nil {

@@ -8,9 +8,9 @@
 //	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
 //	benchdata cold [flags]            measure files that are not in memory, or larger than it
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
-//	benchdata tables FILE             print all tables from raw results
-//	benchdata readme FILE MD          put the tables into MD, and the pictures beside FILE
-//	benchdata check FILE MD           fail if they are not those of FILE
+//	benchdata tables FILE...          print all tables from raw results
+//	benchdata readme FILE...          put them into the README and the pages beside FILE, and draw the pictures
+//	benchdata check FILE...           fail if they are not those of FILE
 //
 // Its working directory is that of its source; the Makefiles here and above call it.
 package main
@@ -57,14 +57,24 @@ func command(ctx context.Context, args []string) error {
 		return cold.Run(args[1:], os.Stdout)
 	case len(args) > 0 && args[0] == "compare":
 		return compare(ctx, args[1:])
-	case len(args) == 2 && args[0] == "tables":
-		return tables(ctx, args[1])
-	case len(args) == 3 && args[0] == "readme":
-		return publish(ctx, args[1], args[2], false)
-	case len(args) == 3 && args[0] == "check":
-		return publish(ctx, args[1], args[2], true)
+	case len(args) > 1 && args[0] == "tables":
+		return each(args[1:], func(file string) error { return tables(ctx, file) })
+	case len(args) > 1 && args[0] == "readme":
+		return each(args[1:], func(file string) error { return publish(ctx, file, false) })
+	case len(args) > 1 && args[0] == "check":
+		return each(args[1:], func(file string) error { return publish(ctx, file, true) })
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | tables FILE | readme FILE MD | check FILE MD")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | tables FILE... | readme FILE... | check FILE...")
+}
+
+// each calls do for the files until one fails.
+func each(files []string, do func(file string) error) error {
+	for _, file := range files {
+		if err := do(file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tables prints what the raw results in file say.
@@ -117,16 +127,19 @@ func tool(ctx context.Context, w io.Writer, name string, args ...string) error {
 	return cmd.Run()
 }
 
-// publish is readme and, for the comparison in Go, what else is made from it: the charts, the table of
-// benchstat, and the page about v0.1.2, beside file.
-func publish(ctx context.Context, file, md string, check bool) error {
-	if err := readme(file, md, check); err != nil {
+// publish writes what is made from the results in file: the blocks in pages, the pages that are made as a
+// whole, the charts, and the table of benchstat. With check it only looks whether they are there.
+func publish(ctx context.Context, file string, check bool) error {
+	res, err := readResults(file)
+	if err != nil {
 		return err
 	}
-	res, err := readResults(file)
-	switch {
-	case err != nil || res.ofPeers() || res.ofEvents():
+	if err := readme(res, file, check); err != nil {
 		return err
+	}
+	switch {
+	case res.ofPeers() || res.ofEvents():
+		return nil
 	case res.ofNeedle():
 		return publishNeedle(res, file, check)
 	case res.ofPrograms():
@@ -155,40 +168,26 @@ func publish(ctx context.Context, file, md string, check bool) error {
 	return nil
 }
 
-// readme puts the tables from the raw results in file into the Markdown file md, or with check
-// only looks whether they are there.
-func readme(file, md string, check bool) error {
-	res, err := readResults(file)
-	if err != nil {
-		return err
-	}
-	blocks := []block{osBlock, performanceBlock}
-	switch {
-	case res.ofNeedle():
-		blocks = []block{needleBlock}
-	case res.ofEvents():
-		blocks = []block{eventsBlock}
-	case res.ofPrograms():
-		blocks = []block{programsBlock}
-	case res.ofCold():
-		return nil // the README shows the picture alone
-	case res.ofPeers():
-		blocks = []block{peersBlock}
-	}
-	text, err := os.ReadFile(md)
-	if err != nil {
-		return err
-	}
-	for _, b := range blocks {
+// readme puts the tables into their pages, or with check only looks whether they are there.
+func readme(res *results, file string, check bool) error {
+	for _, b := range res.blocks() {
 		table, err := b.render(res)
 		if err != nil {
 			return err
 		}
+		page := filepath.Join(filepath.Dir(file), filepath.FromSlash(b.page))
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
 		if text, err = b.replace(text, table); err != nil {
-			return fmt.Errorf("%s: %w", md, err)
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		if err := (artifact{page, text}).put(check); err != nil {
+			return err
 		}
 	}
-	return artifact{md, text}.put(check)
+	return nil
 }
 
 // artifact is a file that is made from raw results.

@@ -16,34 +16,52 @@ import (
 //	make needle ROUNDS=9 OUT=needle/xeon.txt
 const hostsDir = "needle"
 
-// publishNeedle is the page about all hosts.
+// publishNeedle writes the page about the searches.
 func publishNeedle(res *results, file string, check bool) error {
 	dir := filepath.Join(filepath.Dir(file), hostsDir)
 	others, err := readAll(dir, "cpu")
 	if err != nil {
 		return err
 	}
-	page, err := renderHosts(append([]*results{res}, others...))
+	page, err := renderNeedlePage(res, others)
 	if err != nil {
 		return err
 	}
 	return artifact{filepath.Join(dir, "README.md"), []byte(page)}.put(check)
 }
 
-// renderHosts is that page: for each run what IndexNot has against the best of the other ways, and
-// the bare loops.
+// renderNeedlePage is that page: the tables of all ways on the host of all other figures, and then host by host.
+func renderNeedlePage(res *results, others []*results) (string, error) {
+	tables, err := renderNeedle(res)
+	if err != nil {
+		return "", err
+	}
+	hosts, err := renderHosts(append([]*results{res}, others...))
+	if err != nil {
+		return "", err
+	}
+	return "# Searches\n\n" +
+		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
+		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
+		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
+		"Where the file is not in memory, the disk decides more than the way. " +
+		"The last of the three tables counts the lines of Go's own sources.\n\n" +
+		tables + "\n" + hosts, nil
+}
+
+// renderHosts has for each run what IndexNot has against the best of the other ways, and the bare loops.
 func renderHosts(runs []*results) (string, error) {
 	var b strings.Builder
-	b.WriteString("# Searches, host by host\n\n" +
+	b.WriteString("## Host by host\n\n" +
 		"The first byte that is not zero, at the end of the file: median GB/s, and in parentheses the lowest and the highest round. " +
-		"Only figures of one run can be compared. Made by `make -C benchdata readme`.\n")
+		"Compare only figures of one run. Made by `make -C benchdata readme`.\n")
 	for _, res := range runs {
 		s, err := newSearched(res, "Needle")
 		if err != nil {
 			return "", err
 		}
 		load, _, _ := strings.Cut(res.config["load"], " ")
-		fmt.Fprintf(&b, "\n## %s, %.10s\n\n%sThe load average was %s when it began.\n\n", res.config["cpu"], res.config["date"],
+		fmt.Fprintf(&b, "\n### %s, %.10s\n\n%sThe load average was %s when it began.\n\n", res.config["cpu"], res.config["date"],
 			origin(res, "make needle SIZE="+res.config["size"]), cmp.Or(load, "unknown"))
 		b.WriteString("| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n")
 		for _, way := range []string{"scan", "scan-warm"} {

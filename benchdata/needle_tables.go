@@ -203,7 +203,7 @@ func reportNeedle(out io.Writer, res *results) error {
 // plain is text without the marks of Markdown.
 func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 
-// renderNeedle is the block of the README.
+// renderNeedle are all tables in Markdown.
 func renderNeedle(res *results) (string, error) {
 	grids, notes, err := needleGrids(res)
 	if err != nil {
@@ -227,7 +227,6 @@ func renderNeedle(res *results) (string, error) {
 		b.WriteString("\n")
 	}
 	command := "make needle SIZE=" + cmp.Or(res.config["size"], "unknown")
-	b.WriteString(origin(res, command) + strings.Join(notes, "\n") +
-		"\n[Other hosts, and the bare loops](benchdata/needle/README.md).\n")
+	b.WriteString(origin(res, command) + strings.Join(notes, "\n") + "\n")
 	return b.String(), nil
 }

@@ -139,35 +139,25 @@ func TestNeedleResident(t *testing.T) {
 	}
 }
 
-func TestReadmeNeedle(t *testing.T) {
-	dir := t.TempDir()
-	raw, md := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "README.md")
-	write := func(file, text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+func TestPublishNeedle(t *testing.T) {
+	file, _ := oldPages(t, needleSample())
+	if err := publish(t.Context(), file, true); err == nil {
+		t.Error("check passes without the page")
+	}
+	for _, check := range []bool{false, true} {
+		if err := publish(t.Context(), file, check); err != nil {
 			t.Fatal(err)
 		}
 	}
-	other := osBlock.begin + "old\n" + osBlock.end
-	write(raw, needleSample())
-	write(md, other+needleBlock.begin+"old\n"+needleBlock.end)
-	if err := readme(raw, md, true); err == nil {
-		t.Error("check passes for an old block")
-	}
-	if err := readme(raw, md, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := readme(raw, md, true); err != nil {
-		t.Error("check after readme:", err)
-	}
-	text, err := os.ReadFile(md)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(file), hostsDir, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		other + needleBlock.begin + "| way, 2 workers",
+		"# Searches\n", "\n\n| way, 2 workers",
 		"|---|--:|--:|--:|--:|\n| `os.ReadFile`, byte by byte | 0.54 | 1.00 | 0.05 | 1.00 |\n",
 		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
+		"\n\n## Host by host\n", "\n\n### EPYC, 2026-01-02\n",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -200,7 +190,7 @@ func TestRenderHosts_OneTableEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## EPYC, 2026-01-02\n", "## Xeon, 2026-01-02\n",
+		"### EPYC, 2026-01-02\n", "### Xeon, 2026-01-02\n",
 		"| mapped before | 2.15 (0.43–2.39) | mmap, eight words a step, in parallel | 2.15 | 1.00 | 2.15 (0.43–2.39) | 1.00 |\n",
 		"| eight words OR-ed, from one place | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) |\n",
 	} {

@@ -90,7 +90,7 @@ func (res *results) ofPeers() bool {
 	return false
 }
 
-// peerLine is a line of the tables: the medians, and mmapfile's in terms of the others.
+// peerLine is a line of the tables: the medians, and mmapfile's relative to the others.
 func peerLine(res *results, row string) []string {
 	// The peers guard no slices: those that mmapfile guards have the same counterparts as the others.
 	peerRow := strings.Replace(row, "RandomView/", "RandomWindow/", 1)

@@ -56,7 +56,7 @@ func renderPolicies(res *results, policies []*results) string {
 		names = append(names, p.config["policy"])
 	}
 	var s strings.Builder
-	s.WriteString("# Ways to write that were tried\n\nmmapfile's time in terms of `os.File`'s, by the state of the file; made by `make -C benchdata readme`.\n\n")
+	s.WriteString("# Ways to write that were tried\n\nmmapfile / `os.File`, by the state of the file. Made by `make -C benchdata readme`.\n\n")
 	fmt.Fprintf(&s, "| state | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("--:|", len(names)))
 	all := append([]*results{res}, policies...)
 	for _, row := range stateRows(all) {

@@ -45,7 +45,7 @@ func (res *results) programName(program string) string {
 // from itself, and significantly.
 func (res *results) slower(row string) bool { return len(res.lostTo("os", []string{row})) > 0 }
 
-// ratioInBold is mmapfile's time in terms of os.File's, in bold where it is slower.
+// ratioInBold is mmapfile's time relative to os.File's, in bold where it is slower.
 func (res *results) ratioInBold(row string) string {
 	text := number(res.ratio(row, "mmapfile", "os"))
 	if res.slower(row) {
@@ -54,7 +54,7 @@ func (res *results) ratioInBold(row string) string {
 	return text
 }
 
-// byRatio sorts rows, or what has a row, by mmapfile's time in terms of os.File's: best first.
+// byRatio sorts rows, or what has a row, by mmapfile's time relative to os.File's: best first.
 func byRatio[T any](res *results, list []T, row func(T) string) {
 	ratio := func(t T) float64 { return cmp.Or(res.ratio(row(t), "mmapfile", "os"), math.Inf(1)) }
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(ratio(a), ratio(b)) })
@@ -133,14 +133,14 @@ func programsComplete(res *results) error {
 	return res.complete(rows)
 }
 
-// renderPrograms is the block of the README.
+// renderPrograms is the summary, a line for each program.
 func renderPrograms(res *results) (string, error) {
 	if err := programsComplete(res); err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	programSummary(res).markdown(&b)
-	b.WriteString("Time in terms of `os.File`'s, whose own time in one process is in the first column. " + programLosses(res) + "\n")
+	b.WriteString("The columns on the right are mmapfile / `os.File`. The first one is the time of `os.File` in one process. " + programLosses(res) + "\n")
 	b.WriteString(programsOrigin(res))
 	return b.String(), nil
 }
@@ -160,7 +160,7 @@ func renderProgramsPage(res *results) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString("# Programs\n\n" +
-		"Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`; both find the same. " +
+		"Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
 		"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
 		"*Not in memory*: the same, after the files were dropped from the page cache. " +
 		"The noise is what `os.File` differs by from itself. Made from [programs.txt](programs.txt) by `make -C benchdata readme`.\n\n")

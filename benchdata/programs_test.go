@@ -89,24 +89,21 @@ func TestPrograms_Incomplete(t *testing.T) {
 }
 
 func TestPrograms_Published(t *testing.T) {
-	dir := t.TempDir()
-	file, md := filepath.Join(dir, "programs.txt"), filepath.Join(dir, "README.md")
-	for path, text := range map[string]string{file: programsSample("1"), md: "a\n<!-- programs:begin -->\n<!-- programs:end -->\nb\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := publish(t.Context(), file, md, true); err == nil {
+	file, page := oldPages(t, programsSample("1"), programsBlock)
+	if err := publish(t.Context(), file, true); err == nil {
 		t.Error("nothing is published, and the check passes")
 	}
 	for _, check := range []bool{false, true} {
-		if err := publish(t.Context(), file, md, check); err != nil {
+		if err := publish(t.Context(), file, check); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "programs.md"))
-	if err != nil || !bytes.HasPrefix(page, []byte("# Programs\n")) {
-		t.Errorf("the page begins with %.20q (%v)", page, err)
+	if s := page(programsBlock); !strings.Contains(s, programsBlock.begin()+"| program |") {
+		t.Errorf("unexpected text:\n%s", s)
+	}
+	text, err := os.ReadFile(strings.TrimSuffix(file, ".txt") + ".md")
+	if err != nil || !bytes.HasPrefix(text, []byte("# Programs\n")) {
+		t.Errorf("the page begins with %.20q (%v)", text, err)
 	}
 }
 

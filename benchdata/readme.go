@@ -8,32 +8,55 @@ import (
 	"strings"
 )
 
-// block is a part of the README that is made from raw results, between two lines that mark it.
+// block is a part of a page that is made from raw results, between two lines that mark it.
 type block struct {
-	begin, end string
-	render     func(res *results) (string, error)
+	page   string // as seen from the directory of the raw results
+	name   string // in the marks
+	render func(res *results) (string, error)
 }
 
 var (
-	osBlock          = block{"<!-- bench:begin -->\n", "<!-- bench:end -->\n", render}
-	performanceBlock = block{"<!-- performance:begin -->\n", "<!-- performance:end -->\n", renderPerformance}
-	peersBlock       = block{"<!-- peers:begin -->\n", "<!-- peers:end -->\n", renderPeers}
-	needleBlock      = block{"<!-- needle:begin -->\n", "<!-- needle:end -->\n", renderNeedle}
-	eventsBlock      = block{"<!-- events:begin -->\n", "<!-- events:end -->\n", renderEvents}
-	programsBlock    = block{"<!-- programs:begin -->\n", "<!-- programs:end -->\n", renderPrograms}
+	firstBlock       = block{"../README.md", "bench", renderFirst}
+	callsBlock       = block{"README.md", "calls", renderCalls}
+	performanceBlock = block{"README.md", "performance", renderPerformance}
+	programsBlock    = block{"README.md", "programs", renderPrograms}
+	peersBlock       = block{"peers.md", "peers", renderPeers}
+	eventsBlock      = block{"events.md", "events", renderEvents}
 )
 
-// render is the table against os.File.
-func render(res *results) (string, error) {
-	if err := res.complete(append(published(), rowsOf(readmeRows)...)); err != nil {
+func (b block) begin() string { return "<!-- " + b.name + ":begin -->\n" }
+func (b block) end() string   { return "<!-- " + b.name + ":end -->\n" }
+
+// blocks are those that are made from these results.
+func (res *results) blocks() []block {
+	switch {
+	case res.ofNeedle(), res.ofCold(): // they have whole pages
+		return nil
+	case res.ofEvents():
+		return []block{eventsBlock}
+	case res.ofPrograms():
+		return []block{programsBlock}
+	case res.ofPeers():
+		return []block{peersBlock}
+	}
+	return []block{firstBlock, callsBlock, performanceBlock}
+}
+
+// renderFirst is the table of the README at the top: a few rows, against os.File alone.
+func renderFirst(res *results) (string, error) {
+	if err := res.complete(rowsOf(firstRows)); err != nil {
+		return "", err
+	}
+	return againstOS(res, firstRows) + "\n" + origin(res, "make bench-full"), nil
+}
+
+// renderCalls is the table of all kinds of calls against os.File.
+func renderCalls(res *results) (string, error) {
+	if err := res.complete(append(published(), rowsOf(callRows)...)); err != nil {
 		return "", err
 	}
 	var s strings.Builder
-	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
-	for _, r := range readmeRows {
-		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, duration(res.median(r.row, "os")),
-			duration(res.median(r.row, "mmapfile")), number(res.ratio(r.row, "mmapfile", "os")))
-	}
+	s.WriteString(againstOS(res, callRows))
 	for _, m := range res.means() {
 		fmt.Fprintf(&s, "| **geometric mean of %s** | | | **%s** |\n", m.what, number(m.os))
 	}
@@ -42,8 +65,19 @@ func render(res *results) (string, error) {
 	return s.String(), nil
 }
 
-// renderPerformance is what the README says of performance beyond that: the rows that are lost, the
-// pictures, the other mappings, and the reasons to stay with os.File.
+// againstOS is a table of these rows.
+func againstOS(res *results, rows []named) string {
+	var s strings.Builder
+	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, duration(res.median(r.row, "os")),
+			duration(res.median(r.row, "mmapfile")), number(res.ratio(r.row, "mmapfile", "os")))
+	}
+	return s.String()
+}
+
+// renderPerformance is what else the page says of calls: the rows that are lost, the pictures, the
+// reasons to stay with os.File, and the other mappings.
 func renderPerformance(res *results) (string, error) {
 	needed := rowsOf(mappingRows)
 	for _, r := range reasonRows {
@@ -59,7 +93,7 @@ func renderPerformance(res *results) (string, error) {
 	}
 	s.WriteString("\n</details>\n\n")
 	for _, ch := range charts {
-		fmt.Fprintf(&s, "![%s](benchdata/charts/%s)\n\n", ch.alt, ch.file)
+		fmt.Fprintf(&s, "![%s](charts/%s)\n\n", ch.alt, ch.file)
 	}
 	s.WriteString("| reason to stay with `os.File` | shown by | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|---|--:|--:|--:|--:|--:|\n")
 	for _, r := range reasonRows {
@@ -100,7 +134,7 @@ func rowsOf(list []named) []string {
 	return rows
 }
 
-// goLine is a line of the tables: the medians, and mmapfile's in terms of the others.
+// goLine is a line of the tables: the medians, and mmapfile's relative to the others.
 func goLine(res *results, row string) []string {
 	return []string{
 		duration(res.median(row, "os")), duration(res.median(row, "v0.1.2")), duration(res.median(row, "mmapfile")),
@@ -126,13 +160,13 @@ func origin(res *results, command string, versions ...string) string {
 
 // replace puts the table between the marks in text.
 func (b block) replace(text []byte, table string) ([]byte, error) {
-	before, rest, ok := bytes.Cut(text, []byte(b.begin))
+	before, rest, ok := bytes.Cut(text, []byte(b.begin()))
 	if !ok {
-		return nil, fmt.Errorf("no line %q", b.begin)
+		return nil, fmt.Errorf("no line %q", b.begin())
 	}
-	_, after, ok := bytes.Cut(rest, []byte(b.end))
+	_, after, ok := bytes.Cut(rest, []byte(b.end()))
 	if !ok {
-		return nil, fmt.Errorf("no line %q", b.end)
+		return nil, fmt.Errorf("no line %q", b.end())
 	}
-	return bytes.Join([][]byte{before, []byte(b.begin), []byte(table), []byte(b.end), after}, nil), nil
+	return bytes.Join([][]byte{before, []byte(b.begin()), []byte(table), []byte(b.end()), after}, nil), nil
 }

@@ -101,7 +101,7 @@ func (res *results) median(row, impl string) float64 {
 	return median(res.times[row][impl])
 }
 
-// ratio is how long impl takes for row in terms of base, 0 if one of them was not measured.
+// ratio is how long impl takes for row relative to base, 0 if one of them was not measured.
 func (res *results) ratio(row, impl, base string) float64 {
 	if b := res.median(row, base); b > 0 {
 		return res.median(row, impl) / b

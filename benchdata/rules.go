@@ -32,7 +32,7 @@ func renderRules(dir string) (string, error) {
 		return "", err
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "\n## Rules of the policy before\n\nTime in terms of `os.File`'s with all rules, without one of them, and with the present policy, which keeps a short form of two: it ends mapped writes that are slow, and judges a period at its Sync. A row is shown if it differs significantly (p < 0.05) and by more than `os.File` differs from itself, the three that differ most. %d rounds, %s, %s.\n\n", res.rounds(), res.config["fs"], res.config["kernel"])
+	fmt.Fprintf(&s, "\n## Rules of the policy before\n\nThe columns are mmapfile / `os.File`: with all rules of the policy before, without one of them, and with the present policy. The present policy keeps a short form of two rules: it ends mapped writes that are slow, and judges at each Sync. For each rule, the table has the three rows that differ most. They differ significantly (p < 0.05), and by more than `os.File` differs from itself. %d rounds, %s, %s.\n\n", res.rounds(), res.config["fs"], res.config["kernel"])
 	s.WriteString("| rule | state | with | without | now |\n|---|---|--:|--:|--:|\n")
 	for _, key := range slices.Sorted(keysWith(res.config, "rule-")) {
 		rule, text := strings.TrimPrefix(key, "rule-"), res.config[key]

@@ -9,12 +9,12 @@ import (
 )
 
 // screen is how many rows the summary shows at most by their own names: of more, it shows those of
-// the README.
+// the tables.
 const screen = 40
 
 // summarize prints what a person wants to know after a run, on one screen.
 func summarize(out io.Writer, res *results) error {
-	rows := readmeRows
+	rows := callRows
 	for _, r := range reasonRows {
 		rows = append(rows[:len(rows):len(rows)], r.rows...)
 	}

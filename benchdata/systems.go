@@ -32,7 +32,7 @@ func renderSystems(res *results, systems []*results) string {
 		runs = append(runs, fmt.Sprintf("%s: %d rounds at commit %s on %.10s, %s", name, r.rounds(), r.config["commit"], r.config["date"], r.config["kernel"]))
 	}
 	var s strings.Builder
-	s.WriteString("# Writes on other file systems\n\nmmapfile's time in terms of `os.File`'s, by the state of the file, and in parentheses `os.File`'s against itself, which is the noise; made by `make -C benchdata readme`.\n\n")
+	s.WriteString("# Writes on other file systems\n\nmmapfile / `os.File`, by the state of the file. In parentheses `os.File` against itself, which is the noise. Made by `make -C benchdata readme`.\n\n")
 	fmt.Fprintf(&s, "| state | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("--:|", len(names)))
 	for _, row := range stateRows(all) {
 		fmt.Fprintf(&s, "| `%s` |", strings.TrimPrefix(row, writeStates))

@@ -9,7 +9,7 @@ import (
 // Units of what internal/lab says of warming up.
 const (
 	warmCallsUnit = "warm-calls" // how many it took
-	warmRatioUnit = "warm-ratio" // how long one of them took, in terms of the row's figure
+	warmRatioUnit = "warm-ratio" // how long one of them took, relative to the row's figure
 )
 
 // warmed is what warming up has cost an implementation in a row: a value for each round.

@@ -1,9 +1,12 @@
 // Platforms runs the tests of mmapfile on every platform that one Linux machine
 // can execute: natively, under qemu, wine, Node.js and wazero. It prints a line for each, and
-// why tests or whole platforms were skipped. See the file install for what it needs.
+// why tests or whole platforms were skipped. The file targets lists them; see the file install
+// for what they need.
 package main
 
 import (
+	"cmp"
+	_ "embed"
 	"flag"
 	"fmt"
 	"os"
@@ -22,44 +25,58 @@ type target struct {
 	args []string // of go test
 	tool string   // the program needed, in PATH or the bin folder; "" for none
 	exec string   // go test's -exec; {tool}, {goroot} and {dir} are replaced
-	from string
+	from string   // the package that has the tool
 }
 
-func linux(arch, qemu string) target {
-	return target{
-		name: "linux/" + arch, env: []string{"GOOS=linux", "GOARCH=" + arch, "CGO_ENABLED=0"},
-		tool: "qemu-" + qemu + "-static", exec: "{tool}", from: "qemu-user-static",
+//go:embed targets
+var targetList string
+
+// runners are the programs that run those of another platform, and how.
+var runners = map[string]string{
+	"gcc":    "", // it builds them
+	"wine64": "{dir}/wine/run",
+	"node":   "{goroot}/lib/wasm/go_js_wasm_exec",
+	"wazero": "{goroot}/lib/wasm/go_wasip1_wasm_exec",
+}
+
+// parseTargets reads the lines of the file targets, which says what their fields are.
+func parseTargets(list string) ([]target, error) {
+	var all []target
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) != 5 {
+			return nil, fmt.Errorf("targets: %d fields, not 5: %s", len(f), line)
+		}
+		for i := range f {
+			if f[i] == "-" {
+				f[i] = ""
+			}
+		}
+		t := target{name: f[0], tool: f[3], from: cmp.Or(f[4], f[3])}
+		if goos, goarch, ok := strings.Cut(t.name, "/"); ok {
+			t.env = []string{"GOOS=" + goos, "GOARCH=" + goarch}
+		}
+		if f[1] != "" {
+			t.env = append(t.env, strings.Split(f[1], ",")...)
+		}
+		if f[2] != "" {
+			t.args = strings.Split(f[2], ",")
+		}
+		run, ok := runners[t.tool]
+		switch {
+		case strings.HasPrefix(t.tool, "qemu-"):
+			run = "{tool}"
+		case t.tool != "" && !ok:
+			return nil, fmt.Errorf("targets: nothing says how %s runs programs", t.tool)
+		}
+		t.exec = run
+		all = append(all, t)
 	}
-}
-
-var targets = []target{
-	{name: "linux/amd64", env: []string{"GOOS=linux", "GOARCH=amd64"}},
-	{name: "linux/386", env: []string{"GOOS=linux", "GOARCH=386", "CGO_ENABLED=0"}},
-	{name: "nommap", args: []string{"-tags=nommap"}},
-	{name: "race-nommap", env: []string{"CGO_ENABLED=1"}, args: []string{"-race", "-tags=nommap"}, tool: "gcc", from: "gcc"},
-	// One package after the other: the first of several to start keeps wine's server, and go test, waiting for all.
-	{name: "windows/amd64", env: []string{"GOOS=windows", "GOARCH=amd64"}, args: []string{"-p", "1"}, tool: "wine64", exec: "{dir}/wine/run", from: "wine64"},
-	{name: "js/wasm", env: []string{"GOOS=js", "GOARCH=wasm"}, tool: "node", exec: "{goroot}/lib/wasm/go_js_wasm_exec", from: "nodejs"},
-	{
-		name: "wasip1/wasm", env: []string{"GOOS=wasip1", "GOARCH=wasm", "GOWASIRUNTIME=wazero"},
-		tool: "wazero", exec: "{goroot}/lib/wasm/go_wasip1_wasm_exec", from: "wazero",
-	},
-	linux("arm64", "aarch64"),
-	linux("arm", "arm"),
-	linux("s390x", "s390x"),
-	linux("riscv64", "riscv64"),
-	linux("ppc64le", "ppc64le"),
-	linux("mips64le", "mips64el"),
-	loong64(),
-}
-
-// loong64 has pages of 16 KiB, and qemu puts memory of its own behind the end of a
-// file that is mapped, up to the next of those (target_mmap in linux-user/mmap.c of
-// qemu 7.2): what a file grows by does not show in its last page. So nothing is mapped there.
-func loong64() target {
-	t := linux("loong64", "loongarch64")
-	t.args = []string{"-tags=nommap"}
-	return t
+	return all, nil
 }
 
 type options struct {
@@ -80,13 +97,19 @@ func main() {
 	}
 	flag.Parse()
 	o.jobs = max(o.jobs, 1)
-	if *list {
+	targets, err := parseTargets(targetList)
+	switch {
+	case err != nil:
+	case *list:
 		for _, t := range targets {
 			fmt.Println(t.name)
 		}
-		return
+	default:
+		if targets, err = choose(targets, flag.Args()); err == nil {
+			err = runAll(targets, o)
+		}
 	}
-	if err := runAll(flag.Args(), o); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "platforms:", err)
 		os.Exit(1)
 	}
@@ -115,11 +138,7 @@ func (t *target) command(root, goroot string, o options) *exec.Cmd {
 }
 
 // runAll runs the targets, and prints a line as each ends.
-func runAll(names []string, o options) error {
-	chosen, err := choose(names)
-	if err != nil {
-		return err
-	}
+func runAll(chosen []target, o options) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -189,7 +208,8 @@ func (t *target) missing(root string) string {
 	return ""
 }
 
-func choose(names []string) ([]target, error) {
+// choose returns the targets with these names; without names, all of them.
+func choose(targets []target, names []string) ([]target, error) {
 	if len(names) == 0 {
 		return targets, nil
 	}
