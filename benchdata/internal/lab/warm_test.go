@@ -14,6 +14,7 @@ const (
 	warmMany  = 100                    // the same of calls that move no more than 100 KiB
 	warmLeast = warmRound              // calls in any case: the seventh of 500 MB prefaults them
 	warmMost  = 500 * time.Millisecond // from then on no further call is made
+	warmFrom  = 4                      // rounds before they are compared: 64 KiB writes are prefaulted after 13 to 25 calls
 	warmAgree = 1.1                    // two rounds agree if their medians differ by no more than this factor
 )
 
@@ -56,7 +57,7 @@ func settle(round int, clock func() time.Duration, op func() error) (w warmed, e
 		}
 		slices.Sort(times)
 		median := times[len(times)/2]
-		if last > 0 && float64(max(median, last)) <= warmAgree*float64(min(median, last)) {
+		if w.calls >= warmFrom*round && float64(max(median, last)) <= warmAgree*float64(min(median, last)) {
 			return w, nil
 		}
 		last = median
@@ -93,9 +94,9 @@ func TestSettle_TwoRoundsThatAgree(t *testing.T) {
 		took func(i int) int
 		want int
 	}{
-		"always alike":              {func(int) int { return 10 }, 2 * warmRound},
-		"a slow first call":         {func(i int) int { return 10 + max(0, 90-90*i) }, 2 * warmRound},
-		"faster after the tenth":    {func(i int) int { return 10 - 5*min(1, i/10) }, 3 * warmRound},
+		"always alike":              {func(int) int { return 10 }, warmFrom * warmRound},
+		"a slow first call":         {func(i int) int { return 10 + max(0, 90-90*i) }, warmFrom * warmRound},
+		"faster from the 27th on":   {func(i int) int { return 10 - 5*min(1, i/26) }, (warmFrom + 1) * warmRound},
 		"slower all the time":       {func(i int) int { return 1 << (i / warmRound) }, 6 * warmRound},
 		"long calls, the least":     {func(int) int { return 400 }, warmLeast},
 		"long calls, up to a bound": {func(int) int { return 50 }, 10},
