@@ -226,3 +226,51 @@ func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
 		}
 	}
 }
+
+// No copy allocates more than that of an os.File, mapped or not.
+func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
+	if mmapfile.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	for _, size := range []int{0, 64, 4096, 100_000} {
+		content := ftPattern(size)
+		name := ftTemp(t, content)
+		o, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Close()
+		for what, w := range map[string]interface {
+			io.Writer
+			io.ReaderFrom
+		}{
+			"bufio.Writer": bufio.NewWriter(io.Discard),
+			"io.Discard": io.Discard.(interface {
+				io.Writer
+				io.ReaderFrom
+			}),
+		} {
+			allocs := func(f ftFile) float64 {
+				return testing.AllocsPerRun(100, func() {
+					if _, err := f.Seek(0, io.SeekStart); err != nil {
+						t.Fatal(err)
+					}
+					if n, err := f.WriteTo(w); n != int64(size) || err != nil {
+						t.Fatal(n, err)
+					}
+				})
+			}
+			want := allocs(o)
+			f := ftOpen(t, name)
+			if got := allocs(f); got > want {
+				t.Errorf("%s of %d bytes: %v allocations, %v with os.File", what, size, got, want)
+			}
+			if size > 0 {
+				ftMap(t, f)
+			}
+			if got := allocs(f); got > want {
+				t.Errorf("%s of %d bytes, mapped: %v allocations, %v with os.File", what, size, got, want)
+			}
+		}
+	}
+}

@@ -55,6 +55,6 @@ func warmText(res *results) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Each row is warmed up, by %s. The calls of that are in no figure: %s.",
+	return fmt.Sprintf("Rows of a steady state are warmed up, by %s. The calls of that are in no figure: %s.",
 		cmp.Or(res.config["warm"], "a rule that is not known"), strings.Join(parts, "; "))
 }

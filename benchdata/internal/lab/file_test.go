@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f.Value.String() != "" {
 		fmt.Printf("piece: %s\n", sizeName(*pieceFlag))
-		fmt.Printf("warm: at least %d rounds of %d calls (%d small ones), until the medians of two are within %.0f%%, for %v at most\n",
-			warmFrom, warmRound, warmMany, 100*(warmAgree-1), warmMost)
+		fmt.Printf("warm: at least %d rounds of %d calls (%d small ones), until the medians of two are within %.0f%%, for %v at most after %d calls\n",
+			warmFrom, warmRound, warmMany, 100*(warmAgree-1), warmMost, warmLeast)
 	}
 	code := m.Run()
 	for _, path := range readOnly {
