@@ -64,7 +64,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) > 1 && args[0] == "check":
 		return each(args[1:], func(file string) error { return publish(ctx, file, true) })
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | tables FILES | readme FILES | check FILES")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | {tables | readme | check} FILE [FILE]")
 }
 
 // each calls do for the files until one fails.
