@@ -44,7 +44,7 @@ func renderNeedlePage(res *results, others []*results) (string, error) {
 		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
 		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
 		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
-		"Where the file is not in memory, the disk decides more than the way. " +
+		"If the file is not in memory, the disk decides more than the way. " +
 		"The last of the three tables counts the lines of Go's own sources.\n\n" +
 		tables + "\n" + hosts, nil
 }
