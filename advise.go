@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 )
 
 // Advice is what [File.Advise] tells the system.
@@ -39,6 +40,19 @@ const (
 	// copied. The file must be open for writing.
 	PopulateWrite
 )
+
+var adviceNames = [...]string{
+	Normal: "Normal", Sequential: "Sequential", Random: "Random", WillNeed: "WillNeed", DontNeed: "DontNeed",
+	HugePages: "HugePages", PopulateRead: "PopulateRead", PopulateWrite: "PopulateWrite",
+}
+
+// String returns the name of the constant, or "Advice(n)" for a value without one.
+func (a Advice) String() string {
+	if a < Normal || a > PopulateWrite {
+		return "Advice(" + strconv.Itoa(int(a)) + ")"
+	}
+	return adviceNames[a]
+}
 
 // Advise tells the system how n bytes at off will be used, and maps the file if
 // need be. What lies behind the end of the file is left out. The system knows
