@@ -61,9 +61,9 @@ func TestSearchBesideTruncationAndCloseEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	const size = 4 << 20
 	for round := range 40 {
-		for _, via := range vias {
+		for _, access := range accesses {
 			f := open(t, make([]byte, size))
-			s := scan.Scanner{Workers: 3, Chunk: 64 << 10, Via: via}
+			s := scan.Scanner{Workers: 3, Chunk: 64 << 10}.With(access)
 			var other sync.WaitGroup
 			other.Go(func() {
 				for range round {
@@ -77,7 +77,7 @@ func TestSearchBesideTruncationAndCloseEnds(t *testing.T) {
 			})
 			n, err := s.IndexNot(ctx, f, 0)
 			if n != -1 || err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("round %d, via %v: %d, %v", round, via, n, err)
+				t.Errorf("round %d, access %v: %d, %v", round, access, n, err)
 			}
 			other.Wait()
 		}
@@ -92,7 +92,7 @@ func TestSearchBesideTruncationAndCloseEnds(t *testing.T) {
 
 func TestFileCutOrClosedInTheMiddleIsAnErrorOfTheNextPiece(t *testing.T) {
 	t.Parallel()
-	for _, via := range vias {
+	for _, access := range accesses {
 		for what, c := range map[string]struct {
 			do   func(f *mmapfile.File) error
 			want error
@@ -102,7 +102,7 @@ func TestFileCutOrClosedInTheMiddleIsAnErrorOfTheNextPiece(t *testing.T) {
 		} {
 			f := open(t, bytes.Repeat([]byte("x\n"), 1<<20))
 			last := int64(-1)
-			s := scan.Scanner{Workers: 1, Chunk: 64 << 10, Via: via}
+			s := scan.Scanner{Workers: 1, Chunk: 64 << 10}.With(access)
 			err := s.Chunks(ctx, f, func(off int64, p []byte) error {
 				last = off
 				if off == 128<<10 {
@@ -111,7 +111,7 @@ func TestFileCutOrClosedInTheMiddleIsAnErrorOfTheNextPiece(t *testing.T) {
 				return nil
 			})
 			if pe := (*fs.PathError)(nil); !errors.Is(err, c.want) || !errors.As(err, &pe) || last != 128<<10 {
-				t.Errorf("%s, via %v: %v after the piece at %d", what, via, err, last)
+				t.Errorf("%s, access %v: %v after the piece at %d", what, access, err, last)
 			}
 
 			f = open(t, bytes.Repeat([]byte("x\n"), 1<<20))
@@ -119,7 +119,7 @@ func TestFileCutOrClosedInTheMiddleIsAnErrorOfTheNextPiece(t *testing.T) {
 			for at, err2 := range s.All(ctx, f, []byte("\n")) {
 				if err = err2; err != nil {
 					if at != -1 {
-						t.Errorf("%s, via %v: %d beside %v", what, via, at, err)
+						t.Errorf("%s, access %v: %d beside %v", what, access, at, err)
 					}
 					break
 				}
@@ -130,7 +130,7 @@ func TestFileCutOrClosedInTheMiddleIsAnErrorOfTheNextPiece(t *testing.T) {
 				}
 			}
 			if pe := (*fs.PathError)(nil); !errors.Is(err, c.want) || !errors.As(err, &pe) || n >= 1<<20 {
-				t.Errorf("%s, via %v: All ends with %v after %d matches", what, via, err, n)
+				t.Errorf("%s, access %v: All ends with %v after %d matches", what, access, err, n)
 			}
 		}
 	}

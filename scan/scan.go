@@ -52,23 +52,22 @@ type Scanner struct {
 	// done is total. Its calls come one after the other, from any goroutine.
 	Progress func(done, total int64)
 
-	// Via forces a way to the bytes, for measuring.
-	Via Via
+	access access
 }
 
-// Via is how the bytes of a file are reached.
-type Via int
+// access is how the bytes of a file are reached. Tests choose it.
+type access int
 
 const (
-	// Auto is Mapping, but Reads for a file of 64 KiB or less, for one that is
-	// not in memory for the most part, and where mapping a file has a price
-	// (Windows, and platforms without mappings).
-	Auto Via = iota
-	// Mapping looks at the file's pages in place, by [mmapfile.File.View]; where a
-	// platform has no mappings, it is Reads.
-	Mapping
-	// Reads copies pieces into buffers that stay in the processor's cache.
-	Reads
+	// accessAuto is accessView, but accessRead for a file of at most 64 KiB, for
+	// one that is mostly not in memory, and on a platform where mapping a file has
+	// a price (see mapsForFree).
+	accessAuto access = iota
+	// accessView searches the pages in place, in [mmapfile.File.View]. Without
+	// mappings it is accessRead.
+	accessView
+	// accessRead copies pieces into buffers that fit the processor's cache.
+	accessRead
 )
 
 const (
@@ -109,7 +108,7 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 		}
 	}
 	cold := false
-	if src.reads = s.Via == Reads || viewCopies; s.Via == Auto {
+	if src.reads = s.access == accessRead || viewCopies; s.access == accessAuto {
 		cold = src.size > leastChunk && !inMemory(f, src.size)
 		src.reads = !mapsForFree || src.size <= leastChunk || cold
 	}

@@ -126,7 +126,7 @@ func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) 
 	}
 }
 
-var vias = []scan.Via{scan.Auto, scan.Mapping, scan.Reads}
+var accesses = []scan.Access{scan.AccessAuto, scan.AccessView, scan.AccessRead}
 
 func TestEverySearchGivesWhatBytesGives(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestEverySearchGivesWhatBytesGives(t *testing.T) {
 			if len(content)/max(chunk, 1) > pieces {
 				chunk = 1000
 			}
-			check(t, scan.Scanner{Workers: rnd.IntN(5), Chunk: chunk, Via: vias[rnd.IntN(3)]}, f, content, sep)
+			check(t, scan.Scanner{Workers: rnd.IntN(5), Chunk: chunk}.With(accesses[rnd.IntN(3)]), f, content, sep)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func FuzzSearch(f *testing.F) {
 		if len(content) > 10_000 {
 			t.Skip("chunks of one byte would take long")
 		}
-		check(t, scan.Scanner{Workers: int(how % 4), Chunk: int(chunk), Via: vias[how/4%3]}, open(t, content), content, sep)
+		check(t, scan.Scanner{Workers: int(how % 4), Chunk: int(chunk)}.With(accesses[how/4%3]), open(t, content), content, sep)
 	})
 }
 
@@ -183,8 +183,8 @@ func TestLowestMatchWins(t *testing.T) {
 	}
 	f := open(t, content)
 	for range 50 {
-		for _, via := range vias {
-			s := scan.Scanner{Workers: 8, Chunk: 4096, Via: via}
+		for _, access := range accesses {
+			s := scan.Scanner{Workers: 8, Chunk: 4096}.With(access)
 			if n, err := s.IndexNot(ctx, f, 0); n != 300_000 || err != nil {
 				t.Fatalf("IndexNot: %d, %v", n, err)
 			}
@@ -199,9 +199,9 @@ func TestFirstErrorStopsAll(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1<<20))
 	bad := errors.New("bad")
-	for _, via := range vias {
+	for _, access := range accesses {
 		var calls atomic.Int64
-		err := scan.Scanner{Workers: 4, Chunk: 1024, Via: via}.Chunks(ctx, f, func(off int64, _ []byte) error {
+		err := scan.Scanner{Workers: 4, Chunk: 1024}.With(access).Chunks(ctx, f, func(off int64, _ []byte) error {
 			calls.Add(1)
 			if off >= 10*1024 {
 				return fmt.Errorf("%w at %d", bad, off)
@@ -213,7 +213,7 @@ func TestFirstErrorStopsAll(t *testing.T) {
 		}
 		// Also one that looks like that of a file which cannot be mapped.
 		calls.Store(0)
-		err = scan.Scanner{Workers: 1, Via: via}.Chunks(ctx, f, func(int64, []byte) error { calls.Add(1); return errors.ErrUnsupported })
+		err = scan.Scanner{Workers: 1}.With(access).Chunks(ctx, f, func(int64, []byte) error { calls.Add(1); return errors.ErrUnsupported })
 		if err != errors.ErrUnsupported || calls.Load() != 1 {
 			t.Errorf("%v after %d calls", err, calls.Load())
 		}
@@ -224,10 +224,10 @@ func TestFirstErrorStopsAll(t *testing.T) {
 func TestErrorsOfTheFunctionAreNotTakenForOthers(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1000))
-	for _, via := range vias {
+	for _, access := range accesses {
 		for _, want := range []error{io.EOF, io.ErrUnexpectedEOF, errors.ErrUnsupported, os.ErrClosed} {
-			if err := (scan.Scanner{Via: via}).Chunks(ctx, f, func(int64, []byte) error { return want }); err != want {
-				t.Errorf("via %v: %v came back as %v", via, want, err)
+			if err := (scan.Scanner{}).With(access).Chunks(ctx, f, func(int64, []byte) error { return want }); err != want {
+				t.Errorf("access %v: %v came back as %v", access, want, err)
 			}
 		}
 	}
@@ -238,11 +238,11 @@ func TestEnormousChunksAndManyWorkers(t *testing.T) {
 	content := []byte("to be or not to be")
 	f := open(t, content)
 	const most = int(^uint(0) >> 1)
-	for _, via := range vias {
+	for _, access := range accesses {
 		for _, chunk := range []int{most, most - 1, most - 17, most / 2, 19, 18, 17} {
 			for _, workers := range []int{0, 1, most, most/2 + 1} {
 				for _, sep := range []string{"be", "o", "", "to be or not to be", "to be or not to be?", "aa"} {
-					check(t, scan.Scanner{Workers: workers, Chunk: chunk, Via: via}, f, content, []byte(sep))
+					check(t, scan.Scanner{Workers: workers, Chunk: chunk}.With(access), f, content, []byte(sep))
 				}
 			}
 		}
@@ -291,17 +291,17 @@ func TestManyMatchesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("\n"), 1<<20)
 	f := open(t, content)
-	for _, via := range vias {
+	for _, access := range accesses {
 		began, n := time.Now(), 0
-		for _, err := range (scan.Scanner{Via: via}).All(ctx, f, []byte("\n")) {
+		for _, err := range (scan.Scanner{}).With(access).All(ctx, f, []byte("\n")) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			n++
 		}
-		t.Logf("via %v: %v", via, time.Since(began))
+		t.Logf("access %v: %v", access, time.Since(began))
 		if n != len(content) {
-			t.Errorf("via %v: %d matches", via, n)
+			t.Errorf("access %v: %d matches", access, n)
 		}
 	}
 }
