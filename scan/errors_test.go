@@ -38,10 +38,13 @@ func TestWhatIsNoFileIsAnError(t *testing.T) {
 				t.Errorf("%s: All yields %d, %v", what, at, err)
 			}
 		}
-		for off := range scan.Lines(ctx, c.f) {
-			t.Errorf("%s: Lines yields a line at %d", what, off)
+		var e6 error
+		for line, err := range scan.Lines(ctx, c.f) {
+			if e6 = err; line.Number != 0 || err == nil {
+				t.Errorf("%s: Lines yields %+v, %v", what, line, err)
+			}
 		}
-		for i, err := range []error{e1, e2, e3, e4, e5} {
+		for i, err := range []error{e1, e2, e3, e4, e5, e6} {
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s, call %d: %v", what, i, err)
 			}

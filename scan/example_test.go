@@ -77,13 +77,16 @@ func ExampleLines() {
 	f, remove := example("one\ntwo\nthree")
 	defer remove()
 
-	for off, line := range scan.Lines(context.Background(), f) {
-		fmt.Printf("%d %q\n", off, line)
+	for line, err := range scan.Lines(context.Background(), f) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("line %d at %d: %q\n", line.Number, line.Offset, line.Text)
 	}
 	// Output:
-	// 0 "one\n"
-	// 4 "two\n"
-	// 8 "three"
+	// line 1 at 0: "one\n"
+	// line 2 at 4: "two\n"
+	// line 3 at 8: "three"
 }
 
 // Words are counted piece by piece and added up. A word belongs to the piece that it begins in.

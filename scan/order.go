@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"unicode/utf8"
@@ -129,71 +128,87 @@ func (m *matches) findRunes(p []byte) error {
 	return nil
 }
 
-// Lines returns an iterator over the lines of f with their offsets, as
-// [bytes.Lines] does: each ends with its "\n", but for the last where that has
-// none. The lines are the file's own memory, as [mmapfile.File.Bytes] hands it
-// out: they are good until Close, and what is cut off by somebody faults when it
-// is touched, which is a panic in the body of the loop, on its own goroutine, and
-// ends the process elsewhere. Where nothing can be mapped, and on Windows, they
-// are copies. It cannot tell of an error: that ends the iteration early, so a
-// reader to whom it matters adds up the lengths, or uses [All].
-func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, []byte] {
+// Line is one line of a file.
+type Line struct {
+	Offset int64  // of its first byte in the file
+	Number int64  // counted from 1
+	Text   []byte // with its "\n", which the last line may lack; valid until Close
+}
+
+// Lines returns an iterator over the lines of f, divided as by [bytes.Lines].
+// An error comes last, once, with the zero Line.
+//
+// Text is the file's memory, as [mmapfile.File.Bytes] returns it: it is valid
+// until Close of f, while f is reachable. If the file is truncated meanwhile,
+// touching a lost byte of it is a page fault. In the body of the loop, on its
+// own goroutine, that is a panic; elsewhere it ends the process. On Windows, and
+// where nothing can be mapped, Text is a copy.
+func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[Line, error] {
 	return Scanner{}.Lines(ctx, f)
 }
 
 // Lines is [Lines] as s says, on the caller's goroutine.
-func (s Scanner) Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[int64, []byte] {
-	return func(yield func(int64, []byte) bool) {
+func (s Scanner) Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
 		src, err := s.open(f)
-		if err != nil || src.size == 0 {
+		if err != nil {
+			yield(Line{}, err)
 			return
 		}
 		// A fault in the loop's body is a panic, and does not end the process.
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		var all []byte
+		l := lines{source: src, yield: yield}
 		if !src.reads || mapsForFree {
-			all = f.Bytes()
-		}
-		start := int64(0)
-		line := func(end int64) bool {
-			var p []byte
-			if end <= int64(len(all)) {
-				p = all[start:end:end]
-			} else if p = readLine(f, start, end); p == nil {
-				return false
-			}
-			off := start
-			start = end
-			return yield(off, p)
+			l.all = f.Bytes()
 		}
 		m, t := matches{reader: reader{source: src}, sep: []byte("\n")}, newTeller(s.Progress)
-		for !m.ended {
-			if m.more(ctx) != nil {
+		for !m.ended || ctx.Err() != nil {
+			if err := m.more(ctx); err != nil {
+				yield(Line{}, err)
 				return
 			}
 			for i, at := range m.found {
-				if i%promptly == promptly-1 && ctx.Err() != nil || !line(at+1) {
+				if i%promptly == promptly-1 && ctx.Err() != nil {
+					break // m.more returns the error
+				}
+				if !l.line(at + 1) {
 					return
 				}
 			}
+			if m.ended && l.start < src.size && ctx.Err() == nil && !l.line(src.size) {
+				return
+			}
 			t.tell(m.off, m.size)
-		}
-		if start < src.size && !line(src.size) {
-			return
 		}
 		t.end(src.size)
 		runtime.KeepAlive(f)
 	}
 }
 
-// readLine is nil where it cannot be read, or where no slice can be so long.
-func readLine(f *mmapfile.File, start, end int64) []byte {
-	if end-start > math.MaxInt/2 {
-		return nil
+// lines yields one line after the other.
+type lines struct {
+	*source
+	yield  func(Line, error) bool
+	all    []byte // the file's memory, as far as it is mapped
+	start  int64  // of the next line
+	number int64  // of the previous line
+}
+
+// line yields the line that ends at end. It reports whether the loop goes on.
+func (l *lines) line(end int64) bool {
+	var text []byte
+	if end <= int64(len(l.all)) {
+		text = l.all[l.start:end:end]
+	} else {
+		var err error
+		r := reader{source: l.source} // whose buffer becomes the line
+		if text, err = r.read(l.start, end-l.start); err != nil {
+			l.yield(Line{}, err)
+			return false
+		}
 	}
-	p := make([]byte, end-start)
-	if n, _ := f.ReadAt(p, start); n < len(p) {
-		return nil
-	}
-	return p
+	start := l.start
+	l.start = end
+	l.number++
+	return l.yield(Line{Offset: start, Number: l.number, Text: text}, nil)
 }

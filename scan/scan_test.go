@@ -99,12 +99,15 @@ func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) 
 
 	var lines, wantLines []string
 	at := int64(0)
-	for off, line := range s.Lines(ctx, f) {
-		if off != at {
-			t.Fatalf("a line at %d, want it at %d", off, at)
+	for line, err := range s.Lines(ctx, f) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		at += int64(len(line))
-		lines = append(lines, string(line))
+		if line.Offset != at || line.Number != int64(len(lines)+1) {
+			t.Fatalf("line %d at %d, want line %d at %d", line.Number, line.Offset, len(lines)+1, at)
+		}
+		at += int64(len(line.Text))
+		lines = append(lines, string(line.Text))
 	}
 	for line := range bytes.Lines(content) {
 		wantLines = append(wantLines, string(line))
@@ -318,14 +321,17 @@ func TestAllStopsSoonAfterItsContext(t *testing.T) {
 				n++
 				last = err
 			}
-			if last != context.Canceled {
-				t.Errorf("All ends with %v", last)
-			}
 		} else {
-			for range scan.Lines(c, f) {
+			for line, err := range scan.Lines(c, f) {
 				cancel()
 				n++
+				if last = err; err != nil && (line.Offset != 0 || line.Number != 0 || line.Text != nil) {
+					t.Errorf("%+v comes with %v", line, err)
+				}
 			}
+		}
+		if last != context.Canceled {
+			t.Errorf("%s ends with %v", how, last)
 		}
 		if cancel(); n > 40 {
 			t.Errorf("%s handed out %d after it was cancelled", how, n)
@@ -387,8 +393,10 @@ func TestCancelledSearchReturnsTheContextsError(t *testing.T) {
 			t.Errorf("All: %d, %v", at, err)
 		}
 	}
-	for range scan.Lines(c, f) {
-		t.Error("a line after the end")
+	for line, err := range scan.Lines(c, f) {
+		if line.Number != 0 || err != context.Canceled {
+			t.Errorf("Lines: %+v, %v", line, err)
+		}
 	}
 }
 
@@ -408,7 +416,10 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 			return nil
 		},
 		"Lines": func(s scan.Scanner) error {
-			for range s.Lines(ctx, f) {
+			for _, err := range s.Lines(ctx, f) {
+				if err != nil {
+					return err
+				}
 			}
 			return nil
 		},
