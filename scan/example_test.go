@@ -14,7 +14,7 @@ import (
 	"go.dw1.io/mmapfile/scan"
 )
 
-// example opens a file with that content for an example.
+// example creates a file with that content.
 func example(content string) (f *mmapfile.File, remove func()) {
 	dir, err := os.MkdirTemp("", "scan")
 	if err != nil {
@@ -31,7 +31,7 @@ func example(content string) (f *mmapfile.File, remove func()) {
 	return f, func() { f.Close(); os.RemoveAll(dir) }
 }
 
-// Where the first byte is that is not zero.
+// The first byte that is not zero.
 func ExampleIndexNot() {
 	f, remove := example(string(make([]byte, 100_000)) + "needle")
 	defer remove()
@@ -44,7 +44,7 @@ func ExampleIndexNot() {
 	// Output: 100000
 }
 
-// The number of lines, on all cores.
+// The number of lines.
 func ExampleCount() {
 	f, remove := example("one\ntwo\nthree\n")
 	defer remove()
@@ -89,13 +89,13 @@ func ExampleLines() {
 	// line 3 at 8: "three"
 }
 
-// Words are counted piece by piece and added up. A word belongs to the piece that it begins in.
+// Each call counts the words that start in its piece.
 func ExampleChunks() {
 	f, remove := example("the quick brown fox jumps over the lazy dog")
 	defer remove()
 
 	var words atomic.Int64
-	s := scan.Scanner{Chunk: 10} // the zero value chooses for itself
+	s := scan.Scanner{Chunk: 10} // small, for the example
 	err := s.Chunks(context.Background(), f, func(off int64, p []byte) error {
 		n := int64(len(bytes.Fields(p)))
 		before := []byte{' '}
@@ -105,7 +105,7 @@ func ExampleChunks() {
 			}
 		}
 		if before[0] != ' ' && p[0] != ' ' {
-			n-- // it began in the piece before
+			n-- // it started in the previous piece
 		}
 		words.Add(n)
 		return nil
@@ -117,7 +117,7 @@ func ExampleChunks() {
 	// Output: 9
 }
 
-// With one worker the pieces come in order, as a checksum wants them.
+// With one worker the pieces come in order, as a checksum needs them.
 func ExampleScanner_Chunks() {
 	f, remove := example("123456789")
 	defer remove()
