@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile"
@@ -87,6 +88,51 @@ func ExampleLines() {
 	// line 1 at 0: "one\n"
 	// line 2 at 4: "two\n"
 	// line 3 at 8: "three"
+}
+
+// A regular expression of bounded length.
+func ExampleFind() {
+	f, remove := example("id=17\nid=4711\nid=8\n")
+	defer remove()
+
+	id := regexp.MustCompile(`(?m)^id=[0-9]{4}$`) // matches 7 bytes
+	start, end, err := scan.Find(context.Background(), f, 7, func(p []byte) (start, end int) {
+		if loc := id.FindIndex(p); loc != nil {
+			return loc[0], loc[1]
+		}
+		return -1, -1
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(start, end)
+	// Output: 6 13
+}
+
+// The first of several words, of which none is longer than 5 bytes.
+func ExampleFind_words() {
+	f, remove := example("the quick brown fox jumps over the lazy dog")
+	defer remove()
+
+	words := [][]byte{[]byte("dog"), []byte("jumps"), []byte("fox")}
+	start, end, err := scan.Find(context.Background(), f, 5, func(p []byte) (start, end int) {
+		start = -1
+		for _, w := range words {
+			if i := bytes.Index(p, w); i >= 0 && (start < 0 || i < start) {
+				start, end = i, i+len(w)
+			}
+		}
+		return start, end
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	word := make([]byte, end-start)
+	if _, err := f.ReadAt(word, start); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s at %d\n", word, start)
+	// Output: fox at 16
 }
 
 // Each call counts the words that start in its piece.

@@ -4,7 +4,8 @@
 //
 // [Index], [IndexByte], [LastIndex], [Count] and [All] return what the functions
 // of package [bytes] return for the whole content. [IndexNot] finds the first
-// byte that differs from a given one. [Lines] iterates over the lines. [Chunks]
+// byte that differs from a given one, and [Find] the first match of a function,
+// for example of a regular expression. [Lines] iterates over the lines. [Chunks]
 // passes the content to a function, in pieces.
 //
 // A [Scanner] sets the number of goroutines and the size of the pieces, and

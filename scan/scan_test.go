@@ -157,6 +157,12 @@ func TestScanner_LargestSettings(t *testing.T) {
 				for _, sep := range []string{"be", "o", "", "to be or not to be", "to be or not to be?", "aa"} {
 					check(t, s, f, content, []byte(sep))
 				}
+				for _, overlap := range []int{most, most - 1, most / 2, 19, 18, 17, 2} {
+					start, end, err := s.Find(ctx, f, overlap, word("be"))
+					if start != 3 || end != 5 || err != nil {
+						t.Errorf("Find with overlap %d, %+v: %d, %d, %v", overlap, s, start, end, err)
+					}
+				}
 			}
 		}
 	}
@@ -194,7 +200,8 @@ func TestScanner_NotAFile(t *testing.T) {
 				t.Errorf("%s: Lines yields %+v, %v", what, line, err)
 			}
 		}
-		for i, err := range []error{e1, e2, e3, e4, e5, e6} {
+		_, _, e7 := scan.Find(ctx, c.f, 1, word("x"))
+		for i, err := range []error{e1, e2, e3, e4, e5, e6, e7} {
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s, call %d: %v", what, i, err)
 			}
@@ -226,7 +233,8 @@ func TestScanner_Cancelled(t *testing.T) {
 	_, e4 := scan.Count(c, f, sep)
 	_, e5 := scan.Count(c, f, []byte("xx"))
 	_, e6 := scan.Index(c, f, nil)
-	for i, err := range []error{e1, e2, e3, e4, e5, e6} {
+	_, _, e7 := scan.Find(c, f, 1, word("x"))
+	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7} {
 		if err != context.Canceled {
 			t.Errorf("call %d: %v", i, err)
 		}
@@ -272,7 +280,9 @@ func TestScanner_Progress(t *testing.T) {
 			}
 			return nil
 		},
-		"Chunks": func(s scan.Scanner) error { return s.Chunks(ctx, f, func(int64, []byte) error { return nil }) },
+		"Chunks":    func(s scan.Scanner) error { return s.Chunks(ctx, f, func(int64, []byte) error { return nil }) },
+		"Find":      func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("line")); return err },
+		"Find none": func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("none")); return err },
 	} {
 		var last, calls int64
 		err := do(scan.Scanner{Chunk: 1000, Progress: func(done, total int64) {
