@@ -63,7 +63,7 @@ func checkFind(t testing.TB, s scan.Scanner, f *mmapfile.File, content []byte, e
 func TestFind_RandomContents(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
-	rounds, sizes := 600, []int{0, 1, 2, 7, 100, 1500, 3000, 5000, 20_000}
+	rounds, sizes := 300, []int{0, 1, 2, 7, 100, 1500, 3000, 5000, 20_000}
 	switch {
 	case runtime.GOARCH == "wasm" || testing.Short() && runtime.GOOS == "windows":
 		rounds, sizes = 20, sizes[:8]

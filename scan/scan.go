@@ -20,15 +20,15 @@
 //
 // # Errors
 //
-// An error of a search is the error of the context, [os.ErrInvalid] for a nil
-// File, or a *[fs.PathError] with Op "scan" or the Op of the failed call:
+// A nil File is [os.ErrInvalid]. When the context is done, each goroutine
+// finishes its piece, and the error is that of the context. Every other error is
+// a *[fs.PathError] with Op "scan" or the Op of the failed call:
 //
 //   - [os.ErrClosed] if the File is closed, also during the search
 //   - [io.ErrUnexpectedEOF] if the file is truncated during the search
 //   - [errors.ErrUnsupported] if the file is not a regular file
+//   - [fs.ErrInvalid] if the arguments of Find are wrong
 //   - the error of a failed read
-//
-// When the context is done, each goroutine finishes its piece first.
 package scan
 
 import (
