@@ -5,64 +5,77 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Advice is what [File.Advise] tells the system.
+// Advice tells the system how memory will be used. See [File.Advise].
 type Advice int
 
 const (
-	// Normal takes back Sequential and Random.
+	// Normal cancels Sequential and Random.
 	Normal Advice = iota
-	// Sequential: read ahead further, and let go of what was read sooner.
+	// Sequential reads ahead further, and drops pages sooner after use.
 	Sequential
-	// Random: a fault reads its own page and none around it. Not for memory that
-	// will be written: 1 GiB of first stores went at 0.9 GiB/s with it, at 2.5
-	// and more without (Linux 6.18, ext4).
+	// Random reads only the page of a fault, not those around it. It slows down
+	// writing: the first stores to 1 GiB ran at 0.9 GiB/s instead of 2.5 or more
+	// (Linux 6.18, ext4).
 	Random
-	// WillNeed starts reading the range into memory, and does not wait.
+	// WillNeed starts to read the range into memory, and does not wait.
 	WillNeed
-	// DontNeed gives back this mapping's pages; the file and its cache stay.
-	// Pages that are locked have to be unlocked first. A first store after a
-	// Sync then costs what it does in a fresh mapping, which is 20 times less
-	// with large folios (0.22 µs a page instead of 4.8 on Linux 6.18, ext4); on
-	// tmpfs, and with pages of 4 KiB, it only costs.
+	// DontNeed releases the pages of this mapping. The file and the page cache
+	// stay. Locked pages must be unlocked first. With large folios, a first store
+	// after a Sync then costs 0.22 µs a page instead of 4.8 (Linux 6.18, ext4). On
+	// tmpfs, and with pages of 4 KiB, DontNeed only costs time.
 	DontNeed
-	// HugePages asks for huge pages, where the file system has them.
+	// HugePages asks for huge pages, if the file system has them.
 	HugePages
-	// PopulateRead brings the range into memory and maps it, and waits for that,
-	// page by page. Not for memory that will be written (each first store costs
-	// 4.8 µs after it, with large folios, instead of 0.22), nor before reading
-	// all of a file once: faulting as one goes is faster (Linux 6.18, ext4).
+	// PopulateRead reads the range into memory and maps it, and waits. It slows
+	// down writing: with large folios, each first store after it costs 4.8 µs
+	// instead of 0.22 (Linux 6.18, ext4). A single pass over a file is faster without.
 	PopulateRead
-	// PopulateWrite does the same for storing, and so makes the pages dirty: the
-	// file has its blocks, and a Sync writes it all; those of a private File are
-	// copied. The file must be open for writing.
+	// PopulateWrite is PopulateRead for stores. The pages become dirty, so the file
+	// gets its blocks and the next Sync writes the whole range. Pages of a private
+	// File are copied. The file must be open for writing.
 	PopulateWrite
 )
 
-// Advise tells the system how n bytes at off will be used, and maps the file if
-// need be. What lies past the end of the file is left out. The system knows
-// pages alone: Normal, Sequential, Random, WillNeed and HugePages, which are
-// hints, reach to the pages that the range begins and ends in; DontNeed and the
-// populating ones only to those that it covers, where the end of the file ends
-// its page.
+var adviceNames = [...]string{
+	Normal: "Normal", Sequential: "Sequential", Random: "Random", WillNeed: "WillNeed", DontNeed: "DontNeed",
+	HugePages: "HugePages", PopulateRead: "PopulateRead", PopulateWrite: "PopulateWrite",
+}
+
+// String returns the name of the constant, or "Advice(n)" for a value without one.
+func (a Advice) String() string {
+	if a < Normal || a > PopulateWrite {
+		return "Advice(" + strconv.Itoa(int(a)) + ")"
+	}
+	return adviceNames[a]
+}
+
+// Advise tells the system how n bytes at off will be used. It maps the file if
+// necessary, and ignores the part of the range after the end of the file.
 //
-// An error is a *[fs.PathError] with Op "advise": [fs.ErrInvalid] for a negative off
-// or n or an unknown Advice, [os.ErrClosed], [errors.ErrUnsupported] for what the
-// platform or the file cannot do, [fs.ErrPermission] for PopulateWrite on a file not
-// open for writing, [io.ErrUnexpectedEOF] if the file was truncated while it was
-// populated, or the system's. A page that cannot be had (the disk is full under a
-// hole, the device fails) is an error of the populating ones, and no fault.
+// Advice is for whole pages. DontNeed, PopulateRead and PopulateWrite include the
+// pages that are inside the range; the last page of the file ends with the file.
+// Other advice includes the pages that are partly in the range. A file that has
+// grown much has a new mapping, which needs new advice.
 //
-// Advice concerns the mapping that the File has now: when a file has grown much
-// there is another, which has to be told again. On Linux and the BSDs it is
-// madvise(2), and the populating ones touch each page, but for PopulateWrite on
-// Linux 5.14 and later, which is MADV_POPULATE_WRITE; on Windows WillNeed is
-// PrefetchVirtualMemory and the other hints are errors.ErrUnsupported. So is
-// DontNeed on a private File (see [Options]), whose changes it would drop.
+// An error is a *[fs.PathError] with Op "advise":
+//   - [fs.ErrInvalid] for a negative off or n, or an unknown Advice
+//   - [os.ErrClosed] if f is closed
+//   - [errors.ErrUnsupported] if the platform or the file does not support the
+//     Advice, and for DontNeed on a private File, which would lose its changes
+//   - [fs.ErrPermission] for PopulateWrite if the file is not open for writing
+//   - [io.ErrUnexpectedEOF] if the file is truncated while it is populated
+//   - the system's error, for example if the disk is full or a device fails
+//
+// Advise calls madvise(2) on Linux and the BSDs. To populate, it touches each
+// page; PopulateWrite is MADV_POPULATE_WRITE on Linux 5.14 and later. On Windows
+// it supports Normal, WillNeed (PrefetchVirtualMemory), PopulateRead and
+// PopulateWrite.
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -87,7 +100,7 @@ func (f *file) advise(off, n int64, a Advice) error {
 	if a == PopulateWrite && !m.writable {
 		return fs.ErrPermission
 	}
-	known := min(int64(len(p)), f.size.Load()-off) // p may reach to the end of the file's last page
+	known := min(int64(len(p)), f.size.Load()-off) // p may extend to the end of the last page
 	for range populateTries {
 		err = f.onPages(m, func() error { return f.advisePages(p, off, a) })
 		if a < PopulateRead || err == nil || err == os.ErrClosed {
@@ -106,12 +119,12 @@ func (f *file) advise(off, n int64, a Advice) error {
 
 var errFault = errors.New("page fault")
 
-// populateTries is how often pages that cannot be had are tried: a file that was
-// truncated and has its length again by the time it is asked looks like a full disk.
+// populateTries is the number of attempts to populate pages. One failure proves
+// nothing: a file that is truncated and extended meanwhile looks like a full disk.
 const populateTries = 8
 
-// advisePages is advise for pages that are mapped. It waits for the disk in system
-// calls alone.
+// advisePages gives advice about mapped pages. It waits for the disk only in
+// system calls.
 func (f *file) advisePages(p []byte, off int64, a Advice) error {
 	err := sys.Advise(p, int(a))
 	if a < PopulateRead || err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -127,7 +140,7 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 	return nil
 }
 
-// onPages makes a call on pages of m, which must be the File's from its beginning to its end.
+// onPages runs call. It returns os.ErrClosed if m was not mapped until its end.
 func (f *file) onPages(m *mapping, call func() error) error {
 	if locked {
 		if !f.lockMapping(m) {
@@ -138,11 +151,11 @@ func (f *file) onPages(m *mapping, call func() error) error {
 	if err := call(); f.m.Load() != nil {
 		return err
 	}
-	return os.ErrClosed // so that they may have been reserved by then
+	return os.ErrClosed // Close may have replaced the pages before the call
 }
 
-// span is the mapped memory of n bytes at off, as far as the file reaches,
-// widened or narrowed to whole pages; and where that begins in the file.
+// span returns the mapped pages of n bytes at off, up to the end of the file, and
+// the offset of the first one. inside leaves out pages that are partly in the range.
 func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
 	size := f.ask()
 	switch {
@@ -159,7 +172,7 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 	}
 	whole := size
 	if size > mapLimit {
-		whole = end // as much as is needed, where address space is short
+		whole = end // no more than necessary, since address space is short
 	}
 	if m, err = f.mapped(whole, true); err != nil {
 		return nil, nil, 0, err

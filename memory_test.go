@@ -19,6 +19,20 @@ var ftAdvices = map[string]mmapfile.Advice{
 	"DontNeed": mmapfile.DontNeed, "HugePages": mmapfile.HugePages, "PopulateRead": mmapfile.PopulateRead, "PopulateWrite": mmapfile.PopulateWrite,
 }
 
+func TestAdvice_String(t *testing.T) {
+	t.Parallel()
+	for name, a := range ftAdvices {
+		if got := a.String(); got != name {
+			t.Errorf("Advice(%d).String() = %q, want %q", int(a), got, name)
+		}
+	}
+	for a, want := range map[mmapfile.Advice]string{-1: "Advice(-1)", mmapfile.Advice(len(ftAdvices)): "Advice(8)"} {
+		if got := a.String(); got != want {
+			t.Errorf("Advice(%d).String() = %q, want %q", int(a), got, want)
+		}
+	}
+}
+
 // ftControls are the calls on a range of memory that change nothing in the file.
 func ftControls(f *mmapfile.File, off, n int64) map[string]error {
 	errs := map[string]error{"LockMemory": f.LockMemory(off, n), "UnlockMemory": f.UnlockMemory(off, n)}
@@ -94,7 +108,7 @@ func TestControlsRefuseBadRanges(t *testing.T) {
 	}
 	for _, a := range []mmapfile.Advice{-1, mmapfile.PopulateWrite + 1, 1000} {
 		if err := f.Advise(0, 1, a); !errors.Is(err, fs.ErrInvalid) {
-			t.Errorf("Advice %d: %v", a, err)
+			t.Errorf("%v: %v", a, err)
 		}
 	}
 	f.Close()

@@ -8,13 +8,14 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/scan"
 )
 
-// example opens a file with that content for an example.
+// example creates a file with that content.
 func example(content string) (f *mmapfile.File, remove func()) {
 	dir, err := os.MkdirTemp("", "scan")
 	if err != nil {
@@ -31,7 +32,7 @@ func example(content string) (f *mmapfile.File, remove func()) {
 	return f, func() { f.Close(); os.RemoveAll(dir) }
 }
 
-// Where the first byte is that is not zero.
+// The first byte that is not zero.
 func ExampleIndexNot() {
 	f, remove := example(string(make([]byte, 100_000)) + "needle")
 	defer remove()
@@ -44,7 +45,7 @@ func ExampleIndexNot() {
 	// Output: 100000
 }
 
-// The number of lines, on all cores.
+// The number of lines.
 func ExampleCount() {
 	f, remove := example("one\ntwo\nthree\n")
 	defer remove()
@@ -77,22 +78,70 @@ func ExampleLines() {
 	f, remove := example("one\ntwo\nthree")
 	defer remove()
 
-	for off, line := range scan.Lines(context.Background(), f) {
-		fmt.Printf("%d %q\n", off, line)
+	for line, err := range scan.Lines(context.Background(), f) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("line %d at %d: %q\n", line.Number, line.Offset, line.Text)
 	}
 	// Output:
-	// 0 "one\n"
-	// 4 "two\n"
-	// 8 "three"
+	// line 1 at 0: "one\n"
+	// line 2 at 4: "two\n"
+	// line 3 at 8: "three"
 }
 
-// Words are counted piece by piece and added up. A word belongs to the piece that it begins in.
+// A regular expression of bounded length.
+func ExampleFind() {
+	f, remove := example("id=17\nid=4711\nid=8\n")
+	defer remove()
+
+	id := regexp.MustCompile(`(?m)^id=[0-9]{4}$`) // matches 7 bytes
+	start, end, err := scan.Find(context.Background(), f, 7, func(p []byte) (start, end int) {
+		if loc := id.FindIndex(p); loc != nil {
+			return loc[0], loc[1]
+		}
+		return -1, -1
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(start, end)
+	// Output: 6 13
+}
+
+// The first of several words, of which none is longer than 5 bytes.
+func ExampleFind_words() {
+	f, remove := example("the quick brown fox jumps over the lazy dog")
+	defer remove()
+
+	words := [][]byte{[]byte("dog"), []byte("jumps"), []byte("fox")}
+	start, end, err := scan.Find(context.Background(), f, 5, func(p []byte) (start, end int) {
+		start = -1
+		for _, w := range words {
+			if i := bytes.Index(p, w); i >= 0 && (start < 0 || i < start) {
+				start, end = i, i+len(w)
+			}
+		}
+		return start, end
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	word := make([]byte, end-start)
+	if _, err := f.ReadAt(word, start); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s at %d\n", word, start)
+	// Output: fox at 16
+}
+
+// Each call counts the words that start in its piece.
 func ExampleChunks() {
 	f, remove := example("the quick brown fox jumps over the lazy dog")
 	defer remove()
 
 	var words atomic.Int64
-	s := scan.Scanner{Chunk: 10} // the zero value chooses for itself
+	s := scan.Scanner{Chunk: 10} // small, for the example
 	err := s.Chunks(context.Background(), f, func(off int64, p []byte) error {
 		n := int64(len(bytes.Fields(p)))
 		before := []byte{' '}
@@ -102,7 +151,7 @@ func ExampleChunks() {
 			}
 		}
 		if before[0] != ' ' && p[0] != ' ' {
-			n-- // it began in the piece before
+			n-- // it started in the previous piece
 		}
 		words.Add(n)
 		return nil
@@ -114,7 +163,7 @@ func ExampleChunks() {
 	// Output: 9
 }
 
-// With one worker the pieces come in order, as a checksum wants them.
+// With one worker the pieces come in order, as a checksum needs them.
 func ExampleScanner_Chunks() {
 	f, remove := example("123456789")
 	defer remove()

@@ -13,7 +13,7 @@ import (
 	"go.dw1.io/mmapfile/scan"
 )
 
-func TestFIFOIsAnErrorAtOnceAndKeepsItsContent(t *testing.T) {
+func TestScanner_FIFO(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(tempDir(t), "fifo")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

@@ -3,6 +3,6 @@
 package scan
 
 const (
-	mapsForFree = true  // a mapping is in nobody's way
-	viewCopies  = false // View has a mapping to show
+	mapsForFree = true  // a mapping restricts no other program
+	viewCopies  = false // View shows a mapping
 )

@@ -3,6 +3,6 @@
 package scan
 
 const (
-	mapsForFree = false // nobody else can cut a file that is mapped
+	mapsForFree = false // a mapped file cannot be truncated
 	viewCopies  = false
 )

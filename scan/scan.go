@@ -1,22 +1,34 @@
-// Package scan searches a file as fast as memory allows: on all cores, in the
-// file's own pages, with the vectorised functions of the standard library.
+// Package scan searches a file on all cores.
 //
 //	n, err := scan.Count(ctx, f, []byte("\n"))
 //
-// A [Scanner] says with how many goroutines, in what pieces, and who is told
-// how far it is; the functions of the package are those of its zero value. They
-// give what the functions of the same names in [bytes] give for the whole
-// content, matches across the borders of pieces included.
+// [Index], [IndexByte], [LastIndex], [Count] and [All] return what the functions
+// of package [bytes] return for the whole content. [IndexNot] finds the first
+// byte that differs from a given one, and [Find] the first match of a function,
+// for example of a regular expression. [Lines] iterates over the lines. [Chunks]
+// passes the content to a function, in pieces.
 //
-// All of them may be called from any number of goroutines, on the same
-// [mmapfile.File] too, and beside Close and truncation: a File that is closed
-// meanwhile gives an error for which errors.Is(err, os.ErrClosed) holds, one
-// that is cut short [io.ErrUnexpectedEOF]; no goroutine is left behind. The
-// content is that of the length which the file has at the beginning; what
-// others write meanwhile is seen or not. Errors are *[fs.PathError] with Op
-// "scan" or that of the call that failed; a File that is not a regular file is
-// [errors.ErrUnsupported], and a nil one [os.ErrInvalid]. When ctx is done, its
-// error comes once each goroutine is through with its piece.
+// A [Scanner] sets the number of goroutines and the size of the pieces, and
+// reports progress. The functions of the package are those of its zero value.
+//
+// # Concurrency
+//
+// All functions may be called concurrently, with each other and with every
+// method of the [mmapfile.File]. No goroutine outlives the call. A search covers
+// the length that the file has at the start of the call. Concurrent writes may
+// be seen or not.
+//
+// # Errors
+//
+// A nil File is [os.ErrInvalid]. When the context is done, each goroutine
+// finishes its piece, and the error is that of the context. Every other error is
+// a *[fs.PathError] with Op "scan" or the Op of the failed call:
+//
+//   - [os.ErrClosed] if the File is closed, also during the search
+//   - [io.ErrUnexpectedEOF] if the file is truncated during the search
+//   - [errors.ErrUnsupported] if the file is not a regular file
+//   - [fs.ErrInvalid] if the arguments of Find are wrong
+//   - the error of a failed read
 package scan
 
 import (
@@ -27,100 +39,93 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"go.dw1.io/mmapfile"
 )
 
-// Scanner says how a file is searched. The zero value is what most want. A
-// Scanner may be used by several goroutines at once, unless its Progress may
-// not.
+// Scanner holds the settings of a search. The zero value is ready to use. A
+// Scanner may be used by several goroutines at once if its Progress may be.
 type Scanner struct {
-	// Workers is the number of goroutines; 0 or less means GOMAXPROCS.
+	// Workers is the number of goroutines. 0 or less means GOMAXPROCS.
 	Workers int
 
-	// Chunk is how many bytes one goroutine takes at a time; 0 or less means as
-	// many as suit the file. Where the file is read and not mapped, each goroutine
-	// has a buffer for so many bytes, and for as many more as what is looked for is
-	// long; and Lines, where nothing can be mapped, one for each line.
+	// Chunk is the number of bytes that a goroutine searches at a time. 0 or less
+	// means a size that suits the file. If the file is read and not mapped, each
+	// goroutine has a buffer for a piece and the bytes around it that a match needs.
 	Chunk int
 
-	// Progress, if it is not nil, is told how many of how many bytes are done,
-	// some ten times a second and at the end of a search without an error, when
-	// done is total. Its calls come one after the other, from any goroutine.
+	// Progress, if not nil, is called about ten times a second with the number
+	// of bytes that are searched. The last call has done == total, unless the
+	// search fails. Calls do not overlap, and come from any goroutine.
 	Progress func(done, total int64)
 
-	// Via forces a way to the bytes, for measuring.
-	Via Via
+	access access
 }
 
-// Via is how the bytes of a file are reached.
-type Via int
+// access is how a search reaches the bytes of a file. Tests choose it.
+type access int
 
 const (
-	// Auto is Mapping, but Reads for a file of 64 KiB or less, for one that is
-	// not in memory for the most part, and where mapping a file has a price
-	// (Windows, and platforms without mappings).
-	Auto Via = iota
-	// Mapping looks at the file's pages in place, by [mmapfile.File.View]; where a
-	// platform has no mappings, it is Reads.
-	Mapping
-	// Reads copies pieces into buffers that stay in the processor's cache.
-	Reads
+	// accessAuto is accessView or, if that is slower, accessRead: for a file of at
+	// most 64 KiB, for one that is mostly not in memory, and without mapsForFree.
+	accessAuto access = iota
+	// accessView searches the pages in place, in [mmapfile.File.View]. It is
+	// accessRead on a platform without mappings.
+	accessView
+	// accessRead copies pieces into buffers that fit the processor's cache.
+	accessRead
 )
 
 const (
 	mappedChunk = 1 << 20
-	readChunk   = 256 << 10 // the buffer is to stay in the second-level cache
+	readChunk   = 256 << 10 // fits the second-level cache
 	leastChunk  = 64 << 10
-	rate        = 100 * time.Millisecond // of Progress
 )
 
-// source is a file that is being searched.
+// source is a file during a search.
 type source struct {
 	f     *mmapfile.File
-	size  int64
-	reads bool
-	chunk int64
+	size  int64 // at the start of the search
+	reads bool  // accessRead, not accessView
+	chunk int64 // the size of a piece; at least 1, at most size
 }
 
+// open checks that f can be searched, and chooses the access and the size of pieces.
 func (s Scanner) open(f *mmapfile.File) (*source, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
 	}
 	fi, err := f.Stat()
 	if err != nil {
-		// Windows does not say there that it is closed, nor does os.File.
+		// Stat of a closed file has another error on Windows, as in os.
 		if _, rerr := f.ReadAt(make([]byte, 1), 0); errors.Is(rerr, os.ErrClosed) {
 			err = rerr
 		}
 		return nil, err
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, fail(f, errors.ErrUnsupported)
+		return nil, pathError(f, errors.ErrUnsupported)
 	}
 	src := &source{f: f, size: fi.Size()}
 	if src.size == 0 {
-		// Files of /proc and the like say so, and are not empty.
+		// Files in /proc have content and a size of 0.
 		if n, _ := f.ReadAt(make([]byte, 1), 0); n > 0 {
-			return nil, fail(f, errors.ErrUnsupported)
+			return nil, pathError(f, errors.ErrUnsupported)
 		}
 	}
 	cold := false
-	if src.reads = s.Via == Reads || viewCopies; s.Via == Auto {
+	if src.reads = s.access == accessRead || viewCopies; s.access == accessAuto {
 		cold = src.size > leastChunk && !inMemory(f, src.size)
 		src.reads = !mapsForFree || src.size <= leastChunk || cold
 	}
 	if src.chunk = int64(s.Chunk); s.Chunk <= 0 {
 		src.chunk = mappedChunk
-		if src.reads && !cold { // a disk likes long reads, and is what limits them
+		if src.reads && !cold { // a disk limits cold reads, and is faster with long ones
 			src.chunk = readChunk
 		}
 		src.chunk = min(src.chunk, max(leastChunk, src.size/4/int64(s.workers())))
 	}
-	src.chunk = min(src.chunk, max(1, src.size)) // so that sums of sizes stay in range
+	src.chunk = min(src.chunk, max(1, src.size)) // sums of sizes do not overflow
 	return src, nil
 }
 
@@ -131,32 +136,50 @@ func (s Scanner) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-func fail(f *mmapfile.File, err error) error {
+func pathError(f *mmapfile.File, err error) error {
 	return &fs.PathError{Op: "scan", Path: f.Name(), Err: err}
 }
 
-// inMemory reports whether most of the file is, going by samples of it.
+// inMemory reports whether at least half of the file is in memory, by samples.
 func inMemory(f *mmapfile.File, size int64) bool {
 	const samples, length = 16, 64 << 10
 	found := int64(0)
 	for i := range int64(samples) {
 		n, err := f.Resident(size/samples*i, min(length, size/samples))
 		if err != nil {
-			return true // not told
+			return true // the platform does not say
 		}
 		found += n
 	}
 	return found >= samples/2*min(length, size/samples)
 }
 
-// reader gives one goroutine its pieces.
+// windows divides the file into pieces. The window of a piece includes up to
+// before bytes before the piece, and up to after bytes after it.
+func (src *source) windows(before, after int64) (pieces int64, window func(i int64) (off, n int64)) {
+	return (src.size + src.chunk - 1) / src.chunk, func(i int64) (off, n int64) {
+		start := i * src.chunk
+		off = max(start-before, 0)
+		return off, start - off + src.length(start, after)
+	}
+}
+
+// length returns the length of the piece at off with up to after more bytes.
+func (src *source) length(off, after int64) int64 {
+	n := src.size - off
+	if n-src.chunk > after {
+		n = src.chunk + after
+	}
+	return n
+}
+
+// reader gets the pieces for one goroutine.
 type reader struct {
 	*source
 	buf []byte
 }
 
-// at calls fn with the n bytes at off, all of them in the file. An error of fn
-// is returned as it is.
+// at calls fn with n bytes at off. It returns an error of fn unchanged.
 func (r *reader) at(off, n int64, fn func(p []byte) error) error {
 	if !r.reads {
 		called, fnErr := false, error(nil)
@@ -171,9 +194,9 @@ func (r *reader) at(off, n int64, fn func(p []byte) error) error {
 		case err == nil || called || errors.Is(err, os.ErrClosed):
 			return err
 		case err == io.EOF:
-			return fail(r.f, io.ErrUnexpectedEOF)
+			return pathError(r.f, io.ErrUnexpectedEOF)
 		}
-		// It cannot be mapped, for want of address space perhaps.
+		// The window cannot be mapped, for example without address space.
 	}
 	p, err := r.read(off, n)
 	if err != nil {
@@ -185,175 +208,25 @@ func (r *reader) at(off, n int64, fn func(p []byte) error) error {
 // read reads n bytes at off into the buffer.
 func (r *reader) read(off, n int64) ([]byte, error) {
 	if n > math.MaxInt/2 {
-		return nil, fail(r.f, errors.ErrUnsupported)
+		return nil, pathError(r.f, errors.ErrUnsupported)
 	}
 	if int64(cap(r.buf)) < n {
 		r.buf = make([]byte, n)
 	}
 	p := r.buf[:n]
 	if _, err := r.f.ReadAt(p, off); err == io.EOF {
-		return nil, fail(r.f, io.ErrUnexpectedEOF)
+		return nil, pathError(r.f, io.ErrUnexpectedEOF)
 	} else if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// A run is one search on several goroutines. The pieces are numbered, and taken
-// in that order.
-type run struct {
-	*source
-	Scanner
-	ctx    context.Context
-	pieces int64
-	window func(i int64) (off, n int64)
-	// search looks at one piece. Once it says stop, no piece of a higher number is taken.
-	search func(i, off int64, p []byte) (stop bool, err error)
-
-	next    atomic.Int64
-	stopped atomic.Bool
-	done    atomic.Int64
-
-	mu       sync.Mutex
-	failed   int64 // under mu: the lowest piece with an error, and that
-	err      error
-	panicked any
-	exited   bool
-	teller   *teller // under mu
-}
-
-// forward is the windows of a search from the start, each with extra bytes of
-// the next, so that no match is cut in two.
-func (src *source) forward(extra int64) (pieces int64, window func(i int64) (off, n int64)) {
-	return (src.size + src.chunk - 1) / src.chunk, func(i int64) (off, n int64) {
-		off = i * src.chunk
-		return off, src.window(off, extra)
+// trivial returns at, the result of a search that needs no content.
+func (s Scanner) trivial(ctx context.Context, src *source, at int64) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return -1, err
 	}
-}
-
-// window is how long the piece at off is with extra bytes behind it.
-func (src *source) window(off, extra int64) int64 {
-	n := src.size - off
-	if n-src.chunk > extra {
-		n = src.chunk + extra
-	}
-	return n
-}
-
-// all runs the search to its end.
-func (r *run) all() error {
-	r.failed, r.teller = r.pieces, newTeller(r.Progress)
-	workers := int(min(int64(r.workers()), r.pieces))
-	var others sync.WaitGroup
-	for range workers - 1 {
-		others.Go(r.work)
-	}
-	defer others.Wait() // also where the caller's function ends this goroutine
-	if workers > 0 {
-		r.work()
-	}
-	others.Wait()
-	switch {
-	case r.panicked != nil:
-		panic(r.panicked) // where it can be recovered
-	case r.exited:
-		runtime.Goexit()
-	case r.err != nil:
-		return r.err
-	}
-	r.teller.end(r.size)
-	return nil
-}
-
-func (r *run) work() {
-	ended := false
-	defer func() {
-		if ended {
-			return
-		}
-		v := recover()
-		r.stopped.Store(true)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if v == nil {
-			r.exited = true // by runtime.Goexit in the caller's function
-		} else if r.panicked == nil {
-			r.panicked = v
-		}
-	}()
-	r.pieceByPiece()
-	ended = true
-}
-
-func (r *run) pieceByPiece() {
-	in := reader{source: r.source}
-	var i, off int64
-	look := func(p []byte) error {
-		stop, err := r.search(i, off, p)
-		if stop {
-			r.stopped.Store(true)
-		}
-		return err
-	}
-	for !r.stopped.Load() {
-		if i = r.next.Add(1) - 1; i >= r.pieces {
-			return
-		}
-		var n int64
-		err := r.ctx.Err()
-		if err == nil {
-			off, n = r.window(i)
-			err = in.at(off, n, look)
-		}
-		if err != nil {
-			r.fail(i, err)
-			return
-		}
-		r.done.Add(min(n, r.chunk))
-		if r.Progress != nil {
-			r.tell()
-		}
-	}
-}
-
-// fail ends the search with the error of the lowest piece.
-func (r *run) fail(i int64, err error) {
-	r.stopped.Store(true)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i < r.failed {
-		r.failed, r.err = i, err
-	}
-}
-
-func (r *run) tell() {
-	if !r.mu.TryLock() {
-		return
-	}
-	defer r.mu.Unlock()
-	r.teller.tell(r.done.Load(), r.size)
-}
-
-// teller calls Progress at a rate that people can follow.
-type teller struct {
-	progress func(done, total int64)
-	last     time.Time
-}
-
-func newTeller(progress func(done, total int64)) *teller { return &teller{progress, time.Now()} }
-
-func (t *teller) tell(done, total int64) {
-	if t.progress == nil {
-		return
-	}
-	if now := time.Now(); now.Sub(t.last) >= rate {
-		t.last = now
-		t.progress(min(done, total), total)
-	}
-}
-
-func (t *teller) end(total int64) {
-	if t.progress != nil {
-		t.progress(total, total)
-	}
+	newProgress(s.Progress).end(src.size)
+	return at, nil
 }

@@ -4,51 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/scan"
 )
 
-var ctx = context.Background()
-
-// open makes a file with that content, open until the test's end.
-func open(t testing.TB, content []byte) *mmapfile.File {
-	t.Helper()
-	name := filepath.Join(tempDir(t), "data")
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-// tempDir is t.TempDir without its complaint where a file cannot be removed while it is mapped.
-func tempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "scan-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
-// check compares every function with that of package bytes.
+// check compares the methods of s with the functions of package bytes.
 func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) {
 	t.Helper()
 	same := func(what string, got int64, err error, want int) {
@@ -99,12 +68,15 @@ func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) 
 
 	var lines, wantLines []string
 	at := int64(0)
-	for off, line := range s.Lines(ctx, f) {
-		if off != at {
-			t.Fatalf("a line at %d, want it at %d", off, at)
+	for line, err := range s.Lines(ctx, f) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		at += int64(len(line))
-		lines = append(lines, string(line))
+		if line.Offset != at || line.Number != int64(len(lines)+1) {
+			t.Fatalf("line %d at %d, want line %d at %d", line.Number, line.Offset, len(lines)+1, at)
+		}
+		at += int64(len(line.Text))
+		lines = append(lines, string(line.Text))
 	}
 	for line := range bytes.Lines(content) {
 		wantLines = append(wantLines, string(line))
@@ -126,9 +98,7 @@ func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) 
 	}
 }
 
-var vias = []scan.Via{scan.Auto, scan.Mapping, scan.Reads}
-
-func TestEverySearchGivesWhatBytesGives(t *testing.T) {
+func TestScanner_RandomContents(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	rounds := 300
@@ -138,9 +108,9 @@ func TestEverySearchGivesWhatBytesGives(t *testing.T) {
 	pieces := 5000
 	switch {
 	case runtime.GOARCH == "wasm":
-		rounds, pieces = 10, 100 // a system call takes its time there
+		rounds, pieces = 10, 100 // a system call is slow there
 	case testing.Short() && runtime.GOOS == "windows":
-		rounds, pieces = 20, 200 // and a View, which maps the file each time
+		rounds, pieces = 20, 200 // each View maps the file there
 	}
 	for range rounds {
 		content := make([]byte, []int{0, 1, 2, 7, 100, 4096, 4097, 70_000}[rnd.IntN(8)])
@@ -158,7 +128,7 @@ func TestEverySearchGivesWhatBytesGives(t *testing.T) {
 			if len(content)/max(chunk, 1) > pieces {
 				chunk = 1000
 			}
-			check(t, scan.Scanner{Workers: rnd.IntN(5), Chunk: chunk, Via: vias[rnd.IntN(3)]}, f, content, sep)
+			check(t, scan.Scanner{Workers: rnd.IntN(5), Chunk: chunk}.With(accesses[rnd.IntN(3)]), f, content, sep)
 		}
 	}
 }
@@ -171,78 +141,27 @@ func FuzzSearch(f *testing.F) {
 		if len(content) > 10_000 {
 			t.Skip("chunks of one byte would take long")
 		}
-		check(t, scan.Scanner{Workers: int(how % 4), Chunk: int(chunk), Via: vias[how/4%3]}, open(t, content), content, sep)
+		check(t, scan.Scanner{Workers: int(how % 4), Chunk: int(chunk)}.With(accesses[how/4%3]), open(t, content), content, sep)
 	})
 }
 
-func TestLowestMatchWins(t *testing.T) {
-	t.Parallel()
-	content := bytes.Repeat([]byte{0}, 1<<20)
-	for i := 300_000; i < len(content); i += 7919 {
-		content[i] = 1
-	}
-	f := open(t, content)
-	for range 50 {
-		for _, via := range vias {
-			s := scan.Scanner{Workers: 8, Chunk: 4096, Via: via}
-			if n, err := s.IndexNot(ctx, f, 0); n != 300_000 || err != nil {
-				t.Fatalf("IndexNot: %d, %v", n, err)
-			}
-			if n, err := s.LastIndex(ctx, f, []byte{1}); n != int64(bytes.LastIndexByte(content, 1)) || err != nil {
-				t.Fatalf("LastIndex: %d, %v", n, err)
-			}
-		}
-	}
-}
-
-func TestFirstErrorStopsAll(t *testing.T) {
-	t.Parallel()
-	f := open(t, make([]byte, 1<<20))
-	bad := errors.New("bad")
-	for _, via := range vias {
-		var calls atomic.Int64
-		err := scan.Scanner{Workers: 4, Chunk: 1024, Via: via}.Chunks(ctx, f, func(off int64, _ []byte) error {
-			calls.Add(1)
-			if off >= 10*1024 {
-				return fmt.Errorf("%w at %d", bad, off)
-			}
-			return nil
-		})
-		if !errors.Is(err, bad) || err.Error() != "bad at 10240" || calls.Load() > 100 {
-			t.Errorf("%v after %d calls", err, calls.Load())
-		}
-		// Also one that looks like that of a file which cannot be mapped.
-		calls.Store(0)
-		err = scan.Scanner{Workers: 1, Via: via}.Chunks(ctx, f, func(int64, []byte) error { calls.Add(1); return errors.ErrUnsupported })
-		if err != errors.ErrUnsupported || calls.Load() != 1 {
-			t.Errorf("%v after %d calls", err, calls.Load())
-		}
-	}
-}
-
-// What the function returns comes back as it is, whatever the package itself makes of such an error.
-func TestErrorsOfTheFunctionAreNotTakenForOthers(t *testing.T) {
-	t.Parallel()
-	f := open(t, make([]byte, 1000))
-	for _, via := range vias {
-		for _, want := range []error{io.EOF, io.ErrUnexpectedEOF, errors.ErrUnsupported, os.ErrClosed} {
-			if err := (scan.Scanner{Via: via}).Chunks(ctx, f, func(int64, []byte) error { return want }); err != want {
-				t.Errorf("via %v: %v came back as %v", via, want, err)
-			}
-		}
-	}
-}
-
-func TestEnormousChunksAndManyWorkers(t *testing.T) {
+func TestScanner_LargestSettings(t *testing.T) {
 	t.Parallel()
 	content := []byte("to be or not to be")
 	f := open(t, content)
 	const most = int(^uint(0) >> 1)
-	for _, via := range vias {
+	for _, access := range accesses {
 		for _, chunk := range []int{most, most - 1, most - 17, most / 2, 19, 18, 17} {
 			for _, workers := range []int{0, 1, most, most/2 + 1} {
+				s := scan.Scanner{Workers: workers, Chunk: chunk}.With(access)
 				for _, sep := range []string{"be", "o", "", "to be or not to be", "to be or not to be?", "aa"} {
-					check(t, scan.Scanner{Workers: workers, Chunk: chunk, Via: via}, f, content, []byte(sep))
+					check(t, s, f, content, []byte(sep))
+				}
+				for _, overlap := range []int{most, most - 1, most / 2, 19, 18, 17, 2} {
+					start, end, err := s.Find(ctx, f, overlap, word("be"))
+					if start != 3 || end != 5 || err != nil {
+						t.Errorf("Find with overlap %d, %+v: %d, %d, %v", overlap, s, start, end, err)
+					}
 				}
 			}
 		}
@@ -250,113 +169,50 @@ func TestEnormousChunksAndManyWorkers(t *testing.T) {
 	if n, err := (scan.Scanner{Workers: most}).Count(ctx, f, []byte("o")); n != 4 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	// A border is looked for in no more time than the separator is long.
-	if n, err := scan.Count(ctx, f, append(bytes.Repeat([]byte("a"), 1<<20), 'b')); n != 0 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
 }
 
-func TestGoexitInTheFunctionLeavesNoWorkerBehind(t *testing.T) {
+func TestScanner_NotAFile(t *testing.T) {
 	t.Parallel()
-	if runtime.GOARCH == "wasm" {
-		t.Skip("one goroutine runs at a time")
+	dir, err := mmapfile.Open(tempDir(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	f := open(t, make([]byte, 100_000))
-	for range 20 {
-		var inside atomic.Int64
-		var caller sync.WaitGroup
-		caller.Go(func() {
-			defer func() {
-				if n := inside.Load(); n != 0 {
-					t.Errorf("%d calls are inside when the caller ends", n)
-				}
-			}()
-			scan.Scanner{Workers: 4, Chunk: 1000}.Chunks(ctx, f, func(off int64, _ []byte) error {
-				inside.Add(1)
-				defer inside.Add(-1)
-				if off == 5000 {
-					runtime.Goexit()
-				}
-				for range 1000 {
-					runtime.Gosched()
-				}
-				return nil
-			})
-		})
-		caller.Wait()
-	}
-}
-
-func TestManyMatchesAreReadOnce(t *testing.T) {
-	t.Parallel()
-	content := bytes.Repeat([]byte("\n"), 1<<20)
-	f := open(t, content)
-	for _, via := range vias {
-		began, n := time.Now(), 0
-		for _, err := range (scan.Scanner{Via: via}).All(ctx, f, []byte("\n")) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-		}
-		t.Logf("via %v: %v", via, time.Since(began))
-		if n != len(content) {
-			t.Errorf("via %v: %d matches", via, n)
-		}
-	}
-}
-
-func TestAllStopsSoonAfterItsContext(t *testing.T) {
-	t.Parallel()
-	f := open(t, bytes.Repeat([]byte("x\n"), 10_000))
-	for _, how := range []string{"All", "Lines"} {
-		c, cancel := context.WithCancel(ctx)
-		n, last := 0, error(nil)
-		if how == "All" {
-			for _, err := range scan.All(c, f, []byte("x")) {
-				cancel()
-				n++
-				last = err
-			}
-			if last != context.Canceled {
-				t.Errorf("All ends with %v", last)
-			}
-		} else {
-			for range scan.Lines(c, f) {
-				cancel()
-				n++
+	defer dir.Close()
+	closed := open(t, []byte("x"))
+	closed.Close()
+	for what, c := range map[string]struct {
+		f    *mmapfile.File
+		want error
+	}{"nil": {nil, os.ErrInvalid}, "closed": {closed, os.ErrClosed}, "a directory": {dir, errors.ErrUnsupported}} {
+		_, e1 := scan.Index(ctx, c.f, []byte("x"))
+		_, e2 := scan.Count(ctx, c.f, nil)
+		_, e3 := scan.LastIndex(ctx, c.f, []byte("x"))
+		e4 := scan.Chunks(ctx, c.f, func(int64, []byte) error { t.Error("called"); return nil })
+		var e5 error
+		for at, err := range scan.All(ctx, c.f, []byte("x")) {
+			if e5 = err; at != -1 || err == nil {
+				t.Errorf("%s: All yields %d, %v", what, at, err)
 			}
 		}
-		if cancel(); n > 40 {
-			t.Errorf("%s handed out %d after it was cancelled", how, n)
+		var e6 error
+		for line, err := range scan.Lines(ctx, c.f) {
+			if e6 = err; line.Number != 0 || err == nil {
+				t.Errorf("%s: Lines yields %+v, %v", what, line, err)
+			}
+		}
+		_, _, e7 := scan.Find(ctx, c.f, 1, word("x"))
+		for i, err := range []error{e1, e2, e3, e4, e5, e6, e7} {
+			if !errors.Is(err, c.want) {
+				t.Errorf("%s, call %d: %v", what, i, err)
+			}
+			if pe := (*fs.PathError)(nil); c.f != nil && !errors.As(err, &pe) {
+				t.Errorf("%s, call %d: %v is no PathError", what, i, err)
+			}
 		}
 	}
 }
 
-func TestPanicOfTheFunctionComesOutOfChunks(t *testing.T) {
-	t.Parallel()
-	f := open(t, make([]byte, 1<<20))
-	for _, workers := range []int{1, 4} {
-		func() {
-			defer func() {
-				if r := recover(); r != "mine" {
-					t.Errorf("recovered %v", r)
-				}
-			}()
-			scan.Scanner{Workers: workers, Chunk: 1024}.Chunks(ctx, f, func(int64, []byte) error { panic("mine") })
-			t.Error("no panic")
-		}()
-		done := make(chan bool)
-		go func() {
-			defer close(done)
-			scan.Scanner{Workers: workers, Chunk: 1024}.Chunks(ctx, f, func(int64, []byte) error { runtime.Goexit(); return nil })
-			t.Error("Goexit did not end the caller")
-		}()
-		<-done
-	}
-}
-
-func TestCancelledSearchReturnsTheContextsError(t *testing.T) {
+func TestScanner_Cancelled(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1<<20))
 	c, cancel := context.WithCancel(ctx)
@@ -377,7 +233,8 @@ func TestCancelledSearchReturnsTheContextsError(t *testing.T) {
 	_, e4 := scan.Count(c, f, sep)
 	_, e5 := scan.Count(c, f, []byte("xx"))
 	_, e6 := scan.Index(c, f, nil)
-	for i, err := range []error{e1, e2, e3, e4, e5, e6} {
+	_, _, e7 := scan.Find(c, f, 1, word("x"))
+	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7} {
 		if err != context.Canceled {
 			t.Errorf("call %d: %v", i, err)
 		}
@@ -387,12 +244,20 @@ func TestCancelledSearchReturnsTheContextsError(t *testing.T) {
 			t.Errorf("All: %d, %v", at, err)
 		}
 	}
-	for range scan.Lines(c, f) {
-		t.Error("a line after the end")
+	for _, f := range []*mmapfile.File{f, open(t, nil)} {
+		n := 0
+		for line, err := range scan.Lines(c, f) {
+			if n++; line.Number != 0 || err != context.Canceled {
+				t.Errorf("Lines: %+v, %v", line, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("Lines of %d bytes yields %d errors", f.Len(), n)
+		}
 	}
 }
 
-func TestProgressEndsAtTheTotal(t *testing.T) {
+func TestScanner_Progress(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("line\n"), 100_000)
 	f := open(t, content)
@@ -408,11 +273,16 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 			return nil
 		},
 		"Lines": func(s scan.Scanner) error {
-			for range s.Lines(ctx, f) {
+			for _, err := range s.Lines(ctx, f) {
+				if err != nil {
+					return err
+				}
 			}
 			return nil
 		},
-		"Chunks": func(s scan.Scanner) error { return s.Chunks(ctx, f, func(int64, []byte) error { return nil }) },
+		"Chunks":    func(s scan.Scanner) error { return s.Chunks(ctx, f, func(int64, []byte) error { return nil }) },
+		"Find":      func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("line")); return err },
+		"Find none": func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("none")); return err },
 	} {
 		var last, calls int64
 		err := do(scan.Scanner{Chunk: 1000, Progress: func(done, total int64) {
@@ -425,54 +295,5 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 		if err != nil || last != int64(len(content)) || calls > 1000 {
 			t.Errorf("%s: %v, progress ended at %d in %d calls", what, err, last, calls)
 		}
-	}
-}
-
-func TestOneWorkerTakesPiecesInOrder(t *testing.T) {
-	t.Parallel()
-	f := open(t, make([]byte, 100_000))
-	next := int64(0)
-	if err := (scan.Scanner{Workers: 1, Chunk: 999}).Chunks(ctx, f, func(off int64, p []byte) error {
-		if off != next {
-			t.Errorf("a piece at %d, want %d", off, next)
-		}
-		next = off + int64(len(p))
-		return nil
-	}); err != nil || next != 100_000 {
-		t.Errorf("%v at %d", err, next)
-	}
-}
-
-func TestIndexNotFindsTheFirstOfTwoWhereverTheyAre(t *testing.T) {
-	t.Parallel()
-	const size = 9000
-	content := bytes.Repeat([]byte("a"), size)
-	f := open(t, content)
-	step := 97
-	if testing.Short() {
-		step = 971
-	}
-	for first := 0; first < size; first += step {
-		for _, second := range []int{first + 1, first + 511, first + 512, first + 2048, first + 2250, first + 4500, size - 1} {
-			if second >= size {
-				continue
-			}
-			for _, at := range []int{second, first} {
-				if _, err := f.WriteAt([]byte("b"), int64(at)); err != nil {
-					t.Fatal(err)
-				}
-				if got, err := scan.IndexNot(ctx, f, 'a'); got != int64(at) || err != nil {
-					t.Errorf("%d, %v; want %d", got, err, at)
-				}
-			}
-			for _, at := range []int{second, first} {
-				if _, err := f.WriteAt([]byte("a"), int64(at)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	if got, err := scan.IndexNot(ctx, f, 'a'); got != -1 || err != nil {
-		t.Errorf("%d, %v in a file without", got, err)
 	}
 }

@@ -14,9 +14,56 @@ func Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Index(ctx, f, sep)
 }
 
+// Index returns the offset of the first sep in f, or -1. See the function [Index].
+func (s Scanner) Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return s.first(ctx, f, len(sep), func(p []byte) int { return bytes.Index(p, sep) })
+}
+
 // IndexByte returns the offset of the first c in f, or -1, as [bytes.IndexByte] does.
 func IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
 	return Scanner{}.IndexByte(ctx, f, c)
+}
+
+// IndexByte returns the offset of the first c in f, or -1. See the function [IndexByte].
+func (s Scanner) IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
+	return s.first(ctx, f, 1, func(p []byte) int { return bytes.IndexByte(p, c) })
+}
+
+// first returns the offset of the first match of length n. find returns the
+// index of the first match in a window.
+func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p []byte) int) (int64, error) {
+	src, err := s.open(f)
+	if err != nil {
+		return -1, err
+	}
+	if n == 0 {
+		return s.trivial(ctx, src, 0)
+	}
+	r := run{source: src, Scanner: s, ctx: ctx}
+	r.pieces, r.window = src.windows(0, int64(n)-1)
+	var first atomic.Int64
+	first.Store(math.MaxInt64)
+	r.search = func(_, off int64, p []byte) (stop bool, err error) {
+		i := find(p)
+		if i >= 0 {
+			keep(&first, off+int64(i), func(now, best int64) bool { return now < best })
+		}
+		return i >= 0, nil
+	}
+	err = r.all()
+	// All lower pieces were searched, and without an error.
+	if at := first.Load(); at < math.MaxInt64 && at/src.chunk < r.failed {
+		r.found(err)
+		return at, nil
+	}
+	return -1, err
+}
+
+// keep stores now in best if it is better.
+func keep(best *atomic.Int64, now int64, better func(now, best int64) bool) {
+	for b := best.Load(); better(now, b) && !best.CompareAndSwap(b, now); {
+		b = best.Load()
+	}
 }
 
 // LastIndex returns the offset of the last sep in f, or -1, as [bytes.LastIndex] does.
@@ -24,45 +71,17 @@ func LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error)
 	return Scanner{}.LastIndex(ctx, f, sep)
 }
 
-// Count returns how many times sep stands in f without overlapping, as
-// [bytes.Count] does: for an empty sep that is the number of runes and one
-// more.
-func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
-	return Scanner{}.Count(ctx, f, sep)
-}
-
-// Chunks calls fn on many goroutines with the content of f in pieces, each
-// piece once, and with its offset. p is the file's own memory, or a buffer, and
-// must not outlive the call nor be written to. The first error of fn ends the
-// search and is returned, that of the lowest piece where there are several; a
-// panic comes out of Chunks. A fault in p, because the file has been cut or
-// closed, ends fn where it is, and is an error. With one worker the pieces come
-// in order.
-func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
-	return Scanner{}.Chunks(ctx, f, fn)
-}
-
-// Index is [Index] as s says.
-func (s Scanner) Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
-	return s.first(ctx, f, len(sep), func(p []byte) int { return bytes.Index(p, sep) })
-}
-
-// IndexByte is [IndexByte] as s says.
-func (s Scanner) IndexByte(ctx context.Context, f *mmapfile.File, c byte) (int64, error) {
-	return s.first(ctx, f, 1, func(p []byte) int { return bytes.IndexByte(p, c) })
-}
-
-// LastIndex is [LastIndex] as s says.
+// LastIndex returns the offset of the last sep in f, or -1. See the function [LastIndex].
 func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	src, err := s.open(f)
 	if err != nil {
 		return -1, err
 	}
 	if len(sep) == 0 {
-		return s.atOnce(ctx, src, src.size)
+		return s.trivial(ctx, src, src.size)
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
-	pieces, window := src.forward(int64(len(sep)) - 1)
+	pieces, window := src.windows(0, int64(len(sep))-1)
 	r.pieces, r.window = pieces, func(i int64) (off, n int64) { return window(pieces - 1 - i) }
 	var last atomic.Int64
 	last.Store(-1)
@@ -81,59 +100,14 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 	return -1, err
 }
 
-// atOnce is a search that has nothing to look at.
-func (s Scanner) atOnce(ctx context.Context, src *source, at int64) (int64, error) {
-	if err := ctx.Err(); err != nil {
-		return -1, err
-	}
-	newTeller(s.Progress).end(src.size)
-	return at, nil
+// Count returns the number of non-overlapping sep in f, as [bytes.Count] does.
+// For an empty sep that is the number of runes and one more. A sep that is empty
+// or can overlap itself, as "aa" can, is searched on one goroutine.
+func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
+	return Scanner{}.Count(ctx, f, sep)
 }
 
-// first finds the first match of length n, which find finds in a piece.
-func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p []byte) int) (int64, error) {
-	src, err := s.open(f)
-	if err != nil {
-		return -1, err
-	}
-	if n == 0 {
-		return s.atOnce(ctx, src, 0)
-	}
-	r := run{source: src, Scanner: s, ctx: ctx}
-	r.pieces, r.window = src.forward(int64(n) - 1)
-	var first atomic.Int64
-	first.Store(math.MaxInt64)
-	r.search = func(_, off int64, p []byte) (stop bool, err error) {
-		i := find(p)
-		if i >= 0 {
-			keep(&first, off+int64(i), func(now, best int64) bool { return now < best })
-		}
-		return i >= 0, nil
-	}
-	err = r.all()
-	// All lower pieces were taken before this one, and without an error.
-	if at := first.Load(); at < math.MaxInt64 && at/src.chunk < r.failed {
-		r.found(err)
-		return at, nil
-	}
-	return -1, err
-}
-
-// found ends a search that has its match, whatever else failed behind it.
-func (r *run) found(err error) {
-	if err != nil {
-		r.teller.end(r.size)
-	}
-}
-
-// keep stores now in best if it is better.
-func keep(best *atomic.Int64, now int64, better func(now, best int64) bool) {
-	for b := best.Load(); better(now, b) && !best.CompareAndSwap(b, now); {
-		b = best.Load()
-	}
-}
-
-// Count is [Count] as s says.
+// Count returns the number of non-overlapping sep in f. See the function [Count].
 func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	src, err := s.open(f)
 	if err == nil {
@@ -143,7 +117,7 @@ func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 	case err != nil:
 		return 0, err
 	case len(sep) == 0 || int64(len(sep)) <= src.size && overlapsItself(sep):
-		// Where one match ends decides on the next.
+		// Which matches count depends on where the match before them ends.
 		n := int64(0)
 		for _, err := range s.All(ctx, f, sep) {
 			if err != nil {
@@ -154,7 +128,7 @@ func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 		return n, nil
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
-	r.pieces, r.window = src.forward(int64(len(sep)) - 1)
+	r.pieces, r.window = src.windows(0, int64(len(sep))-1)
 	var count atomic.Int64
 	r.search = func(_, _ int64, p []byte) (stop bool, err error) {
 		count.Add(int64(bytes.Count(p, sep)))
@@ -166,9 +140,8 @@ func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64
 	return count.Load(), nil
 }
 
-// overlapsItself reports whether sep can begin inside itself, as "aa" and
-// "abcab" can: it does where it has a border, by the failure function of Knuth,
-// Morris and Pratt.
+// overlapsItself reports whether a proper prefix of sep is a suffix, as for "aa"
+// and "abcab". It is the failure function of Knuth, Morris and Pratt.
 func overlapsItself(sep []byte) bool {
 	border := make([]int, len(sep))
 	k := 0
@@ -184,14 +157,28 @@ func overlapsItself(sep []byte) bool {
 	return k > 0
 }
 
-// Chunks is [Chunks] as s says.
+// Chunks calls fn with the content of f in pieces, each once, with its offset.
+// Calls run concurrently. With one worker they come in file order.
+//
+// p is the file's memory or a buffer. fn must not write to p, and must not use
+// it after it returns.
+//
+// The first error of fn stops the search. Chunks returns that error, or the
+// error of the lowest piece if there are several. A panic of fn continues in the
+// caller. If the file is truncated or closed while fn reads p, fn is abandoned
+// and Chunks returns an error.
+func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
+	return Scanner{}.Chunks(ctx, f, fn)
+}
+
+// Chunks calls fn with the content of f in pieces. See the function [Chunks].
 func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
 	src, err := s.open(f)
 	if err != nil {
 		return err
 	}
 	r := run{source: src, Scanner: s, ctx: ctx}
-	r.pieces, r.window = src.forward(0)
+	r.pieces, r.window = src.windows(0, 0)
 	r.search = func(_, off int64, p []byte) (stop bool, err error) { return false, fn(off, p[:len(p):len(p)]) }
 	return r.all()
 }

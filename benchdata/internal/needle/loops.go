@@ -60,7 +60,7 @@ const (
 
 type wordBlock [4 * wordPlace]byte
 
-// indexPlaces is the loop of scan.IndexNot (scan/not.go), which nothing exports.
+// indexPlaces is the loop of scan.IndexNot (scan/indexnot.go), which nothing exports.
 func indexPlaces(p []byte) int {
 	i := 0
 	for len(p)-i >= len(wordBlock{}) && (*wordBlock)(p[i:]).consistsOf(0) {

@@ -11,7 +11,7 @@ func TestIndexNot_EveryLengthAndPosition(t *testing.T) {
 	t.Parallel()
 	const most = 5*step + 9
 	for _, c := range []byte{0, 'a', 0x80, 0xff} {
-		content := bytes.Repeat([]byte{c}, 1+most) // from 1 on, so that words are not aligned
+		content := bytes.Repeat([]byte{c}, 1+most) // from 1, so words are not aligned
 		for size := range most + 1 {
 			p := content[1 : 1+size : 1+size]
 			if got := indexNot(p, c); got != -1 {
@@ -30,8 +30,8 @@ func TestIndexNot_EveryLengthAndPosition(t *testing.T) {
 	}
 }
 
-// Of two bytes the first is found, wherever the second is: in an earlier step of
-// a later place too.
+// The first of two bytes is found, even if the second is in an earlier step of a
+// later place.
 func TestIndexNot_FirstOfTwoInLargePieces(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{4*place - 1, 4 * place, 4*place + step + 1, 9*place + 5} {
@@ -66,7 +66,7 @@ func FuzzIndexNot(f *testing.F) {
 	})
 }
 
-// Each byte of a step counts, in each of the four places.
+// Each byte of a step is compared, in each of the four places.
 func TestIndexNot_EveryByteOfABlock(t *testing.T) {
 	t.Parallel()
 	p := make([]byte, 4*place)
@@ -82,6 +82,6 @@ func TestIndexNot_EveryByteOfABlock(t *testing.T) {
 		}
 	}
 	if !b.consistsOf(0) || b.consistsOf(1) {
-		t.Error("zeros are not told from others")
+		t.Error("zeros do not differ from others")
 	}
 }

@@ -1,0 +1,175 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"sync"
+	"unicode/utf8"
+
+	"go.dw1.io/mmapfile"
+)
+
+// Find returns the start and the end of the first match in f, or -1 and -1. It
+// returns what find returns for the whole content, but it calls find with parts
+// of the content, concurrently.
+//
+// find returns the start and the end of the first match in p, or a negative
+// start. It must not write to p, and must not use p after it returns. No match
+// in any p may be longer than overlap bytes. A match may depend on its bytes, on
+// one rune before and on one rune after them. A regular expression of bounded
+// length complies, also with ^, $ and \b.
+//
+// Find returns an error that is [fs.ErrInvalid] in these cases:
+//   - overlap is negative.
+//   - find returns indices outside p, or a match longer than overlap.
+//   - The content has no match up to some point, but find matches wherever p
+//     starts in the 1 KiB before that point. \b\w does so in a longer word.
+//
+// A panic of find continues in the caller. If the file is truncated or closed
+// while find reads p, find is abandoned and Find returns an error.
+func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
+	return Scanner{}.Find(ctx, f, overlap, find)
+}
+
+// Find returns the start and the end of the first match in f, or -1 and -1. See
+// the function [Find].
+func (s Scanner) Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
+	src, err := s.open(f)
+	if err != nil {
+		return -1, -1, err
+	}
+	if overlap < 0 {
+		return -1, -1, pathError(f, invalidError("negative overlap"))
+	}
+	m := matcher{source: src, find: find, start: math.MaxInt64}
+	m.overlap = min(int64(overlap), src.size, math.MaxInt/4) // sums do not overflow
+	if s.Chunk <= 0 {
+		// At most a quarter of the content is searched twice.
+		src.chunk = max(src.chunk, min(m.overlap, src.size/4)*4)
+	}
+	r := run{source: src, Scanner: s, ctx: ctx, search: m.search}
+	r.pieces, r.window = src.windows(lookBehind, m.overlap+aRune-1)
+	r.pieces = max(r.pieces, 1) // an empty file may have an empty match
+	m.pieces = r.pieces
+	err = r.all()
+	if m.start < math.MaxInt64 && m.piece < r.failed {
+		r.found(err)
+		return m.start, m.end, nil
+	}
+	return -1, -1, err
+}
+
+const (
+	// aRune is the number of bytes before and after a match that it may depend on.
+	aRune = utf8.UTFMax
+
+	// lookBehind is the number of bytes of a window before its piece. An error is
+	// less likely with more of them, since there is one only if none is trusted.
+	lookBehind = 1 << 10
+)
+
+// matcher is a search for the first match of a function.
+//
+// Each piece has the matches that start in it. Its window ends overlap+aRune-1
+// bytes after the piece, so the window has these matches and the rune after each.
+//
+// find takes the start of a window for the start of a text. A match in the first
+// aRune bytes may be false: \b matches in the middle of a word, and the rest of a
+// rune is an invalid byte. A false match hides a true one. So a window starts
+// before its piece, and the search starts at a trusted index of the window.
+type matcher struct {
+	*source
+	find    func(p []byte) (start, end int)
+	overlap int64
+	pieces  int64
+
+	mu         sync.Mutex
+	start, end int64 // the first match so far; start is MaxInt64 if there is none
+	piece      int64 // the lowest piece whose window has that match
+}
+
+// search searches the window p at off of piece i.
+func (m *matcher) search(i, off int64, p []byte) (stop bool, err error) {
+	piece := int(i*m.chunk - off) // its index in p
+	for from := 0; ; {
+		if off > 0 {
+			if from, err = m.trusted(i, p, from, piece); err != nil || from < 0 {
+				return true, err
+			}
+		}
+		start, end, err := m.call(p[from:])
+		if err != nil || start < 0 {
+			return false, err
+		}
+		at := from + start
+		if i < m.pieces-1 && int64(at-piece) >= m.chunk {
+			return false, nil // the next piece has it
+		}
+		if n := int64(end - start); n > m.overlap {
+			return false, m.invalid("find returned a match of %d bytes, longer than overlap (%d)", n, m.overlap)
+		}
+		if off == 0 || start >= aRune {
+			m.keep(i, off+int64(at), off+int64(from+end))
+			return true, nil
+		}
+		from = at + 1 // another process has changed the content
+	}
+}
+
+// trusted returns the first index of p, at least from, at which find returns no
+// match in the first aRune bytes. A match after those is true: find sees the
+// whole rune before it. The index is at least aRune bytes before the piece. It is
+// -1 if a lower piece has a match.
+func (m *matcher) trusted(i int64, p []byte, from, piece int) (int, error) {
+	for from+aRune <= piece {
+		if m.foundBelow(i) {
+			return -1, nil
+		}
+		end := min(int64(len(p)), int64(from)+aRune+m.overlap+aRune) // all that the match depends on
+		start, _, err := m.call(p[from:end])
+		if err != nil || start < 0 || start >= aRune {
+			return from, err
+		}
+		from += start + 1
+	}
+	// If these matches were true, a lower piece would have one of them. That match
+	// would be the result, not this error.
+	return 0, m.invalid("find matches wherever a part starts in the %d bytes before offset %d, but not in the whole content", piece, i*m.chunk)
+}
+
+// call calls find and checks what it returns.
+func (m *matcher) call(p []byte) (start, end int, err error) {
+	start, end = m.find(p[:len(p):len(p)])
+	if start >= 0 && (end < start || end > len(p)) {
+		err = m.invalid("find returned start %d and end %d for %d bytes", start, end, len(p))
+	}
+	return start, end, err
+}
+
+// keep records a match in the window of piece i.
+func (m *matcher) keep(i, start, end int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if start < m.start || start == m.start && i < m.piece {
+		m.start, m.end, m.piece = start, end, i
+	}
+}
+
+// foundBelow reports whether a piece below i has a match.
+func (m *matcher) foundBelow(i int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.start < math.MaxInt64 && m.piece < i
+}
+
+func (m *matcher) invalid(format string, args ...any) error {
+	return pathError(m.f, invalidError(fmt.Sprintf(format, args...)))
+}
+
+// invalidError is an error that is fs.ErrInvalid.
+type invalidError string
+
+func (e invalidError) Error() string        { return string(e) }
+func (e invalidError) Is(target error) bool { return target == fs.ErrInvalid }
