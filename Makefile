@@ -104,7 +104,7 @@ release: ## check that HEAD can be released as VERSION (v1.2.3), and print the c
 	@platforms/release '$(VERSION)'
 
 bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
-	@go -C benchdata run . run -rounds 6 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
+	@go -C benchdata run . run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
 # FULL_ROUNDS=3 for a shorter run: a round takes about two minutes and a half.

@@ -45,9 +45,8 @@ func BenchmarkReadAtParallel(b *testing.B) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			const reads = 10_000 // milliseconds, beside which waking another processor is nothing
 			n, goroutines := min(size, readBlock), runtime.GOMAXPROCS(0)
-			if err := readAtThrough(f, buffer(readBlock), size); err != nil {
-				b.Fatal(err)
-			}
+			buf := buffer(readBlock)
+			warmUp(b, size, func() error { return readAtThrough(f, buf, size) })
 			seeds := make([]random, goroutines)
 			for i := range seeds {
 				seeds[i] = random(i + 1)
