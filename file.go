@@ -114,7 +114,7 @@ func (f *file) truncate(size int64) error {
 		known = size
 		f.size.Store(size)
 	}
-	err := f.cut(size)
+	err := f.truncateInner(size)
 	if err != nil {
 		size = old
 	} else {

@@ -142,12 +142,10 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 
 // onPages runs call. It returns os.ErrClosed if m was not mapped until its end.
 func (f *file) onPages(m *mapping, call func() error) error {
-	if locked {
-		if !f.lockMapping(m) {
-			return os.ErrClosed
-		}
-		defer f.mu.RUnlock()
+	if !f.lockMapping(m) {
+		return os.ErrClosed
 	}
+	defer f.unlockMappings()
 	if err := call(); f.m.Load() != nil {
 		return err
 	}
@@ -248,10 +246,8 @@ func (f *File) UnlockMemory(off, n int64) error {
 // unlock unlocks the pages of n bytes at off in every mapping: the file may
 // have been longer, or shorter, when they were locked.
 func (f *file) unlock(off, n int64) (err error) {
-	if locked {
-		f.mu.RLock()
-		defer f.mu.RUnlock()
-	}
+	f.lockMappings()
+	defer f.unlockMappings()
 	page := int64(pageSize)
 	for m := f.m.Load(); m != nil; m = m.prev {
 		from, end := off&^(page-1), int64(len(m.data))

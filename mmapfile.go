@@ -1,10 +1,13 @@
 package mmapfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // File is an open file with the methods of [os.File], answered from a memory
@@ -33,8 +36,8 @@ type file struct {
 	never             atomic.Bool   // not a file that can be mapped: stop trying
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
-	cur cursor
-	mem memory
+	cur    cursor
+	copies atomic.Pointer[copies] // without mappings, what Bytes has handed out
 
 	mu     sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
 	closed bool          // under mu
@@ -106,7 +109,9 @@ func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, er
 	case want < 0 || len(size) > 1:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	default:
-		inner, err = openSized(name, flag, perm, want)
+		if inner, err = sys.OpenSized(name, flag, perm, want); err != nil {
+			err = &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -161,4 +166,13 @@ func NewFile(fd uintptr, name string) *File {
 // fail wraps err as os.File would: with the operation and the file's name.
 func (f *file) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.inner.Name(), Err: err}
+}
+
+// cause is the error inside a *fs.PathError.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

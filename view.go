@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -203,6 +204,30 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 		return nil, io.EOF
 	}
 	return m, err
+}
+
+// viewCopy is View where there are no mappings: fn gets a copy, and the bytes
+// that it changed, no others, go into the file when it ends, in whatever way.
+func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
+	p := make([]byte, n)
+	if _, err := f.readAt(p, off); err == io.EOF {
+		return err
+	} else if err != nil {
+		return f.fail("view", cause(err))
+	}
+	was := bytes.Clone(p)
+	defer func() {
+		for i, j := range changes(was, p) {
+			if werr := f.writeBack(p[i:j], off+int64(i)); werr != nil {
+				if err == nil {
+					err = f.fail("view", cause(werr))
+				}
+				return
+			}
+			f.absorb(p[i:j], off+int64(i))
+		}
+	}()
+	return fn(p)
 }
 
 // noSize is why the file has no size that could be mapped.
