@@ -36,7 +36,7 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	end := false
 	switch dst := w.(type) {
 	case *File:
-		if dst == nil || dst.private {
+		if !dst.kernelCopies() {
 			break // its Write does what is to be done
 		}
 		if dst.flusher != nil {
@@ -62,6 +62,10 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	rest, err := copyThrough(w, source{File: f})
 	return n + rest, err
 }
+
+// kernelCopies reports whether the kernel may copy to f and from f: it would copy the file,
+// not what a private File shows.
+func (f *File) kernelCopies() bool { return f != nil && !f.private }
 
 // fill reads what follows the cursor into the room of dst, if its pages are ready: then
 // Write, which is given that memory, copies nothing. end reports that it has all.
@@ -196,7 +200,7 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 	switch src := src.(type) {
 	case *File:
-		if src == nil || src.private {
+		if !src.kernelCopies() {
 			break // its Read does what is to be done
 		}
 		if limited == nil {

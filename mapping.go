@@ -18,6 +18,7 @@ type mapping struct {
 	data     []byte
 	limit    int         // how much of data calls may use; all but for holes that cost
 	writable bool        // stores reach the file
+	own      bool        // pages of a private File, whose content does not prove where the file ends
 	locks    *rangeLocks // nil if writes must not use it
 	region   *region
 	prev     *mapping // the shorter one before, for callers that still hold its slices
@@ -31,9 +32,6 @@ func (f *file) mapTo(size int64, whole bool) error {
 	mapped := m != nil && int64(len(m.data)) >= size
 	if mapped && (whole || int64(m.limit) >= size) {
 		return nil
-	}
-	if f.private {
-		return errors.ErrUnsupported
 	}
 	access, err := sys.AccessOf(f.inner, f.flag)
 	if err != nil {

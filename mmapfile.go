@@ -27,10 +27,10 @@ type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
-	pages pages
 
 	flusher *flusher // of its FlushPolicy; nil if that is none
-	private bool     // copy on write
+	private bool     // copy on write: see private.go
+	pages   pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // not a file that can be mapped: stop trying

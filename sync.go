@@ -228,6 +228,9 @@ func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
+	if f.private {
+		return f.stillOpen("sync")
+	}
 	if f.flusher != nil {
 		return f.flusher.sync(f.file)
 	}
@@ -235,9 +238,6 @@ func (f *File) Sync() error {
 }
 
 func (f *file) sync() error {
-	if f.private {
-		return f.stillOpen("sync")
-	}
 	ferr := f.flush()
 	f.endPeriod()
 	if err := f.syncWhole(f.inner.Sync); err != nil {

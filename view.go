@@ -44,7 +44,7 @@ func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
 	}
-	if !canMap && !f.private {
+	if !f.inPlace() {
 		f.exposes()
 		return f.bytesCopy()
 	}
@@ -59,6 +59,9 @@ func (f *File) Bytes() []byte {
 	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
 }
+
+// inPlace reports whether callers get memory of a mapping. A private File has one everywhere.
+func (f *file) inPlace() bool { return canMap || f.private }
 
 // lend returns a mapping of at least size bytes whose memory callers will hold
 // for as long as the File is open.
@@ -188,7 +191,7 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 		return nil, f.noSize()
 	case off+n > size:
 		return nil, io.EOF
-	case n == 0 || !canMap && !f.private:
+	case n == 0 || !f.inPlace():
 		return nil, nil
 	case size > mapLimit:
 		size = off + n // as much as is needed, where address space is short
@@ -278,7 +281,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	case c.returned:
 		// A store past an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
-		if c.m.writable && !f.private && !f.inside(c.m, int(c.off+c.n-1)) {
+		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
 	case r == nil && exiting():
