@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -16,11 +15,6 @@ import (
 // offset. All others go through Read and Write, since a foreign Writer must not
 // be inside the mapping when it faults, nor a foreign Reader scribble on it. To a
 // bytes.Buffer there is one copy, and one question for the end.
-
-// copyBuf is what io.Copy allocates anew for each copy, and as large: a Writer that fails,
-// or seeks the file, shows the size of a piece in the cursor. Pieces of 64 to 256 KiB
-// were no faster (100 KiB to 10 MiB, three rounds).
-var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // WriteTo writes what is between the cursor and the end of the file to w, and moves
 // the cursor. It holds no lock while w works. It returns what [os.File.WriteTo]

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -349,12 +348,6 @@ type Stats struct {
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device
 	MajorFaults uint64 // major page faults of the process while Files were mapped, if the system counts them
 	Prefaults   uint64 // ranges that were prefaulted for mapped writes
-}
-
-// stats has what Stats has no other source for.
-var stats struct {
-	files                                 atomic.Int64
-	calls, faults, majorFaults, prefaults atomic.Uint64
 }
 
 // ReadStats fills in s. It takes no lock, so that the figures are not of one moment.
