@@ -62,7 +62,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	// ready, written out for what most calls ask: two nanoseconds less.
 	n := len(b)
 	first, last := uint64(off)>>pageBits, uint64(off+n-1)>>pageBits
-	if w := f.pages.word(int64(first / 16)); w == nil || run(w.Load()>>readyShift, first) <= last-first {
+	if w := f.pages.word(int64(first / 16)); w == nil || runLength(w.Load()>>readyShift, first) <= last-first {
 		if !f.pages.ready(int64(off), n) {
 			return false
 		}

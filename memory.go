@@ -15,30 +15,30 @@ type Advice int
 
 const (
 	// Normal cancels Sequential and Random.
-	Normal Advice = iota
+	Normal Advice = sys.Normal
 	// Sequential reads ahead further, and drops pages sooner after use.
-	Sequential
+	Sequential Advice = sys.Sequential
 	// Random reads only the page of a fault, not those around it. It slows down
 	// writing: the first stores to 1 GiB ran at 0.9 GiB/s instead of 2.5 or more
 	// (Linux 6.18, ext4).
-	Random
+	Random Advice = sys.Random
 	// WillNeed starts to read the range into memory, and does not wait.
-	WillNeed
+	WillNeed Advice = sys.WillNeed
 	// DontNeed releases the pages of this mapping. The file and the page cache
 	// stay. Locked pages must be unlocked first. With large folios, a first store
 	// after a Sync then costs 0.22 µs a page instead of 4.8 (Linux 6.18, ext4). On
 	// tmpfs, and with pages of 4 KiB, DontNeed only costs time.
-	DontNeed
+	DontNeed Advice = sys.DontNeed
 	// HugePages asks for huge pages, if the file system has them.
-	HugePages
+	HugePages Advice = sys.HugePages
 	// PopulateRead reads the range into memory and maps it, and waits. It slows
 	// down writing: with large folios, each first store after it costs 4.8 µs
 	// instead of 0.22 (Linux 6.18, ext4). A single pass over a file is faster without.
-	PopulateRead
+	PopulateRead Advice = sys.PopulateRead
 	// PopulateWrite is PopulateRead for stores. The pages become dirty, so the file
 	// gets its blocks and the next Sync writes the whole range. Pages of a private
 	// File are copied. The file must be open for writing.
-	PopulateWrite
+	PopulateWrite Advice = sys.PopulateWrite
 )
 
 var adviceNames = [...]string{

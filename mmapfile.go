@@ -23,6 +23,10 @@ type File struct {
 
 // file is what a File points to. The first block is read by every call and
 // seldom written, so that readers on several cores share its cache line.
+//
+// Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
+// ascending order, mu. No lock is taken while one of these is held: ending, copies.mu,
+// pages.mu, and for all Files collecting and, on Windows, placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
@@ -96,6 +100,9 @@ func Create(name string) (*File, error) {
 // either the file is as it was, and a file that did not exist does not. Where a
 // platform cannot allocate, the new part is written as zeros. The allocation is
 // durable after [File.Sync].
+//
+// [Options.OpenFile] opens a file with more than a size: copy on write, or with a
+// [FlushPolicy].
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {

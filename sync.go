@@ -53,11 +53,10 @@ type flusher struct {
 	exposed atomic.Bool  // there may be stores that are not counted
 
 	// gate is held for reading by a write until it is counted, and by Close for
-	// writing until no write can succeed any more. It is taken before all other
-	// locks.
+	// writing until no write can succeed any more.
 	gate sync.RWMutex
 
-	mu      sync.Mutex          // one flush at a time; taken before the File's
+	mu      sync.Mutex          // one flush at a time
 	data    func(f *file) error // under mu: syncData, or what a test wants to happen
 	stopped bool                // under mu
 	err     error               // under mu: the first failure of a flush in the background
