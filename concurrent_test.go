@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile"
 )
@@ -236,4 +237,36 @@ func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 		return nil
 	})
 	sameBytes(t, "the file", readFile(t, name)[:size], want)
+}
+
+// A flush in the background loses no write of a program into Bytes, and has no data race with it.
+// (If Bytes is a copy, the race detector sees it.)
+func TestFlushPolicy_BesideBytes(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	name := tempFile(t, make([]byte, size))
+	f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Millisecond}}.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	old := f.Bytes()
+	if _, err := f.WriteAt([]byte{0}, size); err != nil { // if Bytes is a copy, the next one is another
+		t.Fatal(err)
+	}
+	b := f.Bytes()
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+		for i := range b {
+			b[i] += byte(i)
+		}
+		loadBytes(old) // a flush updates it
+		if _, err := f.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := append([]byte(nil), b...)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sameBytes(t, "the file", readFile(t, name), want)
 }

@@ -3,8 +3,10 @@ package mmapfile_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -86,4 +88,29 @@ func TestFuzzParity_Seeds(t *testing.T) {
 			t.Errorf("%s is not what its generator makes (%v)", path, err)
 		}
 	}
+}
+
+func TestParity_RandomSequences(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(300)
+	if testing.Short() || runtime.GOARCH == "wasm" {
+		seeds = 72 // all kinds once, because it is slow
+	}
+	for seed := range seeds {
+		runRandom(t, randomSequence(seed))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// randomSequence returns a sequence that depends on seed alone.
+func randomSequence(seed uint64) []byte {
+	rnd := rand.New(rand.NewPCG(seed, 42))
+	b := make([]byte, headBytes+opBytes*(5+rnd.IntN(maxOps-5)))
+	for i := range b {
+		b[i] = byte(rnd.Uint32())
+	}
+	b[0] = byte(seed) // covers all contents, states and flags
+	return b
 }

@@ -388,12 +388,8 @@ func runAsNobody(t *testing.T, env string) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
 	copied := filepath.Join(dir, "mmapfile.test")
-	if err := os.WriteFile(copied, b, 0o755); err != nil {
+	if err := os.WriteFile(copied, readFile(t, exe), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	line := testCommand(copied, "-test.run=^"+t.Name()+"$", "-test.v")
