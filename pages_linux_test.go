@@ -218,6 +218,39 @@ func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
 	}
 }
 
+// Whole blocks are prefaulted, and no block beside them.
+func TestPages_PrefaultBlocks(t *testing.T) {
+	f := lazyFile(t, 4*blockSize)
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	m := f.m.Load()
+	if err := sys.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		off, end int64
+		want     [4]bool
+	}{
+		{0, 1, [4]bool{true}}, {blockSize, 2 * blockSize, [4]bool{1: true}}, {blockSize + 100, blockSize + 200, [4]bool{1: true}},
+		{2*blockSize - 1, 2*blockSize + 1, [4]bool{1: true, 2: true}}, {3 * blockSize, 4 * blockSize, [4]bool{3: true}},
+		{100, 4*blockSize - 100, [4]bool{true, true, true, true}},
+	} {
+		f.pages.truncated(0)
+		if !f.prefault(m, c.off, c.end) {
+			t.Errorf("%d to %d: not prefaulted", c.off, c.end)
+		}
+		for block, want := range c.want {
+			if got := f.pages.has(prefaultedShift, int64(block)*blockSize, blockSize); got != want {
+				t.Errorf("%d to %d: block %d is prefaulted: %v", c.off, c.end, block, got)
+			}
+		}
+	}
+	if f.prefault(m, 4*blockSize, 4*blockSize+1) {
+		t.Error("prefaulted past the end of the file")
+	}
+}
+
 func TestOpenFile_ManyExtents(t *testing.T) {
 	const size, piece = 1 << 20, 8 << 10
 	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)

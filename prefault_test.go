@@ -368,12 +368,18 @@ func TestPages_PriceOutlier(t *testing.T) {
 	if got := p.price.Load(); got < 80_000 {
 		t.Errorf("%d after samples of 100000", got)
 	}
+	if got, want := p.blockPrice(), uint64(p.price.Load())/savedWrite; got != want {
+		t.Errorf("a price of %d for a block, want %d", got, want)
+	}
 }
 
 func TestPages_PriceAfterLosses(t *testing.T) {
 	t.Parallel()
 	var p pages
 	first := p.blockPrice()
+	if first != firstPrice/savedWrite {
+		t.Errorf("a price of %d without samples, want %d", first, firstPrice/savedWrite)
+	}
 	p.lost()
 	p.lost()
 	if got := p.blockPrice(); got != 4*first {
