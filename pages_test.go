@@ -189,6 +189,21 @@ func TestPages_SyncBesidePrefault(t *testing.T) {
 	}
 }
 
+// A Sync of a range across two leaves resets its blocks, and no others.
+func TestPages_SyncedRange(t *testing.T) {
+	t.Parallel()
+	const leaf = 1 << leafBits
+	var p pages
+	p.notePrefaulted(0, 2*leaf)
+	const off, end = leaf / 2, leaf + blockSize + 1
+	p.synced(off, end)
+	for at := int64(0); at < 2*leaf; at += blockSize {
+		if got, want := p.has(prefaultedShift, at, blockSize), at < off || at >= end; got != want {
+			t.Errorf("block at %d is prefaulted: %v", at, got)
+		}
+	}
+}
+
 func TestReadAt_MappedOnceReadsComeBack(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
