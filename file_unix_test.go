@@ -3,8 +3,10 @@
 package mmapfile_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,15 +18,15 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-func TestEmptyFileThatGrowsIsServed(t *testing.T) {
+func TestReadAt_EmptyFileGrows(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"AnotherHandle", "Itself"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			name := ftTemp(t, nil)
-			f := ftOpen(t, name)
+			name := tempFile(t, nil)
+			f := mustOpen(t, name)
 			if b := f.Bytes(); len(b) != 0 || mmapfile.Mapped(f) {
-				t.Errorf("an empty file gives %d bytes, mapped %v", len(b), mmapfile.Mapped(f))
+				t.Errorf("an empty file returned %d bytes, mapped %v", len(b), mmapfile.Mapped(f))
 			}
 			if n, err := f.ReadAt(make([]byte, 1), 0); n != 0 || err != io.EOF {
 				t.Errorf("ReadAt of an empty file: %d, %v", n, err)
@@ -38,7 +40,7 @@ func TestEmptyFileThatGrowsIsServed(t *testing.T) {
 				defer other.Close()
 				w = other
 			}
-			want := ftPattern(50_000)
+			want := pattern(50_000)
 			got := make([]byte, len(want))
 			for size := 0; size < len(want); size += 777 {
 				end := min(size+777, len(want))
@@ -48,7 +50,7 @@ func TestEmptyFileThatGrowsIsServed(t *testing.T) {
 				if n, err := f.ReadAt(got, 0); n != end || end < len(got) && err != io.EOF {
 					t.Fatalf("ReadAt of a file of %d bytes: %d, %v", end, n, err)
 				}
-				ftSame(t, "ReadAt", got[:end], want[:end])
+				sameBytes(t, "ReadAt", got[:end], want[:end])
 				b := make([]byte, 1000)
 				n, err := f.Read(b) // the cursor follows the end
 				if err != nil || !bytes.Equal(b[:n], want[size:end]) {
@@ -58,20 +60,20 @@ func TestEmptyFileThatGrowsIsServed(t *testing.T) {
 					t.Fatalf("Read at the end: %d, %v", n, err)
 				}
 				if end > 20_000 {
-					ftMap(t, f)
+					mustMap(t, f)
 				}
 			}
 		})
 	}
 }
 
-func TestSparseFileOverFourGiBIsAsWithOSFile(t *testing.T) {
+func TestFile_SparseOver4GiB(t *testing.T) {
 	t.Parallel()
 	const size = 5 << 30
 	dir := t.TempDir()
-	record := func(f ftFile) (seen []string) {
+	record := func(f anyFile) (seen []string) {
 		note := func(what string, n int64, err error, b []byte) {
-			seen = append(seen, what+" "+strconv.FormatInt(n, 10)+" "+ftErr(err, f.Name())+" "+string(b))
+			seen = append(seen, what+" "+strconv.FormatInt(n, 10)+" "+errorText(err, f.Name())+" "+string(b))
 		}
 		b := make([]byte, 64)
 		for _, off := range []int64{0, 1<<31 - 10, 1 << 31, 1<<32 - 7, 1 << 32, size - 64, size - 10, size, size + 5} {
@@ -103,7 +105,7 @@ func TestSparseFileOverFourGiBIsAsWithOSFile(t *testing.T) {
 	var want []string
 	for _, kind := range []string{"os", "mmapfile", "mapped"} {
 		name := filepath.Join(dir, kind)
-		ftPut(t, name, nil)
+		writeFile(t, name, nil)
 		if err := os.Truncate(name, size); err != nil {
 			t.Skip("no sparse files here: ", err)
 		}
@@ -116,12 +118,12 @@ func TestSparseFileOverFourGiBIsAsWithOSFile(t *testing.T) {
 			_ = f.Close()
 			continue
 		}
-		f := ftOpen(t, name)
+		f := mustOpen(t, name)
 		if kind == "mapped" {
 			if strconv.IntSize == 32 || !mmapfile.CanMap {
 				continue
 			}
-			if ftMap(t, f); int64(f.Len()) != size {
+			if mustMap(t, f); int64(f.Len()) != size {
 				t.Errorf("Len is %d", f.Len())
 			}
 		}
@@ -136,21 +138,21 @@ func TestSparseFileOverFourGiBIsAsWithOSFile(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
+func TestFile_Unmappable(t *testing.T) {
 	t.Parallel()
 	t.Run("Directory", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		for _, n := range []string{"a", "b", "c"} {
-			ftPut(t, filepath.Join(dir, n), nil)
+			writeFile(t, filepath.Join(dir, n), nil)
 		}
 		f, err := mmapfile.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		ftRefuses(t, f)
-		for range 40 { // enough to want a mapping
+		wantUnmappable(t, f)
+		for range 40 { // enough reads to map a file
 			if _, err := f.ReadAt(make([]byte, 10), 0); err == nil || err == io.EOF {
 				t.Fatalf("ReadAt of a directory: %v", err)
 			}
@@ -175,9 +177,9 @@ func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ftPattern(300_000)
-		ftRefuses(t, f)
-		ftRefuses(t, g)
+		want := pattern(300_000)
+		wantUnmappable(t, f)
+		wantUnmappable(t, g)
 		sent := make(chan error, 1)
 		go func() {
 			_, err := g.ReadFrom(bytes.NewReader(want))
@@ -187,7 +189,7 @@ func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		ftSame(t, "the pipe's bytes", got, want)
+		sameBytes(t, "the pipe's bytes", got, want)
 		if err := <-sent; err != nil {
 			t.Error(err)
 		}
@@ -203,7 +205,7 @@ func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
 			t.Skip(err)
 		}
 		defer f.Close()
-		ftRefuses(t, f)
+		wantUnmappable(t, f)
 		got, err := io.ReadAll(f)
 		if err != nil || !bytes.Contains(got, []byte(" / ")) {
 			t.Errorf("%d bytes, %v", len(got), err)
@@ -216,7 +218,7 @@ func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
 			t.Skip(err)
 		}
 		defer f.Close()
-		ftRefuses(t, f)
+		wantUnmappable(t, f)
 		for range 40 {
 			b := []byte("not zero")
 			if n, err := f.Read(b); n != len(b) || err != nil || b[0] != 0 {
@@ -229,11 +231,11 @@ func TestWhatCannotBeMappedGoesToTheInnerFile(t *testing.T) {
 	})
 }
 
-// ftRefuses checks that f, of a kind that cannot be mapped, lends no memory.
-func ftRefuses(t *testing.T, f *mmapfile.File) {
+// wantUnmappable checks that f, which cannot be mapped, exposes no memory.
+func wantUnmappable(t *testing.T, f *mmapfile.File) {
 	t.Helper()
 	if b := f.Bytes(); b != nil {
-		t.Errorf("Bytes gave %d bytes", len(b))
+		t.Errorf("Bytes has %d bytes", len(b))
 	}
 	called := false
 	if err := f.View(0, 1, func([]byte) error { called = true; return nil }); err == nil || called {
@@ -242,4 +244,112 @@ func ftRefuses(t *testing.T, f *mmapfile.File) {
 	if mmapfile.Mapped(f) {
 		t.Error("it is mapped")
 	}
+}
+
+func init() {
+	children["write"] = childWrite
+}
+
+const killedSize = 500_000
+
+// killedWrites makes every kind of write on f. If exposed, it also writes into exposed memory.
+func killedWrites(f *mmapfile.File, exposed bool) error {
+	b := pattern(killedSize)
+	for i := range b {
+		b[i] ^= 0x80
+	}
+	write := func(n int, off int64) error {
+		_, err := f.WriteAt(b[off:off+int64(n)], off)
+		return err
+	}
+	if err := write(300, 7); err != nil { // before anything is mapped
+		return err
+	}
+	if exposed && f.Bytes() == nil {
+		return fmt.Errorf("the file is not mapped")
+	}
+	for _, off := range []int64{1000, 70_000, 140_001, 499_000} {
+		if err := write(1000, off); err != nil {
+			return err
+		}
+	}
+	for i := range 500 { // the same pages again and again, until writes are mapped
+		if err := write(64, int64(200_000+i)); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Seek(300_000, io.SeekStart); err != nil {
+		return err
+	}
+	for i := range 500 {
+		if _, err := f.Write(b[300_000+40*i:][:40]); err != nil {
+			return err
+		}
+	}
+	if _, err := f.WriteAt([]byte("beyond"), killedSize+10_000); err != nil {
+		return err
+	}
+	if !exposed {
+		return nil
+	}
+	p := f.Bytes()
+	copy(p[400_000:400_100], b[400_000:400_100])
+	p[450_000] = 1
+	return f.View(460_000, 10, func(p []byte) error {
+		copy(p, "0123456789")
+		return nil
+	})
+}
+
+func childWrite(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := killedWrites(f, mmapfile.CanMap); err != nil {
+		return err
+	}
+	fmt.Println("written")
+	_, err = io.Copy(io.Discard, os.Stdin) // until killed
+	return err
+}
+
+func TestWrite_KilledProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mine, childs := filepath.Join(dir, "mine"), filepath.Join(dir, "childs")
+	writeFile(t, mine, pattern(killedSize))
+	writeFile(t, childs, pattern(killedSize))
+	cmd := childCommand(t, nil, "write", childs)
+	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startChild(t, cmd)
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "written\n" {
+		t.Fatalf("the child said %q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child ended before it was killed")
+	}
+	// The same writes in this process, with Close.
+	f := mustOpen(t, mine)
+	if err := killedWrites(f, mmapfile.CanMap); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := readFile(t, mine)
+	if len(want) != killedSize+10_006 || want[200_000] != patternByte(200_000)^0x80 {
+		t.Fatal("the writes are not in the file even without a kill")
+	}
+	sameBytes(t, "the killed process's file", readFile(t, childs), want)
 }

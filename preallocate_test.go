@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,10 +14,10 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// OpenFile with a size: the one argument that os.OpenFile does not have.
+// The tests of OpenFile with a size, an argument that os.OpenFile does not have.
 
-func TestOpenFileWithASizeMakesTheFileThatLong(t *testing.T) {
-	old := patternBytes(100)
+func TestOpenFile_Size(t *testing.T) {
+	old := patternWithZeros(100)
 	for _, x := range []struct {
 		name string
 		old  []byte // nil: there is no file
@@ -37,7 +38,7 @@ func TestOpenFileWithASizeMakesTheFileThatLong(t *testing.T) {
 		{"emptied, size 0", old, os.O_RDWR | os.O_TRUNC, 0, nil},
 		{"create what is there", old, os.O_RDWR | os.O_CREATE, 120, append(bytes.Clone(old), make([]byte, 20)...)},
 	} {
-		path := filepath.Join(scratchDir(t), "data")
+		path := filepath.Join(tempDir(t), "data")
 		if x.old != nil {
 			if err := os.WriteFile(path, x.old, 0o644); err != nil {
 				t.Fatal(err)
@@ -55,12 +56,12 @@ func TestOpenFileWithASizeMakesTheFileThatLong(t *testing.T) {
 			t.Errorf("%s: the cursor is at %d, %v", x.name, pos, err)
 		}
 		f.Close()
-		wantContent(t, path, x.want)
+		sameBytes(t, x.name, readFile(t, path), x.want)
 	}
 }
 
-func TestOpenFileWithAnImpossibleSizeChangesNothing(t *testing.T) {
-	old := patternBytes(100)
+func TestOpenFile_ImpossibleSize(t *testing.T) {
+	old := patternWithZeros(100)
 	for _, x := range []struct {
 		name    string
 		there   bool
@@ -80,7 +81,7 @@ func TestOpenFileWithAnImpossibleSizeChangesNothing(t *testing.T) {
 		{"absurd, new", false, os.O_RDWR | os.O_CREATE, 1 << 62, false},
 		{"absurd, new, exclusive", false, os.O_RDWR | os.O_CREATE | os.O_EXCL, 1 << 62, false},
 	} {
-		path := filepath.Join(scratchDir(t), "data")
+		path := filepath.Join(tempDir(t), "data")
 		if x.there {
 			if err := os.WriteFile(path, old, 0o644); err != nil {
 				t.Fatal(err)
@@ -97,15 +98,15 @@ func TestOpenFileWithAnImpossibleSizeChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v, %#v", x.name, f, err)
 		}
 		if x.there {
-			wantContent(t, path, old)
+			sameBytes(t, "the file", readFile(t, path), old)
 		} else if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: it left a file behind (%v)", x.name, err)
+			t.Errorf("%s: a file was left (%v)", x.name, err)
 		}
 	}
 }
 
-func TestOpenFileWithASizeKeepsTheOpenersErrors(t *testing.T) {
-	dir := scratchDir(t)
+func TestOpenFile_SizeKeepsErrors(t *testing.T) {
+	dir := tempDir(t)
 	there := filepath.Join(dir, "there")
 	os.WriteFile(there, nil, 0o644)
 	for _, x := range []struct {
@@ -123,12 +124,12 @@ func TestOpenFileWithASizeKeepsTheOpenersErrors(t *testing.T) {
 	}
 }
 
-func TestOpenFileWithASizeAllocatesItsBlocks(t *testing.T) {
+func TestOpenFile_SizeIsAllocated(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("counted on Linux only")
 	}
 	const size = 1 << 20
-	path := filepath.Join(scratchDir(t), "data")
+	path := filepath.Join(tempDir(t), "data")
 	f, err := mmapfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644, size)
 	if err != nil {
 		t.Fatal(err)
@@ -144,13 +145,13 @@ func TestOpenFileWithASizeAllocatesItsBlocks(t *testing.T) {
 	}
 }
 
-// What a failed call has created is gone again, also at the other end of a link.
+// A failed call removes the file that it has created, also through a symbolic link.
 func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("wine, where this runs, takes a dangling link for no file")
+		t.Skip("wine does not create the target of a dangling link")
 	}
-	dir := scratchDir(t)
+	dir := tempDir(t)
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 		if _, err := os.Lstat(link); err != nil {
 			t.Errorf("%s: the link is gone (%v)", link, err)
 		}
-		// What fits is created there.
+		// A size that fits is created at the target.
 		f, err = mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -183,12 +184,63 @@ func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 			t.Errorf("%s: the name is %s", link, f.Name())
 		}
 		f.Close()
-		wantContent(t, target, make([]byte, 100))
-		// What was there before stays.
+		sameBytes(t, "the file", readFile(t, target), make([]byte, 100))
+		// An existing target stays.
 		if _, err := mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 1<<62); err == nil {
 			t.Errorf("%s: no error", link)
 		}
-		wantContent(t, target, make([]byte, 100))
+		sameBytes(t, "the file", readFile(t, target), make([]byte, 100))
 		os.Remove(target)
+	}
+}
+
+// A failed OpenFile with a size keeps what other handles append meanwhile.
+func TestOpenFile_FailedSizeKeepsAppends(t *testing.T) {
+	t.Parallel()
+	name := tempFile(t, pattern(100))
+	before, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() {
+		t.Helper()
+		if f, err := mmapfile.OpenFile(name, os.O_RDWR, 0, math.MaxInt64-1); err == nil {
+			f.Close()
+			t.Fatal("OpenFile with a size of 2^63 bytes succeeded")
+		}
+	}
+	open()
+	if fi, err := os.Stat(name); err != nil || mmapfile.CanMap && !fi.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the time moved from %v to %v: %v", before.ModTime(), fi.ModTime(), err)
+	}
+	if runtime.GOOS != "linux" { // other systems extend the file to try the size, see writeZeros
+		return
+	}
+	w, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	done := make(chan int64)
+	stop := make(chan bool)
+	go func() {
+		written := int64(100)
+		for {
+			select {
+			case <-stop:
+				done <- written
+				return
+			default:
+				n, _ := w.Write([]byte("line\n"))
+				written += int64(n)
+			}
+		}
+	}()
+	for range 500 {
+		open()
+	}
+	close(stop)
+	if want := <-done; int64(len(readFile(t, name))) != want {
+		t.Errorf("the file has %d bytes of %d", len(readFile(t, name)), want)
 	}
 }

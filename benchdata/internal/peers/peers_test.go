@@ -1,8 +1,11 @@
-package mmapfile_test
+package peers
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,10 +16,72 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// The comparison with Rust's mmap-io and memmap2, whose rows of the same names benchdata/rust has.
-// They are run together, by "make bench-peers".
+const (
+	kb = 1 << 10
+	mb = 1 << 20
+	gb = 1 << 30
+)
 
-// peerFile opens a hot file of size bytes, none of them zero.
+func sizeName(n int) string {
+	switch {
+	case n%gb == 0:
+		return fmt.Sprintf("%dGB", n/gb)
+	case n%mb == 0:
+		return fmt.Sprintf("%dMB", n/mb)
+	case n%kb == 0:
+		return fmt.Sprintf("%dKB", n/kb)
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
+// tempDir returns a directory for the files of b, in $BENCH_DIR if that is set.
+func tempDir(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-peers-")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// The rows share their memory: filling 1 GiB for each of them would take longer than they do.
+var pattern, target []byte
+
+// content returns size bytes to write, none of them zero.
+func content(size int) []byte {
+	if len(pattern) < size {
+		const period = 1<<16 + 1 // odd, so that no two pages are alike
+		p := make([]byte, size)
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range min(size, period) {
+			p[i] = byte(1 + r.IntN(255))
+		}
+		for n := period; n < size; n *= 2 {
+			copy(p[n:], p[:n])
+		}
+		pattern = p
+	}
+	return pattern[:size]
+}
+
+// buffer returns size bytes to read into, written before.
+func buffer(size int) []byte {
+	if len(target) < size {
+		target = bytes.Repeat([]byte{1}, size)
+	}
+	return target[:size]
+}
+
+// whole returns err, or an error if a call moved another number of bytes than want.
+func whole(n int, err error, want int) error {
+	if err == nil && n != want {
+		return fmt.Errorf("%d bytes, not %d", n, want)
+	}
+	return err
+}
+
+// peerFile opens a file of size bytes in memory, none of them zero.
 func peerFile(b *testing.B, size, flag int) *mmapfile.File {
 	b.Helper()
 	f, err := mmapfile.OpenFile(peerData(b, size), flag, 0)
@@ -28,28 +93,33 @@ func peerFile(b *testing.B, size, flag int) *mmapfile.File {
 	if p == nil {
 		b.Skip("cannot be mapped")
 	}
-	if err := f.Sync(); err != nil { // so that writing it back disturbs nobody
+	if err := f.Sync(); err != nil { // so that it is not written back during the benchmark
 		b.Fatal(err)
 	}
-	peerSink.Add(uint64(stride(p)))
+	peerSink.Add(stride(p))
+	if flag == os.O_RDONLY { // so that reads copy from the mapping from the first call on
+		if err := f.Advise(0, int64(size), mmapfile.PopulateRead); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			b.Fatal(err)
+		}
+	}
 	return f
 }
 
-// peerData makes the file in one write, as the peers do, since how it is written decides
-// how large the folios of the page cache are, and with that what a page costs.
+// peerData makes the file in one write, as the peers do. The size of the writes decides how large
+// the folios of the page cache are, and what a page costs.
 func peerData(b *testing.B, size int) string {
 	b.Helper()
-	path := filepath.Join(benchDir(b), "data")
-	if err := os.WriteFile(path, benchContent(size), 0o644); err != nil {
+	path := filepath.Join(tempDir(b), "data")
+	if err := os.WriteFile(path, content(size), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	return path
 }
 
-// peerSink keeps the compiler from leaving out what is measured.
+// peerSink keeps the compiler from removing what is measured.
 var peerSink atomic.Uint64
 
-// peer is one row: its implementation has the name that those in Rust have theirs under.
+// peer measures one row. The rows in Rust have other names for the implementation.
 func peer(b *testing.B, bytes int, op func() error) {
 	b.Helper()
 	b.Run("impl=mmapfile", func(b *testing.B) {
@@ -62,6 +132,7 @@ func peer(b *testing.B, bytes int, op func() error) {
 	})
 }
 
+// stride loads a byte of each page.
 func stride(p []byte) (sum uint64) {
 	for i := 0; i < len(p); i += 4096 {
 		sum += uint64(p[i])
@@ -118,7 +189,7 @@ func BenchmarkSumBytes(b *testing.B) {
 	})
 }
 
-// sumBytes adds eight bytes at a time: those at even places and those at odd ones, in lanes of 16 bits.
+// sumBytes adds eight bytes at a time, those at even and at odd offsets, in lanes of 16 bits.
 func sumBytes(p []byte) (sum uint64) {
 	const even = 0x00ff00ff00ff00ff
 	for len(p) >= 32 {
@@ -143,15 +214,15 @@ func sumBytes(p []byte) (sum uint64) {
 
 func BenchmarkReadInto(b *testing.B) {
 	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
-		buf := benchBuffer(size)
+		buf := buffer(size)
 		peer(b, size, func() error {
 			n, err := f.ReadAt(buf, 0)
-			return benchWhole(n, err, size)
+			return whole(n, err, size)
 		})
 	})
 }
 
-// randomOffsets returns the same offsets, up to last, that the peers take (xorshift64).
+// randomOffsets returns the offsets up to last that the peers use (xorshift64).
 func randomOffsets(last int) func() int64 {
 	x := uint64(0xC0FFEE)
 	return func() int64 {
@@ -177,7 +248,7 @@ func BenchmarkRandomRead(b *testing.B) {
 	}
 }
 
-// BenchmarkRandomWindow takes slices that nothing guards, as the peers' are; BenchmarkRandomView guarded ones.
+// BenchmarkRandomWindow takes slices without a guard, as the peers do. BenchmarkRandomView has guarded ones.
 func BenchmarkRandomWindow(b *testing.B) {
 	benchRandom(b, func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error {
 		all := f.Bytes()
@@ -214,7 +285,7 @@ func BenchmarkTouchPages(b *testing.B) {
 func BenchmarkSyncRange(b *testing.B) {
 	for _, size := range []int{64, 4 * kb} {
 		b.Run("size="+sizeName(size), func(b *testing.B) {
-			f, data := peerFile(b, 64*kb, os.O_RDWR), benchContent(size)
+			f, data := peerFile(b, 64*kb, os.O_RDWR), content(size)
 			peer(b, size, func() error {
 				if _, err := f.WriteAt(data, 0); err != nil {
 					return err
@@ -265,7 +336,7 @@ func BenchmarkWritePolicy(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer f.Close()
-			data := benchContent(64 * kb)
+			data := content(64 * kb)
 			peer(b, 4*mb, func() error {
 				for off := int64(0); off < 4*mb; off += 64 * kb {
 					if _, err := f.WriteAt(data, off); err != nil {

@@ -12,16 +12,16 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// WriteTo to Writers that it knows, and to those that fail or use the file themselves.
+// The sequences of WriteTo: to Writers with a fast path, and to those that fail or use the file.
 
-// A writeToSink makes a Writer for WriteTo on f, from start on, and what shows what it got.
+// A writeToSink makes a Writer for WriteTo on f, and a function that shows what it got.
 type writeToSink struct {
 	name    string
 	shrinks bool // another handle truncates the file
 	make    func(r *run, f anyFile, rest int64) (w io.Writer, got func() string)
 }
 
-// bufferSink is a sink for the Buffer that fn makes for rest bytes to come.
+// bufferSink returns a sink for the Buffer that fn makes for rest bytes.
 func bufferSink(fn func(rest int) *bytes.Buffer) func(*run, anyFile, int64) (io.Writer, func() string) {
 	return func(_ *run, _ anyFile, rest int64) (io.Writer, func() string) {
 		b := fn(int(max(rest, 0)))
@@ -29,13 +29,13 @@ func bufferSink(fn func(rest int) *bytes.Buffer) func(*run, anyFile, int64) (io.
 			if b == nil {
 				return "nil"
 			}
-			// UnreadByte tells whether the last call was a read.
+			// UnreadByte reports whether the last call was a read.
 			return fmt.Sprint(show(b.Bytes()), " ", b.UnreadByte())
 		}
 	}
 }
 
-// bufioSink is a bufio.Writer of that size with content in it; the Writer under it takes
+// bufioSink returns a sink for a bufio.Writer of that size, with content. Its Writer takes
 // left bytes.
 func bufioSink(size, left int, short, readerFrom bool) func(*run, anyFile, int64) (io.Writer, func() string) {
 	return func(*run, anyFile, int64) (io.Writer, func() string) {
@@ -53,12 +53,12 @@ func bufioSink(size, left int, short, readerFrom bool) func(*run, anyFile, int64
 	}
 }
 
-// actingSink is a Writer that calls act, once, when it has been given the piece of that number.
+// actingSink returns a sink for a Writer that calls act at the piece of that number.
 func actingSink(piece int, act func(r *run, f anyFile)) func(*run, anyFile, int64) (io.Writer, func() string) {
 	return func(r *run, f anyFile, _ int64) (io.Writer, func() string) {
 		var log bytes.Buffer
 		calls := 0
-		w := ftFunc(func(p []byte) (int, error) {
+		w := ioFunc(func(p []byte) (int, error) {
 			log.WriteString(show(p))
 			if calls++; calls == piece {
 				act(r, f)
@@ -131,7 +131,7 @@ var writeToSinks = []writeToSink{
 	{"Writer during which the file grows", false, actingSink(1, func(r *run, f anyFile) {
 		r.other("grow", func(o *os.File) error {
 			end, _ := o.Seek(0, io.SeekEnd)
-			_, err := o.WriteAt(patternBytes(5000), end)
+			_, err := o.WriteAt(patternWithZeros(5000), end)
 			return err
 		})
 	})},
@@ -139,9 +139,9 @@ var writeToSinks = []writeToSink{
 }
 
 func init() {
-	contents := []content{threePage, empty, zeroTail, filled("100KB", patternBytes(100_000)), filled("1MB+1", patternBytes(1<<20+1))}
+	contents := []content{threePage, empty, zeroTail, filled("100KB", patternWithZeros(100_000)), filled("1MB+1", patternWithZeros(1<<20+1))}
 	for _, shrinks := range []bool{false, true} {
-		// Another handle has moved the end before.
+		// Another handle has changed the size before.
 		moves := map[string]func(r *run, size int64){"": func(*run, int64) {}, "grown": func(r *run, size int64) { r.otherWrites([]byte("grown"), size+10) }}
 		if shrinks {
 			moves = map[string]func(r *run, size int64){
@@ -180,11 +180,11 @@ func init() {
 
 func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
 	if mmapfile.RaceDetector || !mmapfile.CanMap {
-		t.Skip("the race detector allocates, and os.File has a Buffer grow")
+		t.Skip("the race detector allocates, and a Buffer grows with os.File")
 	}
 	for _, size := range []int{1, 100, 10_000, 3 << 20} {
-		content := ftPattern(size)
-		f := ftOpenMapped(t, ftTemp(t, content))
+		content := pattern(size)
+		f := mustOpenMapped(t, tempFile(t, content))
 		room := make([]byte, 0, size)
 		var buf *bytes.Buffer
 		allocs := testing.AllocsPerRun(20, func() {
@@ -199,16 +199,16 @@ func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
 		if allocs > 1 { // the Buffer itself
 			t.Errorf("%d bytes: %v allocations", size, allocs)
 		}
-		ftSame(t, "the buffer", buf.Bytes(), content)
+		sameBytes(t, "the buffer", buf.Bytes(), content)
 	}
 }
 
 func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
 	if mmapfile.RaceDetector || !mmapfile.CanMap {
-		t.Skip("the race detector allocates, and os.File has them grow often")
+		t.Skip("the race detector allocates, and they grow often with os.File")
 	}
 	const size = 300_000
-	f := ftOpenMapped(t, ftTemp(t, ftPattern(size)))
+	f := mustOpenMapped(t, tempFile(t, pattern(size)))
 	for name, fn := range map[string]func() io.Writer{
 		"bytes.Buffer":    func() io.Writer { return new(bytes.Buffer) },
 		"strings.Builder": func() io.Writer { return new(strings.Builder) },
@@ -221,20 +221,20 @@ func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		})
-		if allocs > 5 { // the Writer, its memory, and what io.CopyBuffer is given
+		if allocs > 5 { // the Writer, its memory, and the buffer of io.CopyBuffer
 			t.Errorf("%s: %v allocations", name, allocs)
 		}
 	}
 }
 
-// No copy allocates more than that of an os.File, mapped or not.
+// WriteTo allocates no more than that of an os.File, mapped or not.
 func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 	if mmapfile.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	for _, size := range []int{0, 64, 4096, 100_000} {
-		content := ftPattern(size)
-		name := ftTemp(t, content)
+		content := pattern(size)
+		name := tempFile(t, content)
 		o, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 				io.ReaderFrom
 			}),
 		} {
-			allocs := func(f ftFile) float64 {
+			allocs := func(f anyFile) float64 {
 				return testing.AllocsPerRun(100, func() {
 					if _, err := f.Seek(0, io.SeekStart); err != nil {
 						t.Fatal(err)
@@ -261,16 +261,38 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 				})
 			}
 			want := allocs(o)
-			f := ftOpen(t, name)
+			f := mustOpen(t, name)
 			if got := allocs(f); got > want {
 				t.Errorf("%s of %d bytes: %v allocations, %v with os.File", what, size, got, want)
 			}
 			if size > 0 {
-				ftMap(t, f)
+				mustMap(t, f)
 			}
 			if got := allocs(f); got > want {
 				t.Errorf("%s of %d bytes, mapped: %v allocations, %v with os.File", what, size, got, want)
 			}
 		}
+	}
+}
+
+// WriteTo does not allocate memory for a stale length.
+func TestWriteTo_BufferAfterTruncation(t *testing.T) {
+	t.Parallel()
+	name := tempFile(t, pattern(100))
+	if err := os.Truncate(name, 1<<40); err != nil {
+		t.Skip("no file of a terabyte here: ", err)
+	}
+	f := mustOpen(t, name)
+	for range 40 {
+		if _, err := f.ReadAt(make([]byte, 10), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(name, 100); err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if n, err := f.WriteTo(&buf); n != 100 || err != nil || !bytes.Equal(buf.Bytes(), pattern(100)) {
+		t.Errorf("WriteTo: %d, %v", n, err)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"unsafe"
 
-	"go.dw1.io/mmapfile"
 	"golang.org/x/sys/windows"
+
+	"go.dw1.io/mmapfile"
 )
 
 // Not parallel: the handles are those of the whole process.
-func TestNoHandleIsLeftAfterClose(t *testing.T) {
+func TestClose_Handles(t *testing.T) {
 	count := func() (n uint32) {
 		p := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount")
 		if ok, _, err := p.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n))); ok == 0 {
@@ -18,15 +19,15 @@ func TestNoHandleIsLeftAfterClose(t *testing.T) {
 		}
 		return n
 	}
-	whole := ftPattern(200_000)
-	name := ftTemp(t, whole)
+	whole := pattern(200_000)
+	name := tempFile(t, whole)
 	round := func() {
 		f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(f.Bytes()) != len(whole) {
-			t.Fatal("no Bytes")
+			t.Fatal("Bytes is nil")
 		}
 		if err := f.View(5, 100, func(p []byte) error { p[0]++; return nil }); err != nil {
 			t.Error(err)
@@ -44,7 +45,7 @@ func TestNoHandleIsLeftAfterClose(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := os.Rename(name, name+"2"); err != nil { // refused as long as anything is open
+		if err := os.Rename(name, name+"2"); err != nil { // refused while a handle is open
 			t.Error(err)
 		}
 		if err := os.Rename(name+"2", name); err != nil {
