@@ -36,13 +36,15 @@ type file struct {
 	cur cursor
 	mem memory
 
-	mu     sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
-	closed bool          // under mu
-	flag   int           // of our open call, or -1
-	truncs atomic.Uint32 // goes up before and after each truncation of ours: odd during one
-	ending sync.Mutex    // held while the file is marked as modified
-	before atomic.Int64  // the modification time at the first write of a period; 0 before any
-	due    atomic.Int64  // when a timer ends the period, since started; 0 if none does
+	mu      sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
+	closed  bool          // under mu
+	revoked *mapping      // under mu: what m was at Close, for Guard
+	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
+	flag    int           // of our open call, or -1
+	truncs  atomic.Uint32 // goes up before and after each truncation of ours: odd during one
+	ending  sync.Mutex    // held while the file is marked as modified
+	before  atomic.Int64  // the modification time at the first write of a period; 0 before any
+	due     atomic.Int64  // when a timer ends the period, since started; 0 if none does
 }
 
 // newFile wraps inner, which was opened with flag, or elsewhere if that is
