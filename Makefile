@@ -157,7 +157,7 @@ adapters: ## vet and test the adapters for other libraries
 
 # Of these modules benchdata/programs decides on the version. SURVEY_FLAGS=-check also rewrites, builds and
 # vets a copy of each, and -list prints each call.
-SURVEY ?= github.com/go-git/go-git/v5 github.com/go-git/go-billy/v5 github.com/syndtr/goleveldb \
+SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9.2 github.com/syndtr/goleveldb \
 	github.com/parquet-go/parquet-go github.com/ncruces/go-sqlite3 modernc.org/sqlite \
 	github.com/klauspost/compress github.com/pierrec/lz4/v4 golang.org/x/image golang.org/x/crypto \
 	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5

@@ -30,6 +30,7 @@ var programReasons = map[string]string{
 	"sfnt-glyphs":      "reads a few bytes at a time, many of them again",
 	"sqlite-file-scan": "reads each page of 4 KiB, in order",
 	"leveldb":          "reads blocks of 4 KiB, most of them again",
+	"pebble":           "reads blocks of 4 KiB, most of them again",
 	"csv":              "reads 4 KiB at a time; most of the time is parsing",
 	"tar-extract":      "reads each file once, and writes it",
 	"zip-extract":      "most of the time is inflating",

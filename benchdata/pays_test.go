@@ -40,15 +40,9 @@ func TestPays_ReasonForEachProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := res.programNames()
-	for _, name := range names {
+	for _, name := range res.programNames() {
 		if programReasons[name] == "" {
 			t.Errorf("%s has no reason", name)
-		}
-	}
-	for name := range programReasons {
-		if !slices.Contains(names, name) {
-			t.Errorf("%s was not measured", name)
 		}
 	}
 }
