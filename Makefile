@@ -104,12 +104,12 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
 
-bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
+bench: ## compare with os.File and v0.1.2: a selection, about three minutes
 	@go -C benchdata run . run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-# FULL_ROUNDS=3 for a shorter run: a round takes about two minutes and a half.
-bench-full: ## compare with os.File and other mappings: everything, ten times, about 22 minutes
+# FULL_ROUNDS=3 for a shorter run: a round takes about three minutes.
+bench-full: ## compare with os.File and other mappings: everything, ten times, about 29 minutes
 	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
