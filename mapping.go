@@ -374,9 +374,16 @@ func (f *file) truncateInner(size int64) error {
 	return err
 }
 
-// unpublish ends the mappings of a File. Called with mu held.
+// unpublish ends the mappings of a File; if locked, the last Guard does. Called with mu held.
 func (f *file) unpublish() {
-	for m := f.m.Swap(nil); m != nil; m = m.prev {
+	if f.revoked = f.m.Swap(nil); f.guards == 0 {
+		f.revoke()
+	}
+}
+
+// revoke revokes the mappings that the File had at Close. Called with mu held.
+func (f *file) revoke() {
+	for m := f.revoked; m != nil; m = m.prev {
 		m.region.revoke()
 	}
 }

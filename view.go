@@ -25,7 +25,7 @@ import (
 // [File.Close], and no sooner when the file grows; it does not grow itself, so
 // call again. f must stay reachable while it is used ([runtime.KeepAlive]).
 // If the file is truncated, by any program, the part of the slice that is gone faults
-// when it is touched, which ends the process: [File.View] is the form that is
+// when it is touched, which ends the process: [File.View] and [File.Guard] are
 // safe from that. The memory is not synchronised with concurrent writes.
 //
 // Where the system maps nothing beyond a file's end (Windows), each Bytes that
