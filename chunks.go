@@ -143,7 +143,7 @@ func (w *walk) ask() []byte {
 		if int64(len(w.mem)) < end {
 			w.mem = f.Bytes()
 		}
-	} else if m, err := f.lend(size); err == nil {
+	} else if m, err := f.exposeMapping(size); err == nil {
 		if w.mem = m.data; !m.own {
 			w.m = m
 		}

@@ -15,11 +15,11 @@ import (
 type Storage int
 
 const (
-	StorageLocal   Storage = iota
-	StorageRemote          // or unknown: other machines' changes may show in system calls alone
-	StorageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
-	StorageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	StorageAsked           // local, but a mapping is in others' way
+	StorageLocal     Storage = iota
+	StorageRemote            // or unknown: other machines' changes may show in system calls alone
+	StorageOverlay           // whose files, open for reading alone, may be replaced by a writer's copy
+	StorageMemory            // a tmpfs, where reading a hole of a mapping fills it with memory for good
+	StorageOnRequest         // local, but a mapping is in others' way
 )
 
 // Access is what a descriptor allows.

@@ -76,7 +76,7 @@ func StorageOf(f *os.File) Storage {
 		switch err {
 		case windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED,
 			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
-			kind = StorageAsked
+			kind = StorageOnRequest
 		}
 	})
 	return kind
