@@ -16,9 +16,8 @@ import (
 // Every method may be called from any number of goroutines, including Close. A call that
 // loses the race against Close returns an error for which errors.Is(err, [os.ErrClosed])
 // holds, if os.File's does. A read at an offset takes no lock. Writes of one File that
-// overlap are ordered. Read, Write and Seek share the cursor and
-// are each atomic with respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller
-// runs.
+// overlap are ordered. Read, Write and Seek share the cursor and are each atomic with
+// respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller runs.
 //
 // Written bytes are in the file when the call returns: other processes see them, and a
 // killed process loses none. A crash of the system can lose what was not followed by

@@ -27,9 +27,10 @@ import (
 // process; [File.View] and [File.Guard] avoid that. The memory is not synchronised with
 // concurrent writes.
 //
-// On Windows each Bytes that finds the file grown leaves one more mapping until Close. After that, until Close, Windows
-// lets no other program truncate the file (ERROR_USER_MAPPED_FILE). So calls use a mapping
-// there only once Bytes or View has asked for one.
+// On Windows each Bytes that finds the file grown leaves one more mapping until Close.
+// After that, until Close, Windows lets no other program truncate the file
+// (ERROR_USER_MAPPED_FILE). So calls use a mapping there only once Bytes or View has asked
+// for one.
 //
 // Stores are in the file at once and durable after [File.Sync]. The kernel moves the
 // modification time when it first finds a page changed. If a platform has no mappings
@@ -59,8 +60,8 @@ func (f *File) Bytes() []byte {
 // platform.
 func (f *file) inPlace() bool { return canMap || f.private }
 
-// exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until the File
-// is closed.
+// exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until
+// the File is closed.
 func (f *file) exposeMapping(size int64) (*mapping, error) {
 	m, err := f.mapped(size, true)
 	if err == nil {
