@@ -25,8 +25,7 @@ import (
 //
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":
-//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers.
-//     64-bit numbers need a multiple of 8, as in sync/atomic, also on 32-bit machines.
+//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers
 //   - [fs.ErrPermission] if T contains a type of sync or sync/atomic, because their methods
 //     write, and the file is open for reading only
 //   - [os.ErrClosed]; [errors.ErrUnsupported] if the file cannot be mapped; or the system's
