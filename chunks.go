@@ -84,7 +84,7 @@ func (w *walk) windows(data []byte) bool {
 			return true
 		}
 		page := (end - 1) | mask + 1
-		w.bring(off, size)
+		w.preread(off, size)
 		w.touching = true
 		if page < bound && f.pages.seen(page, 1) {
 			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
@@ -104,18 +104,18 @@ func (w *walk) windows(data []byte) bool {
 func (w *walk) step(p []byte) bool {
 	off := w.off
 	if w.m != nil {
-		w.bring(off, int64(len(p)))
+		w.preread(off, int64(len(p)))
 	}
 	w.off += int64(len(p))
 	return w.yield(off, p)
 }
 
-// bring loads a window into memory, and for smaller ones what comes next.
-func (w *walk) bring(off, n int64) {
+// preread loads a window into memory, and for smaller ones what comes next.
+func (w *walk) preread(off, n int64) {
 	if off+n > w.known || w.gen != evictions.gen.Load() {
 		n = max(n, aheadBytes)
 		w.gen, w.known = evictions.gen.Load(), off+n
-		w.f.bring(w.m, off, n)
+		w.f.preread(w.m, off, n)
 	}
 }
 
@@ -129,7 +129,7 @@ func (w *walk) caught(old bool, again *bool) {
 	}
 }
 
-// ask asks the file where it ends, and returns the next window, or nil at the end.
+// ask asks the file for its length, and returns the next window, or nil at the end.
 func (w *walk) ask() []byte {
 	f := w.f
 	size := f.ask()

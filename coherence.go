@@ -29,16 +29,16 @@ func (f *file) settle(off int64, n int) error {
 	return nil
 }
 
-// absorb makes bytes that a system call has written visible to loads: b at off, or all if b
+// reload makes bytes that a system call has written visible to loads: b at off, or all if b
 // is nil.
-func (f *file) absorb(b []byte, off int64) {
+func (f *file) reload(b []byte, off int64) {
 	if split {
 		if m := f.m.Load(); m != nil {
 			reloadMemory(m.data)
 		}
 	}
 	if !canMap {
-		f.absorbCopies(b, off)
+		f.reloadCopies(b, off)
 	}
 }
 
@@ -126,8 +126,8 @@ func (f *file) settleCopies(off int64, n int) error {
 	return c.settle(f, off, n)
 }
 
-// absorbCopies is absorb without mappings.
-func (f *file) absorbCopies(b []byte, off int64) {
+// reloadCopies is reload without mappings.
+func (f *file) reloadCopies(b []byte, off int64) {
 	c := f.copies.Load()
 	if c == nil {
 		return

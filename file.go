@@ -122,7 +122,7 @@ func (f *file) truncate(size int64) error {
 		f.staleSize() // a write past the end came before or after
 	}
 	if err == nil {
-		f.absorb(nil, 0)
+		f.reload(nil, 0)
 	}
 	return err
 }

@@ -79,15 +79,15 @@ const (
 // These are all numbers to tune. They were measured on ext4, Linux 6.18, with a pread of 4
 // KiB at 0.3 to 1 µs. Each says what is worse without it.
 const (
-	trackFrom  = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom    = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
-	readyFrom  = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
-	savedShare = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
-	orderFrom  = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
-	orderMost  = 32 << 10  // reads in order before the next ones are predicted: asking costs 0.3 µs
-	aheadBytes = 512 << 10 // that are asked about at once: bufio.Scanner
-	bringMost  = 4 << 20   // bytes that one question covers: bufio.Scanner
-	savedWrite = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
+	trackFrom   = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
+	mapFrom     = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
+	readyFrom   = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
+	savedShare  = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
+	orderFrom   = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
+	orderMost   = 32 << 10  // reads in order before the next ones are predicted: asking costs 0.3 µs
+	aheadBytes  = 512 << 10 // that are asked about at once: bufio.Scanner
+	prereadMost = 4 << 20   // bytes that one question covers: bufio.Scanner
+	savedWrite  = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
 
 	checkEvery = 128                    // calls from one look at the major faults to the next: pages-1000
 	timeEvery  = 32                     // mapped writes from one that is timed to the next: behind-64B
@@ -233,9 +233,9 @@ const (
 	noteReady = 1 | 1<<readyShift
 )
 
-// cameBack counts a read of seen pages in each of its blocks. It makes the blocks ready
+// countReread counts a read of seen pages in each of its blocks. It makes the blocks ready
 // that have paid for their fault.
-func (p *pages) cameBack(off, n int64) {
+func (p *pages) countReread(off, n int64) {
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
 		w := p.word(block)

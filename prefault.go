@@ -39,7 +39,7 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 		if !l.written.Load() {
 			l.written.Store(true)
 		}
-		due = due && (saved >= price || off-block<<blockBits < int64(n) && p.goesOn(block, n, price))
+		due = due && (saved >= price || off-block<<blockBits < int64(n) && p.continuesRun(block, n, price))
 	}
 	return due && f.prefault(m, off, end)
 }
@@ -54,9 +54,9 @@ func (p *pages) blockPrice() uint64 {
 	return min(max(price/savedWrite, 1)<<p.losses.Load(), savedMost)
 }
 
-// goesOn predicts whether writes of n bytes in order will reach block and save the cost of
+// continuesRun predicts whether writes of n bytes in order will reach block and save the cost of
 // prefaulting it. They must have done so in the block before.
-func (p *pages) goesOn(block int64, n int, price uint64) bool {
+func (p *pages) continuesRun(block int64, n int, price uint64) bool {
 	if block == 0 || weight(int64(n))<<blockBits/uint64(n) < price+price/4 {
 		return false
 	}
@@ -104,7 +104,7 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	stats.prefaults.Add(1)
-	f.bringNext(to) // which tells a mapped write that the file was not truncated
+	f.prereadNext(to) // which tells a mapped write that the file was not truncated
 	return true
 }
 

@@ -88,7 +88,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
 			return 0, io.EOF
 		}
-		f.bring(m, off, int64(n))
+		f.preread(m, off, int64(n))
 		if tryCopy(b[:n], m.data[off:]) {
 			break
 		}
@@ -147,7 +147,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	if off > f.ownSize(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
-	f.bring(m, off, int64(len(b)))
+	f.preread(m, off, int64(len(b)))
 	if tryCopy(m.data[off:off+int64(len(b))], b) {
 		return len(b), nil
 	}

@@ -38,9 +38,9 @@ func (f *file) noteRead(off, n int64, short bool) {
 	p.next.Store(end)
 	if p.note(noteSeen, off, n) {
 		if p.ready(off, int(n)) {
-			f.bringNext(end)
+			f.prereadNext(end)
 		}
-		p.cameBack(off, n)
+		p.countReread(off, n)
 		f.saves(end, weight(n))
 	}
 	switch asked := p.asked.Load(); {
@@ -145,9 +145,9 @@ func (f *file) cached(off, end int64) bool {
 	return err == nil && in
 }
 
-// bringNext records the page after off as known. A read that ends in zeros, with ready
+// prereadNext records the page after off as known. A read that ends in zeros, with ready
 // pages, looks there for the end of the file (see reaches).
-func (f *file) bringNext(off int64) {
+func (f *file) prereadNext(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page < f.size.Load() && !f.pages.seen(page, 1) && !f.readIn(page, page+1) {
 		if size, regular := f.stat(); regular { // it may have been truncated
@@ -156,18 +156,18 @@ func (f *file) bringNext(off int64) {
 	}
 }
 
-// bring loads the n bytes at off of the mapped file into memory before user code or a
-// guarded copy accesses them. It reads them by system call, up to bringMost, if they are
+// preread loads the n bytes at off of the mapped file into memory before user code or a
+// guarded copy accesses them. It reads them by system call, up to prereadMost, if they are
 // not known to be there.
-func (f *file) bring(m *mapping, off, n int64) {
+func (f *file) preread(m *mapping, off, n int64) {
 	if !canMap || split {
 		return
 	}
 	size := min(f.size.Load(), int64(len(m.data)))
-	if n > bringMost && off+n <= size && !f.pages.seen(off+n-1, 1) {
-		f.readIn(off+n-1, off+n) // where the File itself looks whether the file still reaches
+	if n > prereadMost && off+n <= size && !f.pages.seen(off+n-1, 1) {
+		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
-	for end := min(off+min(n, bringMost), size); off < end; {
+	for end := min(off+min(n, prereadMost), size); off < end; {
 		next := min((off+aheadBytes)>>blockBits<<blockBits, end)
 		if !f.pages.seen(off, int(next-off)) {
 			start, stop := off>>blockBits<<blockBits, min((next+1<<blockBits-1)>>blockBits<<blockBits, size)

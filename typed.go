@@ -20,8 +20,9 @@ import (
 // faults if f is not open for writing. An access faults once the file was truncated before
 // it. Such a fault ends the process. The bytes are laid out as Go lays out T on this
 // machine, in its byte order. int, uint and uintptr have its word size, and a bool must be
-// 0 or 1. If a platform has no mappings (build tag nommap), the T is in a copy, as with
-// Bytes.
+// 0 or 1. 64-bit numbers need an offset that is a multiple of 8, as in sync/atomic, also on
+// 32-bit machines. If a platform has no mappings (build tag nommap), the T is in a copy, as
+// with Bytes.
 //
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":
@@ -68,7 +69,7 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 	case off < 0 || n < 0:
 		return nil, fs.ErrInvalid
 	case off%l.align != 0:
-		return nil, fmt.Errorf("%w: offset %d is not a multiple of %d, which %v asks for", fs.ErrInvalid, off, l.align, l.t)
+		return nil, fmt.Errorf("%w: offset %d is not a multiple of %d, which %v requires", fs.ErrInvalid, off, l.align, l.t)
 	case l.size > 0 && int64(n) > (math.MaxInt64-off)/l.size:
 		return nil, io.EOF
 	}

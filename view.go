@@ -149,7 +149,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, bringMost))) && f.pages.seen(off+n-1, 1) {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, prereadMost))) && f.pages.seen(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -169,7 +169,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	case locked:
 		defer m.region.unpin() // see mapped
 	}
-	f.bring(m, off, n)
+	f.preread(m, off, n)
 	_, err = f.call(m, off, n, fn, false)
 	return err
 }
@@ -222,7 +222,7 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 				}
 				return
 			}
-			f.absorb(p[i:j], off+int64(i))
+			f.reload(p[i:j], off+int64(i))
 		}
 	}()
 	return fn(p)

@@ -103,7 +103,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	if n == 0 {
 		return n, err
 	}
-	f.absorb(b[:n], off)
+	f.reload(b[:n], off)
 	f.noteWrite(off, int64(n))
 	if end := off + int64(n); end > known {
 		f.raise(end, truncs)
@@ -182,7 +182,7 @@ func (f *file) writeAgain(b []byte) (int, error) {
 // movedEnd notes that a call wrote bytes at an unknown offset.
 func (f *file) movedEnd() {
 	f.staleSize()
-	f.absorb(nil, 0)
+	f.reload(nil, 0)
 }
 
 // WriteString writes the bytes of s as [File.Write] does, with its results and errors.
