@@ -230,13 +230,16 @@ func TestGuard_CloseInside(t *testing.T) {
 	}
 }
 
-func TestGuard_PermissionOfReadOnlyFile(t *testing.T) {
+func TestGuard_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	ftGivesAddresses(t)
 	if !mmapfile.CanMap {
 		t.Skip("copies can be written")
 	}
-	f := ftOpenUnmapped(t, ftTemp(t, ftPattern(1000)))
+	f, err := mmapfile.Open(ftTemp(t, ftPattern(1000)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer f.Close()
 	p := f.Bytes()
 	guardFails(t, f, f.Guard(func() error { p[999] = 0; return nil }), fs.ErrPermission)
