@@ -1,18 +1,16 @@
-package mmapfile
+package sys
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// openSized is os.OpenFile for a file that is to have at least size bytes, with
+// OpenSized is os.OpenFile for a file that is to have at least size bytes, with
 // their blocks. O_TRUNC waits until there is room. A file that was not there
 // before is removed again if there is none.
-func openSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
+func OpenSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
 	f, created, err := openNoTruncate(name, flag, perm)
 	if err != nil {
 		return nil, err
@@ -24,7 +22,7 @@ func openSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, e
 		if created != "" && serr == nil {
 			removeEmpty(created, fi)
 		}
-		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		return nil, err
 	}
 	return f, nil
 }
@@ -76,21 +74,12 @@ func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	if !writable {
 		return nil
 	}
-	if err := sys.Allocate(f, size); err != nil || !truncate {
+	if err := Allocate(f, size); err != nil || !truncate {
 		return err
 	}
 	// There is room now. What another process takes in between is its error.
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	return sys.Allocate(f, size)
-}
-
-// cause is the error inside a *fs.PathError.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
+	return Allocate(f, size)
 }
