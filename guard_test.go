@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +18,7 @@ import (
 // guardedFile is an open file of n bytes, read-write, that is mapped.
 func guardedFile(t *testing.T, n int) *mmapfile.File {
 	t.Helper()
-	return ftOpenMapped(t, ftTemp(t, ftPattern(n)))
+	return mustOpenMapped(t, tempFile(t, pattern(n)))
 }
 
 // guardFaults skips the test if memory of a File does not fault, or without an address.
@@ -29,8 +27,8 @@ func guardFaults(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("copies do not fault")
 	}
-	ftCanCut(t)
-	ftGivesAddresses(t)
+	needForeignTruncate(t)
+	needFaultAddresses(t)
 }
 
 // guardFails fails the test unless err is want as an error of Guard on f.
@@ -38,7 +36,7 @@ func guardFails(t *testing.T, f *mmapfile.File, err, want error) {
 	t.Helper()
 	var pe *fs.PathError
 	if !errors.As(err, &pe) || pe.Op != "guard" || pe.Path != f.Name() || pe.Err != want {
-		t.Errorf("Guard returned %s, want %v", ftErr(err, f.Name()), want)
+		t.Errorf("Guard returned %s, want %v", errorText(err, f.Name()), want)
 	}
 }
 
@@ -69,7 +67,7 @@ func TestGuard_Truncation(t *testing.T) {
 		},
 	} {
 		for what, touch := range map[string]func(p []byte){
-			"Load":  ftTouch,
+			"Load":  loadBytes,
 			"Store": func(p []byte) { p[len(p)-1] = 1 },
 			"Copy":  func(p []byte) { copy(make([]byte, len(p)), p) },
 		} {
@@ -83,9 +81,9 @@ func TestGuard_Truncation(t *testing.T) {
 				}
 				returned := false
 				err := f.Guard(func() error {
-					child := ftChild(t, nil, "truncate")
+					child := childCommand(t, nil, "truncate")
 					child.Stdin = strings.NewReader(fmt.Sprintf("%d %q\n", page+1, f.Name()))
-					ftRun(t, child)
+					runChild(t, child)
 					touch(p)
 					returned = true
 					return nil
@@ -100,7 +98,7 @@ func TestGuard_Truncation(t *testing.T) {
 				if n, err := f.ReadAt(b, 0); n != page+1 || err != io.EOF {
 					t.Errorf("ReadAt afterwards: %d, %v", n, err)
 				}
-				if err := f.Guard(func() error { ftTouch(f.Bytes()); return nil }); err != nil {
+				if err := f.Guard(func() error { loadBytes(f.Bytes()); return nil }); err != nil {
 					t.Errorf("a Guard of what is left: %v", err)
 				}
 			})
@@ -113,7 +111,7 @@ func guardGrown(t *testing.T) (f *mmapfile.File, short, long []byte) {
 	t.Helper()
 	f = guardedFile(t, 4*os.Getpagesize())
 	short = f.Bytes()
-	if _, err := f.WriteAt(ftPattern(len(short)), int64(20*len(short))); err != nil {
+	if _, err := f.WriteAt(pattern(len(short)), int64(20*len(short))); err != nil {
 		t.Fatal(err)
 	}
 	long = f.Bytes()
@@ -149,21 +147,21 @@ func TestGuard_EarlierMapping(t *testing.T) {
 					if err := end(f); err != nil {
 						t.Error(err)
 					}
-					ftTouch(p)
+					loadBytes(p)
 					return nil
 				}), want)
 			}
 			// A mapping that is made during the call.
 			f := guardedFile(t, 4*os.Getpagesize())
 			guardFails(t, f, f.Guard(func() error {
-				if _, err := f.WriteAt(ftPattern(100_000), 1_000_000); err != nil {
+				if _, err := f.WriteAt(pattern(100_000), 1_000_000); err != nil {
 					t.Error(err)
 				}
 				p := f.Bytes()
 				if err := end(f); err != nil {
 					t.Error(err)
 				}
-				ftTouch(p)
+				loadBytes(p)
 				return nil
 			}), want)
 		})
@@ -172,8 +170,8 @@ func TestGuard_EarlierMapping(t *testing.T) {
 
 func TestGuard_Close(t *testing.T) {
 	t.Parallel()
-	ftGivesAddresses(t)
-	ftNeedsThreads(t)
+	needFaultAddresses(t)
+	needThreads(t)
 	for range 100 {
 		f := guardedFile(t, 100_000)
 		p := f.Bytes()
@@ -182,11 +180,11 @@ func TestGuard_Close(t *testing.T) {
 			<-started
 			closed <- f.Close()
 		}()
-		ftWithin(t, 30*time.Second, func() {
+		within(t, 30*time.Second, func() {
 			err := f.Guard(func() error {
 				close(started)
 				for range 20 {
-					ftTouch(p)
+					loadBytes(p)
 				}
 				return nil
 			})
@@ -208,7 +206,7 @@ func TestGuard_Close(t *testing.T) {
 // After Close the memory faults, except on Windows, where it stays until the last Guard ends.
 func TestGuard_CloseInside(t *testing.T) {
 	t.Parallel()
-	ftGivesAddresses(t)
+	needFaultAddresses(t)
 	for name, call := range map[string]func(f *mmapfile.File) error{
 		"Close":         (*mmapfile.File).Close,
 		"CloseInNested": func(f *mmapfile.File) error { return f.Guard(f.Close) },
@@ -219,7 +217,7 @@ func TestGuard_CloseInside(t *testing.T) {
 			if err := call(f); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			ftTouch(p)
+			loadBytes(p)
 			return nil
 		})
 		if mmapfile.MapsUnasked {
@@ -232,14 +230,11 @@ func TestGuard_CloseInside(t *testing.T) {
 
 func TestGuard_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	ftGivesAddresses(t)
+	needFaultAddresses(t)
 	if !mmapfile.CanMap {
 		t.Skip("copies can be written")
 	}
-	f, err := mmapfile.Open(ftTemp(t, ftPattern(1000)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := openReadOnly(t, tempFile(t, pattern(1000)))
 	defer f.Close()
 	p := f.Bytes()
 	guardFails(t, f, f.Guard(func() error { p[999] = 0; return nil }), fs.ErrPermission)
@@ -249,7 +244,7 @@ func TestGuard_Private(t *testing.T) {
 	t.Parallel()
 	guardFaults(t)
 	page := os.Getpagesize()
-	f, err := mmapfile.Options{Private: true}.OpenFile(ftTemp(t, ftPattern(4*page)), os.O_RDWR, 0)
+	f, err := mmapfile.Options{Private: true}.OpenFile(tempFile(t, pattern(4*page)), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,199 +254,9 @@ func TestGuard_Private(t *testing.T) {
 		if err := os.Truncate(f.Name(), 1); err != nil {
 			t.Error(err)
 		}
-		ftTouch(p)
+		loadBytes(p)
 		return nil
 	}), io.ErrUnexpectedEOF)
-}
-
-// What fn panics with is its own, also if the file was truncated meanwhile.
-func TestGuard_OtherPanics(t *testing.T) {
-	t.Parallel()
-	own := &struct{ int }{7}
-	var none map[string]int
-	var nowhere *[64]byte
-	var lost []byte // memory of another File that faults
-	if mmapfile.CanMap && mmapfile.MapsUnasked {
-		other := guardedFile(t, 80_000)
-		lost = other.Bytes()
-		if err := os.Truncate(other.Name(), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	i := 80_000
-	for _, c := range []struct {
-		name string
-		do   func(p []byte)
-		want func(v any) bool
-	}{
-		{"OwnValue", func([]byte) { panic(own) }, func(v any) bool { return v == any(own) }},
-		{"Error", func([]byte) { panic(os.ErrClosed) }, func(v any) bool { return v == any(os.ErrClosed) }},
-		{"Nil", func([]byte) { panic(nil) }, func(v any) bool { _, ok := v.(*runtime.PanicNilError); return ok }},
-		{"NilMap", func([]byte) { none["x"] = 1 }, ftRuntimeError("nil map")},
-		{"NilPointer", func([]byte) { ftSink.Add(uint32(nowhere[i%64])) }, ftRuntimeError("nil pointer")},
-		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, ftRuntimeError("index out of range")},
-		{"AnotherFile", func([]byte) {
-			if ftTouch(lost); lost == nil {
-				panic(errors.ErrUnsupported)
-			}
-		}, func(v any) bool {
-			return lost == nil && v == any(errors.ErrUnsupported) || ftRuntimeError("invalid memory address")(v)
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, truncated := range []bool{false, true} {
-				f := guardedFile(t, i)
-				got := ftCaught(func() {
-					err := f.Guard(func() error {
-						p := f.Bytes()
-						if truncated {
-							if err := f.Truncate(1); err != nil {
-								t.Error(err)
-							}
-						}
-						c.do(p)
-						return nil
-					})
-					t.Errorf("Guard returned %v", err)
-				})
-				if !c.want(got) {
-					t.Errorf("truncated %v: it came out as %T %v", truncated, got, got)
-				}
-				ftWithin(t, 30*time.Second, func() { // no lock was left locked
-					if err := f.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		})
-	}
-}
-
-func TestGuard_PanicNil(t *testing.T) {
-	t.Setenv("GODEBUG", "panicnil=1")
-	f := guardedFile(t, 1000)
-	returned := false
-	if v := ftCaught(func() {
-		_ = f.Guard(func() error { panic(nil) })
-		returned = true
-	}); v != nil || returned {
-		t.Errorf("it came out as %v, returned %v", v, returned)
-	}
-}
-
-func TestGuard_Goexit(t *testing.T) {
-	t.Parallel()
-	f := guardedFile(t, 1000)
-	returned, deferred := false, false
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		defer func() { deferred = true }()
-		_ = f.Guard(func() error {
-			runtime.Goexit()
-			return nil
-		})
-		returned = true
-	}()
-	<-gone
-	if returned || !deferred {
-		t.Errorf("Guard returned %v, deferred functions ran %v", returned, deferred)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestGuard_Nested(t *testing.T) {
-	t.Parallel()
-	guardFaults(t)
-	f, g := guardedFile(t, 80_000), guardedFile(t, 80_000)
-	p, q := f.Bytes(), g.Bytes()
-	err := f.Guard(func() error {
-		inner := g.Guard(func() error {
-			if err := os.Truncate(g.Name(), 0); err != nil {
-				t.Error(err)
-			}
-			ftTouch(q)
-			return nil
-		})
-		guardFails(t, g, inner, io.ErrUnexpectedEOF)
-		if !ftPanicOnFault() {
-			t.Error("the inner Guard has ended the outer one")
-		}
-		if err := os.Truncate(f.Name(), 0); err != nil {
-			t.Error(err)
-		}
-		return g.Guard(func() error {
-			ftTouch(p) // of the outer Guard, in the inner one
-			return nil
-		})
-	})
-	guardFails(t, f, err, io.ErrUnexpectedEOF)
-}
-
-// A fault outside the range of a View is that of the Guard around it.
-func TestGuard_View(t *testing.T) {
-	t.Parallel()
-	guardFaults(t)
-	page := os.Getpagesize()
-	f := guardedFile(t, 8*page)
-	p := f.Bytes()
-	guardFails(t, f, f.Guard(func() error {
-		return f.View(0, int64(page), func(view []byte) error {
-			if err := os.Truncate(f.Name(), int64(page)); err != nil {
-				t.Error(err)
-			}
-			ftTouch(view)
-			ftTouch(p)
-			return nil
-		})
-	}), io.ErrUnexpectedEOF)
-
-	f = guardedFile(t, 8*page)
-	err := f.View(0, int64(8*page), func(view []byte) error {
-		guardFails(t, f, f.Guard(func() error {
-			if err := os.Truncate(f.Name(), int64(page)); err != nil {
-				t.Error(err)
-			}
-			ftTouch(view)
-			return nil
-		}), io.ErrUnexpectedEOF)
-		return fs.ErrExist
-	})
-	if err != fs.ErrExist {
-		t.Errorf("View returned %v", err)
-	}
-}
-
-func TestGuard_PanicOnFaultAsBefore(t *testing.T) {
-	for _, was := range []bool{false, true} {
-		f := guardedFile(t, 80_000)
-		p := f.Bytes()
-		done := make(chan struct{})
-		go func() { // the setting belongs to the goroutine
-			defer close(done)
-			debug.SetPanicOnFault(was)
-			for name, fn := range map[string]func() error{
-				"Nothing": func() error { return nil },
-				"Error":   func() error { return fs.ErrExist },
-				"Panic":   func() error { panic(1) },
-				"Fault": func() error {
-					if mmapfile.MapsUnasked && ftEmulator == "" {
-						_ = os.Truncate(f.Name(), 0)
-						ftTouch(p)
-					}
-					return nil
-				},
-			} {
-				_ = ftCaught(func() { _ = f.Guard(fn) })
-				if ftPanicOnFault() != was {
-					t.Errorf("%s: SetPanicOnFault was %v and is not now", name, was)
-				}
-			}
-		}()
-		<-done
-	}
 }
 
 func TestGuard_Result(t *testing.T) {
@@ -465,13 +270,13 @@ func TestGuard_Result(t *testing.T) {
 		t.Errorf("of a nil File: %v", err)
 	}
 	// A file with nothing to map, and one that is mapped during the call only.
-	empty := ftOpen(t, ftTemp(t, nil))
+	empty := mustOpen(t, tempFile(t, nil))
 	if err := empty.Guard(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
-	unmapped := ftOpen(t, ftTemp(t, ftPattern(1000)))
+	unmapped := mustOpen(t, tempFile(t, pattern(1000)))
 	if err := unmapped.Guard(func() error {
-		if got := unmapped.Bytes(); !bytes.Equal(got, ftPattern(1000)) {
+		if got := unmapped.Bytes(); !bytes.Equal(got, pattern(1000)) {
 			t.Errorf("Bytes has %d bytes", len(got))
 		}
 		return nil
@@ -488,7 +293,7 @@ func TestGuard_Allocations(t *testing.T) {
 	f := guardedFile(t, 1000)
 	p := f.Bytes()
 	if n := testing.AllocsPerRun(200, func() {
-		if err := f.Guard(func() error { ftTouch(p[:10]); return nil }); err != nil {
+		if err := f.Guard(func() error { loadBytes(p[:10]); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

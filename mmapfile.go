@@ -1,10 +1,13 @@
 package mmapfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // File is an open file with the methods of [os.File], answered from a memory
@@ -20,21 +23,25 @@ type File struct {
 
 // file is what a File points to. The first block is read by every call and
 // seldom written, so that readers on several cores share its cache line.
+//
+// Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
+// ascending order, mu. No lock is taken while one of these is held: ending, copies.mu,
+// pages.mu, and for all Files collecting and, on Windows, placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
-	pages pages
 
 	flusher *flusher // of its FlushPolicy; nil if that is none
-	private bool     // copy on write
+	private bool     // copy on write: see private.go
+	pages   pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // not a file that can be mapped: stop trying
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
-	cur cursor
-	mem memory
+	cur    cursor
+	copies atomic.Pointer[copies] // without mappings, what Bytes has handed out
 
 	mu      sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
 	closed  bool          // under mu
@@ -95,6 +102,9 @@ func Create(name string) (*File, error) {
 // either the file is as it was, and a file that did not exist does not. Where a
 // platform cannot allocate, the new part is written as zeros. The allocation is
 // durable after [File.Sync].
+//
+// [Options.OpenFile] opens a file with more than a size: copy on write, or with a
+// [FlushPolicy].
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {
@@ -108,7 +118,9 @@ func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, er
 	case want < 0 || len(size) > 1:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	default:
-		inner, err = openSized(name, flag, perm, want)
+		if inner, err = sys.OpenSized(name, flag, perm, want); err != nil {
+			err = &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -134,30 +146,6 @@ func OpenInRoot(dir, name string) (*File, error) {
 		return nil, err
 	}
 	return newFile(inner, os.O_RDONLY), nil
-}
-
-// New takes over f, an open file of any kind, at its present cursor. The
-// caller must not use f again, and closes the File instead. A nil f is
-// [os.ErrInvalid]; a closed one is found out by the first call.
-//
-// Others may hold the same open file (a parent process, a duplicate) and see
-// its offset, so the cursor stays in the kernel. Read, Seek and all writes cost what
-// they cost with os.File, while ReadAt, Bytes and View use the mapping.
-func New(f *os.File) (*File, error) {
-	if f == nil {
-		return nil, os.ErrInvalid
-	}
-	return newFile(f, -1), nil
-}
-
-// NewFile returns a File for the descriptor fd, or nil if fd is not valid, as
-// [os.NewFile] does. What [New] says of the descriptor holds here too.
-func NewFile(fd uintptr, name string) *File {
-	f := os.NewFile(fd, name)
-	if f == nil {
-		return nil
-	}
-	return newFile(f, -1)
 }
 
 // Options is what does not fit into the flags of an open call. The zero value
@@ -217,7 +205,40 @@ func flushable(f *os.File) bool {
 	return err == nil && fi.Mode()&never == 0
 }
 
+// New takes over f, an open file of any kind, at its present cursor. The
+// caller must not use f again, and closes the File instead. A nil f is
+// [os.ErrInvalid]; a closed one is found out by the first call.
+//
+// Others may hold the same open file (a parent process, a duplicate) and see
+// its offset, so the cursor stays in the kernel. Read, Seek and all writes cost what
+// they cost with os.File, while ReadAt, Bytes and View use the mapping.
+func New(f *os.File) (*File, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	return newFile(f, -1), nil
+}
+
+// NewFile returns a File for the descriptor fd, or nil if fd is not valid, as
+// [os.NewFile] does. What [New] says of the descriptor holds here too.
+func NewFile(fd uintptr, name string) *File {
+	f := os.NewFile(fd, name)
+	if f == nil {
+		return nil
+	}
+	return newFile(f, -1)
+}
+
 // fail wraps err as os.File would: with the operation and the file's name.
 func (f *file) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.inner.Name(), Err: err}
+}
+
+// cause is the error inside a *fs.PathError.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

@@ -388,7 +388,7 @@ func peersSample() string {
 }
 
 func TestPeerBenchmarks(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "bench_peers_test.go"))
+	source, err := os.ReadFile(filepath.Join("internal", "peers", "peers_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
