@@ -3,6 +3,7 @@ package eventlog
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -36,7 +37,7 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 	free := l.mu.TryLock()
 	if !free {
 		e = newEntry(now, p)
-		l.mu.Lock()
+		l.wait()
 	}
 	c.locked = true
 	off = l.end
@@ -192,8 +193,26 @@ type call struct {
 }
 
 func (c *call) lock() {
-	c.l.mu.Lock()
+	if !c.l.mu.TryLock() {
+		c.l.wait()
+	}
 	c.locked = true
+}
+
+// wait takes mu, which another append has.
+func (l *Log) wait() {
+	l.waiting.Add(1)
+	l.mu.Lock()
+	l.waiting.Add(-1)
+}
+
+// unlock releases mu. A goroutine that appends all the time would take it again for the
+// rest of its time slice, 10 ms, before one that waits runs.
+func (l *Log) unlock() {
+	l.mu.Unlock()
+	if l.waiting.Load() > 0 {
+		runtime.Gosched()
+	}
 }
 
 // fill calls the caller's function.
@@ -215,7 +234,7 @@ func (c *call) done(off *int64, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if c.locked {
 		end := c.l.end
-		c.l.mu.Unlock()
+		c.l.unlock()
 		if c.l.o.Flush.Bytes > 0 && *err == nil && r == nil && !c.inFill {
 			c.l.flushDue(end)
 		}

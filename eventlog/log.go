@@ -25,6 +25,7 @@ type Log struct {
 	clock     *clock
 	recovered Recovery
 
+	waiting atomic.Int32 // appends that wait for mu
 	visible atomic.Int64 // end, for goroutines that do not hold mu
 	least   atomic.Int64 // room, for them: a file that is shorter was truncated
 	flush   flusher
