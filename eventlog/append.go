@@ -58,7 +58,7 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 		e = newEntry(now, p)
 	}
 	e.put(b)
-	return off, l.publish(end, 1)
+	return off, l.publish(end, 1, false)
 }
 
 // AppendBatch appends an event for each of ps, and returns the offset of the first. Readers
@@ -98,7 +98,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 		e.put(b) // last, so that no page ever has the entry of an event that is not whole
 		at = e.next(at)
 	}
-	return off, l.publish(at, int64(len(ps)))
+	return off, l.publish(at, int64(len(ps)), false)
 }
 
 // AppendFunc appends an event of n bytes, which fill stores. p is the file's own memory, if
@@ -132,7 +132,7 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 	now := l.clock.read()
 	c.inFill = false
 	newEntry(now, data).put(b)
-	return off, l.publish(end, 1)
+	return off, l.publish(end, 1, false)
 }
 
 // fillCopy is AppendFunc if the file is not mapped.
@@ -161,8 +161,9 @@ func (l *Log) need(end int64) error {
 }
 
 // publish makes visible the k events that were appended up to end. The count goes first:
-// when a reader sees the offset, everything before it is there.
-func (l *Log) publish(end, k int64) error {
+// when a reader sees the offset, everything before it is there. With call it writes by
+// system call.
+func (l *Log) publish(end, k int64, call bool) error {
 	count := l.count + k
 	// A file as long as its WriteOffset is known to be durable up to there. After a crash it
 	// may have the length that it had before.
@@ -171,7 +172,7 @@ func (l *Log) publish(end, k int64) error {
 			return err
 		}
 	}
-	if l.mem != nil {
+	if l.mem != nil && !(call && writesWords) {
 		le.PutUint64(l.mem[atEventCount:], uint64(count))
 		l.word.Store(littleWord(uint64(end)))
 	} else if err := l.writeHeader(end, count); err != nil {

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"errors"
+	"io"
 	"math"
 	"os"
 	"runtime"
@@ -23,6 +24,8 @@ type flusher struct {
 	mu     sync.Mutex
 	done   sync.Cond // the leader's flush has ended
 	busy   bool      // there is a leader
+	waits  int       // goroutines that wait for it
+	shared bool      // some waited for the last one
 	failed error     // the first failure of a flush
 }
 
@@ -67,7 +70,9 @@ func (l *Log) syncTo(end int64) error {
 		case fl.durable.Load() >= end:
 			return nil
 		case fl.busy:
+			fl.waits++
 			fl.done.Wait()
+			fl.waits--
 			continue
 		}
 		if err := l.lead(); err != nil {
@@ -80,7 +85,13 @@ func (l *Log) syncTo(end int64) error {
 func (l *Log) lead() error {
 	fl := &l.flush
 	fl.busy = true
+	shared := fl.shared
 	fl.mu.Unlock()
+	if shared {
+		// The goroutines that the last flush woke append first: of 16 goroutines a group
+		// is 12 instead of 8, and takes 0.66 of the time for an event.
+		runtime.Gosched()
+	}
 	end := l.visible.Load()
 	err := l.flushFile()
 	if err == nil {
@@ -88,6 +99,7 @@ func (l *Log) lead() error {
 	}
 	fl.mu.Lock()
 	fl.busy = false
+	fl.shared = fl.waits > 0
 	if err == nil {
 		fl.durable.Store(max(end, fl.durable.Load()))
 	}
@@ -120,7 +132,7 @@ func (l *Log) flushFile() error {
 func (l *Log) whole() error {
 	for {
 		least := l.least.Load()
-		err := (&source{f: l.f}).reaches(least)
+		err := l.reaches(least)
 		switch {
 		case err == nil:
 			return nil
@@ -128,6 +140,19 @@ func (l *Log) whole() error {
 			return l.fail("sync", err)
 		}
 	}
+}
+
+// reaches returns io.ErrUnexpectedEOF if the file is shorter than end. The file cannot be
+// closed meanwhile.
+func (l *Log) reaches(end int64) error {
+	if !writesDirect {
+		return (&source{f: l.f}).reaches(end)
+	}
+	size, err := sys.Length(l.os.Fd())
+	if err == nil && size < end {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // startFlusher begins to keep Options.Flush. All events are durable now.

@@ -137,7 +137,13 @@ func (s *source) end() (int64, error) {
 		}
 		s.word = word
 	}
-	return int64(littleWord(atomic.LoadUint64(s.word))), nil
+	for word := atomic.LoadUint64(s.word); ; {
+		again := atomic.LoadUint64(s.word)
+		if again == word { // never half of one that is being written: see writesWords
+			return int64(littleWord(word)), nil
+		}
+		word = again
+	}
 }
 
 // readEnd is end by system call. A file without a header yet is an empty log.

@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"io"
 	"runtime"
 	"slices"
 
@@ -36,6 +35,12 @@ const directAppends = 128
 // be written by system call for speed.
 const writesDirect = runtime.GOOS == "linux" && sys.Maps
 
+// writesWords says that the kernel copies an aligned word in one piece, so that WriteOffset may
+// be written by system call while readers load it (arch/x86/lib/copy_user_64.S,
+// arch/arm64/lib/copy_template.S). A mapped store would add 5 to 9% to a durable append: the
+// fault, and the interrupts that make the page read-only again.
+const writesWords = writesDirect && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
+
 // write appends an event by system call.
 func (c *call) write(e entry, p []byte) error {
 	l := c.l
@@ -69,11 +74,7 @@ func (l *Log) beginWrite() error {
 	if l.mem == nil {
 		return nil
 	}
-	size, err := sys.Length(l.os.Fd())
-	if err == nil && size < l.room {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
+	return l.reaches(l.room)
 }
 
 // endWrite writes what is staged, and makes k events visible.
@@ -81,7 +82,7 @@ func (l *Log) endWrite(k int64) error {
 	if err := l.stage.write(l); err != nil {
 		return err
 	}
-	return l.publish(l.stage.off, k)
+	return l.publish(l.stage.off, k, true)
 }
 
 // stage collects events that are small, to be written by one system call.
