@@ -179,7 +179,9 @@ func (l *Log) publish(end, k int64, call bool) error {
 		return err
 	}
 	l.count, l.end = count, end
-	l.visible.Store(end)
+	if l.mem == nil {
+		l.unmapped.Store(end)
+	}
 	return nil
 }
 

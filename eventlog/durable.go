@@ -50,7 +50,13 @@ func (l *Log) AppendSync(p []byte) (off int64, err error) {
 // has truncated the log. After a flush has failed, the system may have dropped what was
 // to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
 // of that flush. The log must be opened again.
-func (l *Log) Sync() error { return l.syncTo(l.visible.Load()) }
+func (l *Log) Sync() error {
+	end, err := l.visible()
+	if err != nil {
+		return err
+	}
+	return l.syncTo(end)
+}
 
 // Durable returns the offset up to which all events are known to be durable. It makes no
 // system call.
@@ -92,8 +98,10 @@ func (l *Log) lead() error {
 		// is 12 instead of 8, and takes 0.66 of the time for an event.
 		runtime.Gosched()
 	}
-	end := l.visible.Load()
-	err := l.flushFile()
+	end, err := l.visible()
+	if err == nil {
+		err = l.flushFile()
+	}
 	if err == nil {
 		err = l.inside("sync", l.whole)
 	}
@@ -105,6 +113,24 @@ func (l *Log) lead() error {
 	}
 	fl.done.Broadcast()
 	return err
+}
+
+// visible returns the end of the log. It does not take mu, which a fill function that calls
+// Sync has. An append stores WriteOffset anyway: a second atomic store took 5 ns of 72.
+func (l *Log) visible() (end int64, err error) {
+	err = l.inside("sync", func() error {
+		durable := l.flush.durable.Load() // first, since both may grow
+		if word := l.shared.Load(); word != nil {
+			end = int64(littleWord(word.Load()))
+		} else {
+			end = l.unmapped.Load()
+		}
+		if end < durable || end > l.least.Load() { // another program has overwritten it
+			return l.fail("sync", &CorruptError{0, errHeader})
+		}
+		return nil
+	})
+	return end, err
 }
 
 // flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
@@ -159,7 +185,6 @@ func (l *Log) reaches(end int64) error {
 func (l *Log) startFlusher() {
 	l.flush.done.L = &l.flush.mu
 	l.flush.durable.Store(l.end)
-	l.visible.Store(l.end)
 	l.flush.stop = func() {}
 	if interval := l.o.Flush.Interval; interval > 0 {
 		ended := make(chan struct{})

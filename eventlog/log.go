@@ -26,9 +26,12 @@ type Log struct {
 	recovered Recovery
 
 	waiting atomic.Int32 // appends that wait for mu
-	visible atomic.Int64 // end, for goroutines that do not hold mu
-	least   atomic.Int64 // room, for them: a file that is shorter was truncated
 	flush   flusher
+
+	// For goroutines that do not hold mu: see visible and whole.
+	shared   atomic.Pointer[atomic.Uint64] // word
+	unmapped atomic.Int64                  // end, if word is nil
+	least    atomic.Int64                  // room; a file that is shorter was truncated
 
 	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
