@@ -100,6 +100,9 @@ func (l *Log) lengthen(end int64) error {
 // ext4).
 func (l *Log) prepare(end int64) error {
 	window := int64(minWindow)
+	if l.flush.count.Load() > 0 {
+		window = maxWindow // the flush after this one needs the journal, for the blocks
+	}
 	for window < maxWindow && window < end/4 {
 		window *= 2
 	}
