@@ -52,6 +52,12 @@ func childWrites(name string) error {
 		case 1:
 			_, err = l.AppendBatch(p, numbered(i+1))
 			n, i = 2, i+1
+		case 2:
+			if i%7 == 0 {
+				_, err = l.AppendSync(p)
+				break
+			}
+			_, err = l.Append(p)
 		default:
 			_, err = l.Append(p)
 		}

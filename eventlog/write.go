@@ -106,9 +106,9 @@ func (s *stage) add(l *Log, e entry, p []byte) error {
 		s.buf = append(s.buf, p...)
 		return nil
 	}
-	err := s.write(l)
+	err := l.writeAt(p, s.off+entrySize) // first, as where the file is mapped
 	if err == nil {
-		err = l.writeAt(p, s.off)
+		err = s.write(l)
 		s.off += int64(len(p))
 	}
 	return err
