@@ -14,8 +14,8 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// flusher makes events durable for groups of goroutines: the first that asks is the
-// leader, and flushes. What others ask for meanwhile is the next flush of one of them.
+// flusher makes events durable for groups of goroutines. The first that asks is the leader,
+// and flushes. The goroutines that ask meanwhile wait, and one of them flushes for all.
 type flusher struct {
 	durable atomic.Int64  // all events before this offset are durable
 	count   atomic.Uint64 // how often the log was flushed
@@ -69,12 +69,12 @@ func (l *Log) syncTo(end int64) error {
 	defer fl.mu.Unlock()
 	for {
 		switch {
-		case l.ended.Load():
-			return l.fail("sync", os.ErrClosed)
 		case fl.failed != nil:
 			return fl.failed
-		case fl.durable.Load() >= end:
+		case fl.durable.Load() >= end: // perhaps by Close
 			return nil
+		case l.ended.Load():
+			return l.fail("sync", os.ErrClosed)
 		case fl.busy:
 			fl.waits++
 			fl.done.Wait()

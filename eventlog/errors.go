@@ -17,7 +17,7 @@ var (
 	errChecksum = errors.New("checksum does not match")
 	errPastEnd  = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
-	errBoundary = errors.New("log does not end where an event does")
+	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
 	errSearch   = errors.New("too much data to search for events after the damage")
 )

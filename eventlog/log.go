@@ -44,8 +44,8 @@ type Log struct {
 	word   *atomic.Uint64 // WriteOffset in mem
 	room   int64          // length of the file
 	before int64          // room before it was last made longer
-	most   int64          // where events must end in this length
-	usable int64          // where events must end without a call of grow
+	most   int64          // limit for the end of events in this length
+	usable int64          // the same without a call of grow
 	stage  stage          // events that one system call will write
 
 	direct int    // so many appends more are written by system call: see useCalls

@@ -113,7 +113,7 @@ type source struct {
 
 	from, known int64 // the range of mem that is in memory: touching it waits for no disk
 
-	upto int64  // where to stop reading, since later bytes may change
+	upto int64  // end of what may be read, since later bytes may change
 	keep bool   // what bytes returns stays in use
 	buf  []byte // the last copy
 	base int64  // its offset

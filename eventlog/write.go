@@ -89,7 +89,7 @@ func (l *Log) endWrite(k int64) error {
 // stage collects events that are small, to be written by one system call.
 type stage struct {
 	buf []byte
-	off int64 // where buf goes
+	off int64 // of buf in the file
 }
 
 // add adds an event, or writes it if it is large.
@@ -106,7 +106,7 @@ func (s *stage) add(l *Log, e entry, p []byte) error {
 		s.buf = append(s.buf, p...)
 		return nil
 	}
-	err := l.writeAt(p, s.off+entrySize) // first, as where the file is mapped
+	err := l.writeAt(p, s.off+entrySize) // first, as in memory
 	if err == nil {
 		err = s.write(l)
 		s.off += int64(len(p))
