@@ -228,7 +228,7 @@ func TestGuard_CloseInside(t *testing.T) {
 	}
 }
 
-func TestGuard_PermissionOfReadOnlyFile(t *testing.T) {
+func TestGuard_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	needFaultAddresses(t)
 	if !mmapfile.CanMap {

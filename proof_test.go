@@ -5,6 +5,16 @@ import (
 	"testing"
 )
 
+func TestProof_PageAfter(t *testing.T) {
+	t.Parallel()
+	m, page := new(mapping), int64(pageSize)
+	for i, want := range map[int]int64{0: page, 1: page, pageSize - 1: page, pageSize: 2 * page, 2*pageSize + 5: 3 * page} {
+		if got := m.pageAfter(i); got != want {
+			t.Errorf("pageAfter(%d) is %d, want %d", i, got, want)
+		}
+	}
+}
+
 func TestProof_LineAfter(t *testing.T) {
 	t.Parallel()
 	m := &mapping{data: make([]byte, 3*lineSize)}
@@ -60,6 +70,9 @@ func TestProof_Inside(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(pageSize, false)
+	if size := int64(pageSize) * 2; !f.isLast(m, size) || f.isLast(m, size-int64(pageSize)) || !f.isLast(m, int64(len(m.data))) {
+		t.Error("isLast does not hold from the end of the file on")
+	}
 }
 
 // Bytes that are not zero prove that the file reaches so far.
