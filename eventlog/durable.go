@@ -1,0 +1,222 @@
+package eventlog
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// flusher makes events durable for groups of goroutines. The first that asks is the leader,
+// and flushes. The goroutines that ask meanwhile wait, and one of them flushes for all.
+type flusher struct {
+	durable atomic.Int64  // all events before this offset are durable
+	count   atomic.Uint64 // how often the log was flushed
+	stop    func()        // ends the goroutine of Options.Flush.Interval
+
+	mu     sync.Mutex
+	done   sync.Cond // the leader's flush has ended
+	busy   bool      // there is a leader
+	waits  int       // goroutines that wait for it
+	shared bool      // some waited for the last one
+	failed error     // the first failure of a flush
+}
+
+// AppendSync is [Log.Append], and returns once the event is durable. Calls from several
+// goroutines share flushes.
+//
+// An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
+// is in the log, at off.
+func (l *Log) AppendSync(p []byte) (off int64, err error) {
+	if off, err = l.append(p, true); err != nil {
+		return 0, err
+	}
+	return off, l.syncTo(off + entrySize + int64(len(p)))
+}
+
+// Sync makes durable all events whose append has returned: a crash of the system does not
+// lose them. Appends continue meanwhile. Calls from several goroutines share flushes. If
+// all events are durable already, Sync makes no system call.
+//
+// An error is a *[fs.PathError] with Op "sync": the system's, also of a flush that
+// [Options].Flush asked for, [os.ErrClosed], or io.ErrUnexpectedEOF if another program
+// has truncated the log. After a flush has failed, the system may have dropped what was
+// to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
+// of that flush. The log must be opened again.
+func (l *Log) Sync() error {
+	end, err := l.visible()
+	if err != nil {
+		return err
+	}
+	return l.syncTo(end)
+}
+
+// Durable returns the offset up to which all events are known to be durable. It makes no
+// system call.
+func (l *Log) Durable() int64 { return l.flush.durable.Load() }
+
+// syncTo returns once all events before end, which are visible, are durable.
+func (l *Log) syncTo(end int64) error {
+	fl := &l.flush
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for {
+		switch {
+		case fl.failed != nil:
+			return fl.failed
+		case fl.durable.Load() >= end: // perhaps by Close
+			return nil
+		case l.ended.Load():
+			return l.fail("sync", os.ErrClosed)
+		case fl.busy:
+			fl.waits++
+			fl.done.Wait()
+			fl.waits--
+			continue
+		}
+		if err := l.lead(); err != nil {
+			return err
+		}
+	}
+}
+
+// lead flushes the log. It is called with flush.mu held, and without a leader.
+func (l *Log) lead() error {
+	fl := &l.flush
+	fl.busy = true
+	shared := fl.shared
+	fl.mu.Unlock()
+	if shared {
+		// The goroutines that the last flush woke append first: of 16 goroutines a group
+		// is 12 instead of 8, and takes 0.66 of the time for an event.
+		runtime.Gosched()
+	}
+	end, err := l.visible()
+	if err == nil {
+		err = l.flushFile()
+	}
+	if err == nil {
+		err = l.inside("sync", l.whole)
+	}
+	fl.mu.Lock()
+	fl.busy = false
+	fl.shared = fl.waits > 0
+	if err == nil {
+		fl.durable.Store(max(end, fl.durable.Load()))
+	}
+	fl.done.Broadcast()
+	return err
+}
+
+// visible returns the end of the log. It does not take mu, which a fill function that calls
+// Sync has. An append stores WriteOffset anyway: a second atomic store took 5 ns of 72.
+func (l *Log) visible() (end int64, err error) {
+	err = l.inside("sync", func() error {
+		durable := l.flush.durable.Load() // first, since both may grow
+		if word := l.shared.Load(); word != nil {
+			end = int64(littleWord(word.Load()))
+		} else {
+			end = l.unmapped.Load()
+		}
+		if end < durable || end > l.least.Load() { // another program has overwritten it
+			return l.fail("sync", &CorruptError{0, errHeader})
+		}
+		return nil
+	})
+	return end, err
+}
+
+// flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
+func (l *Log) flushFile() error {
+	var err error
+	if !writesDirect {
+		err = l.f.SyncRange(0, math.MaxInt64)
+	} else if err = sys.Datasync(l.os); err != nil {
+		err = l.fail("sync", err)
+	}
+	switch {
+	case err == nil:
+		l.flush.count.Add(1)
+	case !errors.Is(err, os.ErrClosed):
+		l.flush.mu.Lock()
+		if l.flush.failed == nil {
+			l.flush.failed = err
+		}
+		l.flush.mu.Unlock()
+	}
+	return err
+}
+
+// whole returns io.ErrUnexpectedEOF if the file was truncated by another program.
+func (l *Log) whole() error {
+	for {
+		least := l.least.Load()
+		err := l.reaches(least)
+		switch {
+		case err == nil:
+			return nil
+		case least == l.least.Load(): // else this Log has truncated it
+			return l.fail("sync", err)
+		}
+	}
+}
+
+// reaches returns io.ErrUnexpectedEOF if the file is shorter than end. The file cannot be
+// closed meanwhile.
+func (l *Log) reaches(end int64) error {
+	if !writesDirect {
+		return (&source{f: l.f}).reaches(end)
+	}
+	size, err := sys.Length(l.os.Fd())
+	if err == nil && size < end {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// startFlusher begins to keep Options.Flush. All events are durable now.
+func (l *Log) startFlusher() {
+	l.flush.done.L = &l.flush.mu
+	l.flush.durable.Store(l.end)
+	l.flush.stop = func() {}
+	if interval := l.o.Flush.Interval; interval > 0 {
+		ended := make(chan struct{})
+		stop := sync.OnceFunc(func() { close(ended) })
+		l.flush.stop = stop
+		runtime.AddCleanup(l, func(stop func()) { stop() }, stop)
+		go flushEvery(weak.Make(l), interval, ended)
+	}
+}
+
+// flushEvery flushes a log until it is closed, or unreachable.
+func flushEvery(w weak.Pointer[Log], interval time.Duration, ended <-chan struct{}) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-t.C:
+		}
+		l := w.Value()
+		if l == nil {
+			return
+		}
+		l.Sync() // which keeps the error
+	}
+}
+
+// flushDue flushes if an append that ended at end leaves Options.Flush.Bytes unflushed. It
+// is called without mu. An error is kept for Sync and Close.
+func (l *Log) flushDue(end int64) {
+	if end-l.flush.durable.Load() >= l.o.Flush.Bytes {
+		l.syncTo(end)
+	}
+}
