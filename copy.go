@@ -174,9 +174,9 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 	return n, err
 }
 
-// ReadFrom writes what r returns until [io.EOF] at the cursor, and moves the cursor. It
-// returns what [os.File.ReadFrom] returns. It keeps the kernel's fast paths from files and
-// sockets, also those inside an [io.LimitedReader].
+// ReadFrom reads from r until [io.EOF], writes the bytes at the cursor, and moves the
+// cursor. It returns what [os.File.ReadFrom] returns. It keeps the kernel's fast paths
+// from files and sockets, also those inside an [io.LimitedReader].
 func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid

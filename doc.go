@@ -12,8 +12,8 @@
 //   - A page of the range is not known to be in memory.
 //   - The file cannot be mapped: a directory, pipe, socket or device, a file in /proc, an
 //     empty file, or one open for writing only.
-//   - A mapping may not show changes: on network file systems, FUSE, and overlayfs if open
-//     for reading only.
+//   - A mapping might miss changes to the file: on network file systems, on FUSE, and on
+//     overlayfs if the file is open for reading only.
 //   - The offset is past the mapping.
 //   - The call is a write, and the file was opened with [os.O_APPEND] or [os.O_SYNC].
 //   - A page fault could not be served.
@@ -25,28 +25,30 @@
 // well. During a system call they go on. The rule has four parts:
 //
 //   - The first pass over a file, in any order, consists of os.File's system calls.
-//   - The file is mapped once 48 calls came back to pages that were read before. Each block
-//     of 64 KiB is read from the mapping after 3 such calls. Nothing is recorded before the
-//     32nd call.
+//   - The file is mapped after 48 calls that read pages again. A block of 64 KiB is read
+//     from the mapping after 3 such calls to it. The first 31 calls on a File are not
+//     recorded.
 //   - After eight small reads in order, the next 512 KiB are read from the mapping if they
 //     are in memory. The system reports that (cachestat(2), Linux 6.5).
 //   - What is known of pages is discarded when the process has major page faults.
 //
 // [File.View] and [File.Chunks] read a range into memory by system call before user code
-// sees it, up to 4 MiB. Past that, a page that is not in memory is a page fault of the
-// program's own. The same holds for memory from [File.Bytes], [At] and [SliceAt].
-// [File.Advise] with [PopulateRead] avoids it. [ReadStats] has figures.
+// sees it, the first 4 MiB at most. Past that, user code takes the page fault when it
+// accesses a page that is not in memory. The same holds for memory from [File.Bytes], [At]
+// and [SliceAt]. [File.Advise] with [PopulateRead] avoids it. [ReadStats] counts the
+// faults.
 //
 // On a tmpfs all calls are system calls, because reading a hole through a mapping allocates
 // memory.
 //
 // # Writes
 //
-// A write to a prefaulted page of the mapping costs some nanoseconds. The first write to a
-// page after a [File.Sync] is a page fault, which costs more than a system call. So the
-// writes of each block of 64 KiB are system calls until mapped writes would have saved the
-// cost of prefaulting, which is measured. Then they are copies, until the next Sync. The
-// directory benchdata/policies has other rules that were tried.
+// A write to a page of the mapping costs some nanoseconds if the page was written before.
+// The first write to a page after a [File.Sync] is a page fault, which costs more than a
+// system call. So writes to a block of 64 KiB are system calls until mapped writes would
+// have saved as much time as prefaulting the block costs. The package measures that cost.
+// Then it prefaults the block in one call, and writes to it are copies until the next
+// Sync. The directory benchdata/policies has other rules that were tried.
 //
 // # Faults
 //
@@ -57,12 +59,12 @@
 //     call on an *os.File has.
 //   - In the function given to [File.View] or [File.Guard] it becomes an error.
 //   - In the body of a loop over [File.Chunks] it is a panic.
-//   - Everywhere else, an access to memory from [File.Bytes], [At] or [SliceAt] ends the
+//   - Everywhere else, a fault in memory from [File.Bytes], [At] or [SliceAt] ends the
 //     process.
 //
-// In View, Guard and Chunks, too, the process ends if the Go runtime itself accesses the
-// memory. For example, ch <- p[i] reads p[i] under a lock of the runtime. So copy a value
-// to a variable before sending it to a channel or printing it.
+// Even in View, Guard and Chunks, a fault ends the process if the access is made by the Go
+// runtime itself. For example, ch <- p[i] reads p[i] under a lock of the runtime. So copy
+// a value to a variable before sending it to a channel or printing it.
 //
 // # Concurrency
 //
@@ -72,36 +74,38 @@
 //
 // Written bytes are in the file when the call returns, also if they were written through
 // the mapping. Every process sees them, and a process that is killed loses none. They
-// survive a crash of the system once [File.Sync] has returned, [File.SyncRange] for their
-// range, or a flush that [Options] asked for. A private File (see [Options]) keeps what is
-// written to itself.
+// survive a crash of the system after [File.Sync], [File.SyncRange] for their range, or a
+// flush requested in [Options] has returned. If the File is private (see [Options]),
+// written bytes never reach the file. Only that File has them, until Close.
 //
 // # Mapped writes and the kernel
 //
-// A mapped write is no system call, so the kernel does not know of it. The first write of a
-// period is a system call. The period ends after 50 ms, or with Stat, Sync, Chmod or Close
-// of the File. Then the File does for its mapped writes what the kernel does at a write:
+// A mapped write is no system call, so the kernel does not know of it. So mapped writes
+// come in periods. The first write of a period is a system call. The period ends 50 ms
+// later, or earlier with Stat, Sync, Chmod or Close of the File. Then the File does for
+// its mapped writes what the kernel does at a write:
 //
-//   - The modification time moves. It is at most 100 ms older or later than the last write,
-//     unless the process is stopped or gets no CPU. A time that a program sets
+//   - The modification time moves. It differs from the time of the last write by at most
+//     100 ms, unless the process is stopped or gets no CPU. A time that a program sets
 //     ([os.Chtimes]) stands, even if a mapped write of the same period came after it.
-//   - Watchers are notified (inotify), unless a program has set the time. They are notified
-//     of the first write of each period in any case.
+//   - Watchers (inotify) are always notified of the first write of a period. At the end they
+//     are notified of its mapped writes, unless a program has set the time.
 //   - On Linux the set-user-ID bit and capabilities are cleared, even if they were set
 //     after the last write of the period.
 //
 // If the limit of the file size (RLIMIT_FSIZE) is lowered, it holds from the next period
-// on. The same is true of the error of a file system that was shut down. A File with a
-// shared descriptor ([New], [File.Fd], [File.OS], [File.SyscallConn]) has no mapped writes,
-// because other code can make the descriptor append (F_SETFL).
+// on. If a file system was shut down, writes return its error from the next period on. A
+// File with a shared descriptor ([New], [File.Fd], [File.OS], [File.SyscallConn]) has no
+// mapped writes, because other code can make the descriptor append (F_SETFL).
 //
 // [File.Truncate] waits for mapped writes. A truncation by another process or another File
-// does not. A mapped write concurrent with one may be kept in part, whereas pwrite(2) comes
-// before it or after it.
+// does not. If a mapped write is concurrent with such a truncation, only a part of the
+// write may remain. A pwrite(2) comes entirely before or after the truncation.
 //
 // On a frozen file system (fsfreeze(8), a snapshot by LVM) a write waits. In a system call
-// only that goroutine waits. If there was a mapped write in the 50 ms before, the next one
-// waits in a page fault. The garbage collector waits for that, and so do Stat and Close.
+// only that goroutine waits. If the File made a mapped write in the 50 ms before the
+// freeze, its next mapped write waits in a page fault. The garbage collector waits for
+// that, and so do Stat and Close.
 //
 // Reading from the mapping does not move the access time.
 //

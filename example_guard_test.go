@@ -30,7 +30,7 @@ func ExampleFile_Guard() {
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err) // for one, the file was truncated or closed meanwhile
+		log.Fatal(err) // for example, the file was truncated or closed meanwhile
 	}
 	fmt.Println(found)
 	// Output: south

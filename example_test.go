@@ -113,7 +113,7 @@ func ExampleFile_View() {
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err) // for one, the file was truncated or closed meanwhile
+		log.Fatal(err) // for example, the file was truncated or closed meanwhile
 	}
 	fmt.Printf("%08x\n", sum)
 	// Output: cbf43926

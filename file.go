@@ -222,8 +222,9 @@ func (f *file) timed(err error) error {
 // Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) if there is none. The
 // descriptor is valid until Close, or until f is collected.
 //
-// From then on the descriptor's offset is the cursor, and stays so: other code may move it,
-// so the kernel keeps it. Read, Seek and all writes cost what they cost with os.File.
+// From the first call of Fd on, the kernel keeps the cursor as the descriptor's offset,
+// because other code may move it. Read, Seek and all writes cost what they cost with
+// os.File.
 func (f *File) Fd() uintptr {
 	if f == nil {
 		return ^uintptr(0)

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// Guard calls fn and turns a fault in memory of f into an error. fn may use all memory that
-// f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned. The
-// call that returned it may come before Guard or inside fn, also before the file grew.
-// Guard is for code that keeps such memory and cannot use [File.View]. An example is a
-// package that is given the slice of Bytes once.
+// Guard calls fn and turns a fault in memory of f into an error. fn may use all memory
+// that f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned.
+// That memory may have been returned before Guard was called or inside fn, even before the
+// file grew. Guard is for code that keeps such memory and cannot use [File.View]. An
+// example is a package that is given the slice of Bytes once.
 //
 // If the memory faults on the goroutine that called Guard, fn is abandoned. Guard returns a
 // *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],

@@ -145,8 +145,8 @@ const (
 // are at most a quarter and a half of it. Go itself takes 1.2 GiB, and dies if its heap
 // cannot grow.
 //
-// Ranges of closed Files that a call may still be inside count too. They stay reserved
-// until their File is unreachable. After each reservedGC new ones the package starts a
+// Ranges of closed Files count too, if a call may still use them. They stay reserved until
+// their File is unreachable. After each reservedGC new ones the package starts a
 // collection, and Bytes and View wait for one.
 const (
 	rangesMax  = 16 << 10
@@ -191,8 +191,8 @@ func roomFor(size int64, asked bool) bool {
 }
 
 // reclaim collects the reservations of closed Files, unless the last collection found all
-// of them in use. With wait, it returns when the ranges are unmapped, or when enough
-// returns true. Without wait it returns at once.
+// of them in use. With wait, it returns when the ranges are unmapped, when enough returns
+// true, or after 1000 yields to the scheduler. Without wait it returns at once.
 func reclaim(wait bool, enough func() bool) {
 	if !wait {
 		if reserved.Load() > kept.Load() {
@@ -210,8 +210,8 @@ func reclaim(wait bool, enough func() bool) {
 	}
 }
 
-// retry calls do again, after reservations were unmapped, if the system has no address
-// space left.
+// retry calls do. If do fails for lack of address space, retry collects reservations. With
+// wait, it then calls do again.
 func retry(wait bool, do func() error) error {
 	err := do()
 	if err == errNoMemory && reserved.Load() > 0 {
@@ -246,10 +246,10 @@ func newRegion(f *file, data []byte) *region {
 	return r
 }
 
-// revoke ends the use of the range and releases the file. The range becomes inaccessible at
-// once for every goroutine. A late access faults, and never reaches memory of another
-// owner. If the platform cannot do that, the range is unmapped as soon as no call is
-// inside, which the File's lock guarantees.
+// revoke ends the use of the range and releases the file. The range becomes inaccessible
+// at once for every goroutine. A late access faults, and never reaches memory of another
+// owner. If the platform cannot do that (locked), the range is unmapped with its last pin.
+// The File's lock guarantees that no call uses it then.
 func (r *region) revoke() {
 	if locked {
 		r.unpin()
@@ -325,7 +325,7 @@ func (r *region) unpin() {
 	}
 }
 
-// hide removes the view from the range and keeps the range: an access faults.
+// hide replaces the mapping of the range by a reservation, so that an access faults.
 func (r *region) hide() {
 	if len(r.shown) > 0 { // else it was hidden before
 		r.shown, r.rest = nil, reserve(r.data, r.rest)
@@ -374,8 +374,8 @@ func (f *file) truncateInner(size int64) error {
 	return err
 }
 
-// unpublish ends the mappings of a File. If locked, the last Guard does. Called with mu
-// held.
+// unpublish ends the mappings of a File. On a platform with locked, the last running Guard
+// revokes them instead. Called with mu held.
 func (f *file) unpublish() {
 	if f.revoked = f.m.Swap(nil); f.guards == 0 {
 		f.revoke()

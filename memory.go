@@ -57,10 +57,10 @@ func (a Advice) String() string {
 // Advise tells the system how n bytes at off will be used. It maps the file if
 // necessary, and ignores the part of the range after the end of the file.
 //
-// Advice is for whole pages. DontNeed, PopulateRead and PopulateWrite include the
-// pages that are inside the range; the last page of the file ends with the file.
-// Other advice includes the pages that are partly in the range. A file that has
-// grown much has a new mapping, which needs new advice.
+// Advice is for whole pages. DontNeed, PopulateRead and PopulateWrite apply to pages that
+// are entirely inside the range. For this rule the last page of the file ends where the
+// file ends. Other advice also applies to pages that are partly in the range. A file that
+// has grown much has a new mapping, which needs new advice.
 //
 // An error is a *[fs.PathError] with Op "advise":
 //   - [fs.ErrInvalid] for a negative off or n, or an unknown Advice
@@ -340,8 +340,8 @@ type Stats struct {
 	ReservedBytes int64 // address space that closed Files keep now, until they are collected
 
 	// SystemCalls counts the reads and writes that went to the kernel because their pages
-	// were not ready. Then the file is not mapped, was not read often enough there, or what
-	// was known has been discarded. An open File adds 128 at a time.
+	// were not ready. Then the file is not mapped, was not read often enough there, or
+	// what was known has been discarded. An open File adds its calls in groups of 128.
 	SystemCalls uint64
 
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device

@@ -105,8 +105,8 @@ func Create(name string) (*File, error) {
 // is written as zeros. The allocation is durable after [File.Sync].
 //
 // A negative size is [fs.ErrInvalid]. So is a size above the length of a file that is not
-// open for writing. What the system refuses is the system's error. After either the file is
-// unchanged, and a file that did not exist is not created.
+// open for writing. If the system refuses the size, the error is the system's. After each
+// of these errors the file is unchanged, and a file that did not exist is not created.
 //
 // [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy].
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
@@ -208,9 +208,9 @@ func flushable(f *os.File) bool {
 	return err == nil && fi.Mode()&never == 0
 }
 
-// New takes over f, an open file of any kind, at its present cursor. The caller must not
-// use f again, and closes the File instead. A nil f is [os.ErrInvalid]. If f is closed, the
-// first call on the File returns the error.
+// New takes over f, an open file of any kind, at its current offset. The caller must not
+// use f again, and closes the File instead. A nil f is [os.ErrInvalid]. If f is closed,
+// the first call on the File returns the error.
 //
 // Another process or a duplicate may hold the same open file and see its offset, so the
 // cursor stays in the kernel. Read, Seek and all writes cost what they cost with os.File,

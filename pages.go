@@ -18,18 +18,18 @@ import (
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
-//	bits 32–35  reads that came back to seen pages
+//	bits 32–35  reads of seen pages, by weight
 //	bits 36–47  what mapped writes would have saved since the last Sync
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 //
 // All of it is a hint. A wrong bit costs a page fault, or a system call.
 type pages struct {
 	table atomic.Pointer[table]
-	_     [lineSize - 8]byte // what follows is written by every system call
+	_     [lineSize - 8]byte // padding: each read or write by system call writes fields below
 	mu    sync.Mutex         // guards table, and the leaves that are added
 
 	calls atomic.Uint64 // reads and writes by system call
-	back  atomic.Uint32 // what those save that came back to seen pages
+	back  atomic.Uint32 // what mapping would have saved of them, in calls (see weight)
 	tries atomic.Uint32 // attempts to map the file that failed
 	past  atomic.Uint32 // writes past the known end,
 	end   atomic.Int64  // the offset after the last of them
@@ -41,14 +41,14 @@ type pages struct {
 
 	price         atomic.Uint32 // of prefaulting a block, in nanoseconds; 0 if it is not known
 	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
-	losses, gains atomic.Uint32 // periods that have cost more than they saved, and less
+	losses, gains atomic.Uint32 // times between Syncs in which prefaulting cost more than it saved, and less
 }
 
 // table finds the word of a block.
 type table struct {
-	gen    uint32 // of evictions: the table is void if that generation is newer
+	gen    uint32 // evictions.gen when the table was made: the table is void once that has changed
 	leaves []atomic.Pointer[leaf]
-	grown  uint64 // how many of them there are, under mu
+	grown  uint64 // the number of leaves that exist; guarded by mu
 	since  uint64 // calls when it was made
 }
 
@@ -77,21 +77,22 @@ const (
 )
 
 // These are all numbers to tune. They were measured on ext4, Linux 6.18, with a pread of 4
-// KiB at 0.3 to 1 µs. Each says what is worse without it.
+// KiB at 0.3 to 1 µs. Each comment names the cost that the number weighs, or the benchmark
+// that is slower without it.
 const (
 	trackFrom   = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom     = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
-	readyFrom   = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
+	mapFrom     = 48        // calls on seen pages before the file is mapped: mapping and unmapping cost 11 µs, as much as 25
+	readyFrom   = 3         // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call
 	savedShare  = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
-	orderFrom   = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
-	orderMost   = 32 << 10  // reads in order before the next ones are predicted: asking costs 0.3 µs
-	aheadBytes  = 512 << 10 // that are asked about at once: bufio.Scanner
-	prereadMost = 4 << 20   // bytes that one question covers: bufio.Scanner
+	orderFrom   = 8         // small reads in order before the next ones are predicted: asking the system costs 0.3 µs
+	orderMost   = 32 << 10  // bytes of a small read: for longer ones a fault saves nothing
+	aheadBytes  = 512 << 10 // bytes that one question to the system covers: bufio.Scanner
+	prereadMost = 4 << 20   // bytes that are read before user code sees them: a cold View
 	savedWrite  = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
 
 	checkEvery = 128                    // calls from one look at the major faults to the next: pages-1000
 	timeEvery  = 32                     // mapped writes from one that is timed to the next: behind-64B
-	evictPause = 100 * time.Millisecond // from one eviction to the next: larger than memory, nothing would stay known
+	evictPause = 100 * time.Millisecond // least time between evictions: in a file larger than memory no page would stay seen
 	evictTick  = time.Second            // from one look at the major faults to the next if all reads are mapped: evicted-random
 )
 
@@ -170,8 +171,9 @@ func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
 	return &l.words[uint64(block)%uint64(len(l.words))], l
 }
 
-// growLeaf returns leaf i of t, which may be new. Reads that do not come back to a large
-// file get one for every fourth of them, so that most allocate nothing.
+// growLeaf returns leaf i of t, which may be new. In a large file at most one is added for
+// every four calls, and otherwise the result is nil. So most reads that are spread over
+// the file allocate nothing.
 func (p *pages) growLeaf(t *table, i uint64) *leaf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,8 +235,8 @@ const (
 	noteReady = 1 | 1<<readyShift
 )
 
-// countReread counts a read of seen pages in each of its blocks. It makes the blocks ready
-// that have paid for their fault.
+// countReread counts a read of seen pages in each of its blocks. In a block with at least
+// readyFrom of them, it makes the seen pages ready.
 func (p *pages) countReread(off, n int64) {
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {

@@ -59,10 +59,10 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// loadEnd is load for a read that meets the end of the file. It copies the bytes before the
-// end and then asks the file once whether that is still its end. The cheapest question,
-// seeking to the end, moves the kernel's offset. So loadEnd asks only if the File holds the
-// cursor and no call uses it.
+// loadEnd is load for a read that meets the end of the file. It copies the bytes before
+// the end and then asks the file once whether that is still its end. The cheapest way to
+// ask, a seek to the end, moves the kernel's offset. So loadEnd asks only if the File
+// holds the cursor and no call uses it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if m.limit == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false
@@ -185,7 +185,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 }
 
 // seekCursor is Seek with the cursor locked and held by the File. The kernel judges each
-// target that is not plainly inside the file. The kernel's own offset is not in use now.
+// target that is not plainly inside the file. The kernel's own offset is not in use while
+// the File keeps the cursor.
 func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 	if whence == io.SeekCurrent {
 		offset += f.cur.pos // an overflow is negative, which the kernel refuses

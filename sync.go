@@ -16,9 +16,9 @@ import (
 )
 
 // FlushPolicy says when a File makes written bytes durable without a call of [File.Sync].
-// The zero value is never, as with [os.File]. Counted are the writes of every method, and
-// the bytes given to [File.View] of a file open for writing. Stores through Bytes, Chunks,
-// At and SliceAt cannot be counted, and are part of the next flush.
+// The zero value means never, as with [os.File]. A policy counts the writes of every
+// method, and the bytes given to [File.View] of a file open for writing. Stores through
+// Bytes, Chunks, At and SliceAt cannot be counted, and are part of the next flush.
 //
 // A flush is fdatasync(2) on Linux, and what Sync does elsewhere. If one fails, the next
 // call of Sync or Close returns its error. The write that led to it has no error, because
@@ -28,10 +28,11 @@ import (
 // under any policy. Close flushes what is left, and waits for that and for the writes that
 // have begun. A File that becomes unreachable without Close is not flushed any more.
 type FlushPolicy struct {
-	// Bytes limits the bytes that are unflushed. The write that first leaves so many
-	// unflushed flushes the file before it returns. So of all writes that have returned,
-	// from any number of goroutines, fewer than Bytes are unflushed. A crash loses no more
-	// of them than that. ReadFrom and WriteTo flush on their way.
+	// Bytes limits the bytes that are unflushed. The write that brings the unflushed bytes
+	// to this limit flushes the file before it returns. So of the writes that have
+	// returned, from any number of goroutines, fewer than this many bytes are unflushed. A
+	// crash loses no more of them than that. A ReadFrom, or a WriteTo from another File,
+	// also flushes before it ends.
 	Bytes int64
 
 	// Interval is the time between two flushes in the background, made while there is
@@ -121,8 +122,9 @@ func (fl *flusher) begin() (end func(n int64)) {
 }
 
 // copyPiece is the number of bytes that a copy without a limit writes between two counts.
-// Like every piece it is a multiple of copyStep, the step of os.File.ReadFrom if the kernel
-// does not copy. Steps of another length copy a file to itself with another result.
+// Every piece is a multiple of copyStep, the buffer size of os.File.ReadFrom if the kernel
+// does not copy. With another size, copying a file to itself would have another result
+// than with os.File.
 const (
 	copyPiece = 1 << 20
 	copyStep  = 32 << 10
@@ -175,8 +177,8 @@ func (fl *flusher) flush(f *file) {
 	if err != nil && fl.err == nil && !errors.Is(err, os.ErrClosed) {
 		fl.err = err
 	}
-	// Even after a failure: the system marks the pages clean then, and another attempt
-	// would only hide it (fsync(2), EIO).
+	// Subtract n even after a failure: the system then marks the pages clean, and another
+	// flush would succeed and hide the error (fsync(2), EIO).
 	fl.pending.Add(-n)
 }
 
@@ -214,11 +216,11 @@ func (fl *flusher) failure() error {
 	return fl.err
 }
 
-// Sync makes all written bytes durable, through the mapping or not, and returns then, as
-// [os.File.Sync] does. Stores through [File.Bytes], [File.View] and the like are included.
-// Its errors are those of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On
-// a private File (see [Options]) it does nothing, because nothing of it is ever in the
-// file.
+// Sync makes all written bytes durable before it returns, as [os.File.Sync] does, whether
+// they were written through the mapping or not. Stores through [File.Bytes], [File.View]
+// and the like are included. Its errors are those of os.File.Sync, or that of an earlier
+// flush by a [FlushPolicy]. On a private File (see [Options]) it does nothing, because
+// nothing of it is ever in the file.
 func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid

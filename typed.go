@@ -15,14 +15,14 @@ import (
 // is in the file, and every process that has it open sees it at once. So a
 // *[sync/atomic.Uint64] counts for all of them.
 //
-// The memory is the file's own, as [File.Bytes] describes it. It is valid until Close, also
-// when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A store
-// faults if f is not open for writing. An access faults once the file was truncated before
-// it. Such a fault ends the process. The bytes are laid out as Go lays out T on this
-// machine, in its byte order. int, uint and uintptr have its word size, and a bool must be
-// 0 or 1. 64-bit numbers need an offset that is a multiple of 8, as in sync/atomic, also on
-// 32-bit machines. If a platform has no mappings (build tag nommap), the T is in a copy, as
-// with Bytes.
+// The memory is the file's own, as [File.Bytes] describes it. It is valid until Close,
+// also when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A
+// store faults if f is not open for writing. An access faults if a truncation has removed
+// its page from the file. Such a fault ends the process. The bytes are laid out as Go lays
+// out T on this machine, in its byte order. int, uint and uintptr have its word size, and
+// a bool must be 0 or 1. 64-bit numbers need an offset that is a multiple of 8, as in
+// sync/atomic, also on 32-bit machines. If a platform has no mappings (build tag nommap),
+// the T is in a copy, as with Bytes.
 //
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":

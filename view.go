@@ -19,23 +19,23 @@ import (
 // included. It asks the file for that length and maps it if necessary. nil means that the
 // file is empty, closed or cannot be mapped.
 //
-// The memory is the file's own, shared with other processes. Storing into it writes the
-// file if that was opened with [os.O_RDWR], on Windows without [os.O_APPEND]. Otherwise a
-// store faults. The slice is valid until [File.Close], also when the file grows, but does
-// not grow itself: call again. f must stay reachable while it is used
-// ([runtime.KeepAlive]). An access to a part that any program has truncated ends the
-// process; [File.View] and [File.Guard] avoid that. The memory is not synchronised with
-// concurrent writes.
+// The memory is the file's own, shared with other processes. If the file was opened with
+// [os.O_RDWR], on Windows also without [os.O_APPEND], a store writes the file. Otherwise a
+// store faults. The slice is valid until [File.Close], also when the file grows. It does
+// not grow with the file: call Bytes again. f must stay reachable while the slice is used
+// ([runtime.KeepAlive]). An access to bytes that this or another program has truncated
+// ends the process. [File.View] and [File.Guard] avoid that. The memory is not
+// synchronised with concurrent writes.
 //
 // On Windows each Bytes that finds the file grown leaves one more mapping until Close.
 // After a call of Bytes, until Close, Windows lets no other program truncate the file
-// (ERROR_USER_MAPPED_FILE). So calls use a mapping there only once Bytes or View has asked
-// for one.
+// (ERROR_USER_MAPPED_FILE). So on Windows the methods of f use a mapping only after a call
+// of Bytes or View.
 //
 // Stores are in the file at once and durable after [File.Sync]. The kernel moves the
-// modification time when it first finds a page changed. If a platform has no mappings
-// (build tag nommap), the slice is a copy. Sync, Close and calls that go to the file write
-// it back.
+// modification time when it first finds a page dirty. If a platform has no mappings (build
+// tag nommap), the slice is a copy. Sync, Close and every call that makes a system call on
+// the file write it back.
 func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
@@ -70,16 +70,16 @@ func (f *file) exposeMapping(size int64) (*mapping, error) {
 	return m, err
 }
 
-// exposes notes that there may be stores that are not counted.
+// exposes tells the flusher that callers may store into the memory, which it cannot count.
 func (f *file) exposes() {
 	if f.flusher != nil {
 		f.flusher.exposed.Store(true)
 	}
 }
 
-// mapped returns a mapping of at least size bytes. expose says that callers hold slices of it
-// until the File is closed. If locked, the mapping is otherwise pinned, and it may be
-// shorter if the file was truncated meanwhile.
+// mapped returns a mapping of at least size bytes. If expose, callers hold slices of it
+// until the File is closed; otherwise, on a platform with locked, it is pinned. There it
+// may also be shorter than size, if the file was truncated concurrently.
 func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
 		return m, nil
@@ -112,21 +112,21 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 // View calls fn with the n bytes of the file at off, in place. p is the file's own memory,
 // as [File.Bytes] describes it, and is valid until fn returns. fn may call methods of f.
 //
-// A fault inside fn, on the goroutine that called it, does not end the process. fn is
-// abandoned, and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed],
-// [io.ErrUnexpectedEOF] if the file was truncated, [fs.ErrPermission] for a store into a
-// file not open for writing, or the system's error.
+// A fault in p, on the goroutine that runs fn, does not end the process. The fault ends
+// fn, and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed], or
+// [io.ErrUnexpectedEOF] if the file was truncated. For a store into a file not open for
+// writing it wraps [fs.ErrPermission], and otherwise the system's error.
 //
-// Any other panic of fn continues, with its value. The address of the fault tells the two
-// apart. Without it (under qemu-user for some processors), a nil dereference of fn looks
-// like a fault if the file was truncated. A fault inside the Go runtime ends the process:
-// copy a value to a variable before sending it to a channel.
+// Any other panic of fn continues, with its value. View knows a fault in p by its address.
+// If that is missing (under qemu-user for some processors), a nil dereference of fn looks
+// like a fault if the file was truncated. A fault inside the Go runtime ends the process.
+// For example, copy a value of p to a variable before sending it to a channel.
 //
-// If the range goes past the end of the file, the error is [io.EOF] and fn is not called. A
-// negative off or n is [fs.ErrInvalid]. What cannot be mapped is [errors.ErrUnsupported] or
-// the system's error. Both are in a *fs.PathError. The error of fn is returned as it is.
-// View does not allocate. If a platform has no mappings (build tag nommap), p is a copy,
-// and View writes the bytes that fn changed.
+// If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
+// Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,
+// [errors.ErrUnsupported] if the file cannot be mapped, or the system's error. The error
+// of fn is returned as it is. View does not allocate. If a platform has no mappings (build
+// tag nommap), p is a copy, and View writes the bytes that fn changed.
 func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -238,8 +238,8 @@ func (f *file) noSize() error {
 	return errors.ErrUnsupported
 }
 
-// viewCall is a call of View's function. It has as few words as possible: their stores keep
-// one call's cache misses from those of the next.
+// viewCall is a call of View's function. It has as few words as possible: with more of
+// them, the cache misses of one call did not overlap those of the next.
 type viewCall struct {
 	m      *mapping
 	off, n int64
@@ -275,8 +275,9 @@ func (f *file) endCall(c *viewCall, err *error) {
 	}
 	switch r := recover(); {
 	case c.returned:
-		// A store past an end that has moved here makes the rest of the last page look like
-		// content (see reaches). Ask the file while the two can be told apart.
+		// If the file was truncated inside these bytes, a store past the new end makes the
+		// rest of the last page look like content (see reaches). Ask the file for its size
+		// while the two can be told apart.
 		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
@@ -291,8 +292,8 @@ func (f *file) endCall(c *viewCall, err *error) {
 }
 
 // exiting reports whether the deferred function that calls it runs because of
-// runtime.Goexit. Only the stack tells that from panic(nil) under
-// GODEBUG=panicnil=1: recover returns nil for both.
+// runtime.Goexit. Under GODEBUG=panicnil=1 recover returns nil for Goexit and for
+// panic(nil). Only the stack tells them apart.
 func exiting() bool {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -308,15 +309,15 @@ func exiting() bool {
 }
 
 // memoryFault is the text of the one runtime.Error that may be a fault and has no address.
-// The runtime takes the first 4 KiB for a nil dereference.
+// The runtime reports a fault at an address below 4 KiB as a nil dereference.
 const memoryFault = "runtime error: invalid memory address or nil pointer dereference"
 
 // faulted reports whether the panic r is a fault in the pages of p.
 //
 // Processors and systems give a fault its address. An emulator may not. Under qemu-user
-// 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the address
-// is not in p, faulted causes one more fault there, if p still has one. It shows whether
-// addresses can be trusted.
+// 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the
+// address is not in p, faulted reads p to cause another fault. The address of that fault
+// shows whether addresses can be trusted.
 func faulted(r any, p []byte) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {
@@ -335,7 +336,7 @@ func inPages(addr uintptr, p []byte) bool {
 	return addr >= start&^uintptr(pageSize-1) && addr < start+uintptr(len(p))
 }
 
-// misaddressed reports whether reading p faults, with an address that is not in p.
+// misaddressed reports whether reading p faults with no address, or with one outside p.
 func misaddressed(p []byte) (wrong bool) {
 	defer func() {
 		if r := recover(); r != nil {

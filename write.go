@@ -6,13 +6,14 @@ import (
 	"unsafe"
 )
 
-// WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n
-// < len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is
-// os's own plain error. A write past the end makes the file longer. WriteAt does not
-// allocate, apart from a timer every 50 ms (see the package comment).
+// WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If
+// n < len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is
+// the error of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes
+// the file longer. WriteAt does not allocate, apart from a timer every 50 ms (see the
+// package comment).
 //
 // Other processes see the bytes at once, and a killed process loses none. A crash of the
-// system can lose what was not followed by [File.Sync]. With [os.O_SYNC] it loses no write
+// system can lose writes that no [File.Sync] followed. With [os.O_SYNC] it loses no write
 // that has returned.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
@@ -62,8 +63,8 @@ func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int
 	return f.writeInner(b, off)
 }
 
-// writeFirst is the write that begins a period of mapped writes. It goes through the
-// kernel. Of a long write only the first page does.
+// writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
+// or the first page if b is long, and the rest is a mapped write.
 func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	first := b
 	if len(b) > firstWhole {
@@ -111,9 +112,9 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// mappedWrite reports whether b is in the file. It fails if the file was truncated
-// concurrently. Past the new end b would be lost, and would reappear as content when the
-// file grows. Called with the range locked.
+// mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
+// false if the file was truncated concurrently. Bytes past the new end would be lost, and
+// would reappear as content when the file grows. Called with the range locked.
 func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
 		ok = f.timedStore(m, b, off, l)
@@ -166,8 +167,8 @@ func (f *file) write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// writeAgain repeats a failed Write at the kernel's offset. os.File.WriteAt does not say
-// how much it wrote before an error, and Write does.
+// writeAgain repeats a failed Write at the kernel's offset. os.File.WriteAt does not
+// report how much it wrote before an error, but Write does.
 func (f *file) writeAgain(b []byte) (int, error) {
 	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))

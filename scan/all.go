@@ -16,11 +16,10 @@ const (
 	checkEvery = 16
 )
 
-// All returns an iterator over the offsets of all non-overlapping sep in f, in
-// order, as many as [Count] returns. For an empty sep they are the offsets of
-// the runes, and the length of the file. All searches on the caller's goroutine,
-// as Count does for a sep that can overlap itself. An error comes last, once,
-// with the offset -1.
+// All returns an iterator over the offsets of all non-overlapping sep in f, in order, as
+// many as [Count] returns. For an empty sep they are the offsets of the runes, and the
+// length of the file. The search runs on the caller's goroutine, as in Count for a sep
+// that can overlap itself. An error comes last, once, with the offset -1.
 func All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq2[int64, error] {
 	return Scanner{}.All(ctx, f, sep)
 }

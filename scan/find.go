@@ -15,11 +15,11 @@ import (
 // returns what find returns for the whole content, but it calls find with parts
 // of the content, concurrently.
 //
-// find returns the start and the end of the first match in p, or a negative
-// start. It must not write to p, and must not use p after it returns. No match
-// in any p may be longer than overlap bytes. A match may depend on its bytes, on
-// one rune before and on one rune after them. A regular expression of bounded
-// length complies, also with ^, $ and \b.
+// find returns the start and the end of the first match in p, or a negative start. It must
+// not write to p, and must not use p after it returns. No match in any p may be longer
+// than overlap bytes. A match may depend on its bytes, on one rune before and on one rune
+// after them. A regular expression whose matches have a bounded length complies, also with
+// ^, $ and \b.
 //
 // Find returns an error that is [fs.ErrInvalid] in these cases:
 //   - overlap is negative.

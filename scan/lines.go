@@ -20,10 +20,10 @@ type Line struct {
 // divides them. An error comes last, once, with the zero Line. The search runs
 // on the caller's goroutine.
 //
-// The Text of a line is valid until f is closed, while f is reachable. It is the
-// file's memory, as [mmapfile.File.Bytes] returns it, and must not be written to.
-// If the file is truncated, access to a lost byte is a page fault. In the body of
-// the loop, on its own goroutine, the fault is a panic; elsewhere it ends the
+// The Text of a line is valid until f is closed, and f must stay reachable while it is
+// used. It is the file's memory, as [mmapfile.File.Bytes] returns it, and must not be
+// written to. If the file is truncated, access to a lost byte is a page fault. On the
+// goroutine that runs the loop, in its body, the fault is a panic. Elsewhere it ends the
 // process. On Windows, and if the file cannot be mapped, Text is a copy.
 func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[Line, error] {
 	return Scanner{}.Lines(ctx, f)

@@ -2,14 +2,15 @@
 //
 //	n, err := scan.Count(ctx, f, []byte("\n"))
 //
-// [Index], [IndexByte], [LastIndex], [Count] and [All] return what the functions
-// of package [bytes] return for the whole content. [IndexNot] finds the first
-// byte that differs from a given one, and [Find] the first match of a function,
-// for example of a regular expression. [Lines] iterates over the lines. [Chunks]
-// passes the content to a function, in pieces.
+// [Index], [IndexByte], [LastIndex] and [Count] return what the functions of the same
+// names in package [bytes] return for the whole content. [All] iterates over what Count
+// counts. [IndexNot] finds the first byte that differs from a given byte. [Find] finds the
+// first match of a function, for example of a regular expression. [Lines] iterates over
+// the lines. [Chunks] passes the content to a function, in pieces.
 //
-// A [Scanner] sets the number of goroutines and the size of the pieces, and
-// reports progress. The functions of the package are those of its zero value.
+// A [Scanner] sets the number of goroutines and the size of the pieces, and reports
+// progress. Each function of the package calls the method of the same name on the zero
+// Scanner.
 //
 // # Concurrency
 //
@@ -20,9 +21,10 @@
 //
 // # Errors
 //
-// A nil File is [os.ErrInvalid]. When the context is done, each goroutine
-// finishes its piece, and the error is that of the context. Every other error is
-// a *[fs.PathError] with Op "scan" or the Op of the failed call:
+// If the File is nil, the error is [os.ErrInvalid]. When the context is done, each
+// goroutine finishes its piece, and the error is that of the context. [Chunks] returns an
+// error of its function as it is. Every other error is a *[fs.PathError] with Op "scan" or
+// the Op of the failed call:
 //
 //   - [os.ErrClosed] if the File is closed, also during the search
 //   - [io.ErrUnexpectedEOF] if the file is truncated during the search

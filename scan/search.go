@@ -163,10 +163,10 @@ func overlapsItself(sep []byte) bool {
 // p is the file's memory or a buffer. fn must not write to p, and must not use
 // it after it returns.
 //
-// The first error of fn stops the search. Chunks returns that error, or the
-// error of the lowest piece if there are several. A panic of fn continues in the
-// caller. If the file is truncated or closed while fn reads p, fn is abandoned
-// and Chunks returns an error.
+// The first error of fn stops the search. Chunks returns that error. If several calls
+// fail, it returns that of the piece with the lowest offset. A panic of fn continues in
+// the caller. If the file is truncated or closed while fn reads p, the fault ends fn, and
+// Chunks returns an error.
 func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
 	return Scanner{}.Chunks(ctx, f, fn)
 }
