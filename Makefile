@@ -145,7 +145,7 @@ events: ## compare eventlog with other ways to keep events, and records with buf
 	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
 
 # DURABLE_ROUNDS=60 for a longer run. BENCH_DIR chooses the disk.
-durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about a minute
+durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about a minute and a half
 	@go -C benchdata run . durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms
 
 migrate: ## vet and test migrate, and the steps of examples/migrate

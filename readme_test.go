@@ -247,10 +247,11 @@ func TestReadme_Features(t *testing.T) {
 // The figures stand between two lines that their generator looks for.
 func TestReadme_Figures(t *testing.T) {
 	for name, blocks := range map[string][]string{
-		"README.md":           {"bench"},
-		"benchdata/README.md": {"calls", "performance", "programs"},
-		"benchdata/peers.md":  {"peers"},
-		"benchdata/events.md": {"events"},
+		"README.md":            {"bench"},
+		"benchdata/README.md":  {"calls", "performance", "programs"},
+		"benchdata/peers.md":   {"peers"},
+		"benchdata/events.md":  {"events"},
+		"benchdata/durable.md": {"durable"},
 	} {
 		lines := fileLines(t, name)
 		for _, block := range blocks {
@@ -336,7 +337,8 @@ func (p mdPage) paragraphs() (list []string) {
 
 // Sentences are short, and use no private language. Generated text is exempt.
 func TestReadme_Language(t *testing.T) {
-	written := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchdata/README.md", "benchdata/events.md", "benchdata/peers.md"}
+	written := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchdata/README.md", "benchdata/events.md", "benchdata/durable.md",
+		"benchdata/peers.md"}
 	const most = 25
 	sentence := regexp.MustCompile(`[.!?]\**(?:\s|$)`)
 	private := regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|behind|as far as|cut off|lends|lent)\b`)

@@ -143,7 +143,7 @@ func publish(ctx context.Context, file string, check bool) error {
 		return err
 	}
 	switch {
-	case res.ofPeers() || res.ofEvents():
+	case res.ofPeers() || res.ofEvents() || res.ofDurable():
 		return nil
 	case res.ofNeedle():
 		return publishNeedle(res, file, check)

@@ -22,6 +22,7 @@ var (
 	programsBlock    = block{"README.md", "programs", renderPrograms}
 	peersBlock       = block{"peers.md", "peers", renderPeers}
 	eventsBlock      = block{"events.md", "events", renderEvents}
+	durableBlock     = block{"durable.md", "durable", renderDurable}
 )
 
 func (b block) begin() string { return "<!-- " + b.name + ":begin -->\n" }
@@ -34,6 +35,8 @@ func (res *results) blocks() []block {
 		return nil
 	case res.ofEvents():
 		return []block{eventsBlock}
+	case res.ofDurable():
+		return []block{durableBlock}
 	case res.ofPrograms():
 		return []block{programsBlock, gainsBlock, littleBlock, nothingBlock}
 	case res.ofPeers():
