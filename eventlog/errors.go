@@ -14,9 +14,15 @@ var (
 	// [Options].MaxSize.
 	ErrFull = errors.New("log has its full size")
 
+	// ErrTruncated is the error of a Stream and a StreamReader for an event that
+	// TruncateFront, TruncateBack or retention has removed.
+	ErrTruncated = errors.New("event was removed from the stream")
+
 	errChecksum = errors.New("checksum does not match")
 	errCut      = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
+	errGap      = errors.New("segment is missing, or has too few events")
+	errMeta     = errors.New("meta has no valid slot")
 	errBorder   = errors.New("log does not end where an event does")
 	errSave     = errors.New("too much to keep of what would be cut")
 	errUnsure   = errors.New("too much to search for events behind the damage")

@@ -20,6 +20,7 @@ import (
 // copy that belongs to the caller. It has no spare capacity.
 type Event struct {
 	Offset int64 // in the file, of its entry; the next is 16 + len(Data) behind that
+	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
 	Time   time.Time
 	Data   []byte
 }
@@ -50,13 +51,15 @@ const (
 // cursor is one walk over the events.
 type cursor struct {
 	*space
-	src     source
-	off     int64 // of the next entry
-	end     int64 // of the log, as last seen
-	least   int64 // no event older than this
-	started bool
-	n       int
-	batch   [batchEvents]Event
+	src      source
+	off      int64 // of the next entry
+	end      int64 // of the log, as last seen
+	least    int64 // no event older than this
+	started  bool
+	seq      int64 // number of the next entry, if numbered is 1 and not 0
+	numbered int64
+	n        int
+	batch    [batchEvents]Event
 }
 
 func (s *space) newCursor(from, least int64) *cursor {
@@ -103,6 +106,7 @@ func (c *cursor) fill() error {
 		if err == nil && c.least != everything {
 			if e.time < c.least {
 				c.off = e.next(c.off)
+				c.seq += c.numbered
 				continue
 			}
 			e, data, err = c.src.event(c.off, c.end, true)
@@ -110,7 +114,8 @@ func (c *cursor) fill() error {
 		if err != nil {
 			return err
 		}
-		c.batch[c.n] = Event{c.off, time.Unix(0, e.time), data}
+		c.batch[c.n] = Event{c.off, c.seq, time.Unix(0, e.time), data}
+		c.seq += c.numbered
 		c.n++
 		c.off = e.next(c.off)
 		taken += len(data)

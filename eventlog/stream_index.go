@@ -1,0 +1,116 @@
+package eventlog
+
+import (
+	"slices"
+	"sync"
+)
+
+// indexStep is the number of events from one point of an index to the next. With 4, a
+// lookup walks over 1.5 entries on average, each of which may be a cache miss of some
+// 100 ns, and ten million events have 20 MB of points. With 8, lookups among ten million
+// events of 1 KiB take 0.2 µs longer.
+const indexStep = 4
+
+// index has the offsets of some events of a segment.
+type index struct {
+	mu     sync.RWMutex
+	points []int64 // offsets of the events 0, indexStep, 2·indexStep, …
+	n      int64   // number of events that it knows
+	end    int64   // and where they end; 0 means that it knows nothing
+}
+
+// add notes that the event number i of the segment is at off and ends at end. It is
+// ignored if the index does not know all events before.
+func (x *index) add(i, off, end int64) {
+	x.mu.Lock()
+	if i == 0 {
+		x.points, x.n = x.points[:0], 0
+	}
+	if i == x.n && (i == 0 || off == x.end) {
+		x.note(off, end)
+	}
+	x.mu.Unlock()
+}
+
+func (x *index) note(off, end int64) {
+	if x.n%indexStep == 0 {
+		x.points = append(x.points, off)
+	}
+	x.n++
+	x.end = end
+}
+
+// cut forgets the events from number i on.
+func (x *index) cut(i int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i < x.n {
+		x.n = i / indexStep * indexStep
+		k := x.n / indexStep
+		x.end = x.points[k]
+		x.points = x.points[:k]
+	}
+}
+
+// count returns the number of events that end at off or before, as far as the points
+// tell: it may be less.
+func (x *index) count(off int64) int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if off >= x.end {
+		return x.n
+	}
+	k, found := slices.BinarySearch(x.points, off)
+	if !found {
+		k--
+	}
+	return int64(max(k, 0)) * indexStep
+}
+
+// find returns the offset of event i of the segment that src reads, which ends at end. If
+// there is no such event it returns the end, and how many there are.
+func (x *index) find(src *source, i, end int64) (off, n int64, err error) {
+	x.mu.RLock()
+	known := i < x.n
+	if known {
+		off = x.points[i/indexStep]
+	}
+	x.mu.RUnlock()
+	if !known {
+		if err := x.extend(src, end); err != nil {
+			return 0, 0, err
+		}
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		if i >= x.n {
+			return x.end, x.n, nil
+		}
+		off = x.points[i/indexStep]
+	}
+	src.upto = min(end, off+page) // not more, if it has to be brought from the disk
+	for range i % indexStep {
+		e, _, err := src.event(off, end, false)
+		if err != nil {
+			return off, 0, err
+		}
+		off = e.next(off)
+	}
+	return off, i + 1, nil
+}
+
+// extend adds all events before end. It checks no data.
+func (x *index) extend(src *source, end int64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.end == 0 {
+		x.end = headerSize
+	}
+	for x.end < end {
+		e, _, err := src.event(x.end, end, false)
+		if err != nil {
+			return err
+		}
+		x.note(x.end, e.next(x.end))
+	}
+	return nil
+}
