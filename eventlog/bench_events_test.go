@@ -235,7 +235,7 @@ func openLog(goroutines int) func(b *testing.B, name string, v volume) (pass, do
 				}
 			}, func() {
 				passes.Store(-1)
-				os.Truncate(name, 0) // else Close makes durable what nobody wants
+				os.Truncate(name, 0) // else Close makes it durable
 				l.Close()
 			}
 	}

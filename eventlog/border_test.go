@@ -165,7 +165,7 @@ func TestFileLongerThanItsFullSizeIsNotFilledUp(t *testing.T) {
 func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
-		t.Skip("nobody can cut a file that is mapped")
+		t.Skip("a mapped file cannot be truncated")
 	}
 	for _, left := range []int64{0, 4, 30, 45} {
 		name := newName(t)
@@ -174,14 +174,15 @@ func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
 		if err := l.Sync(); err != nil {
 			t.Fatal(err)
 		}
+		add(t, l, "three") // else there is nothing to flush
 		if err := os.Truncate(name, left); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Sync(); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut to %d: Sync: %v", left, err)
+			t.Errorf("truncated to %d: Sync: %v", left, err)
 		}
 		if err := l.Close(); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut to %d: Close: %v", left, err)
+			t.Errorf("truncated to %d: Close: %v", left, err)
 		}
 	}
 }
@@ -189,7 +190,7 @@ func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
 func TestAppendDoesNotFillWhatWasCutOffWithAHole(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
-		t.Skip("nobody can cut a file that is mapped")
+		t.Skip("a mapped file cannot be truncated")
 	}
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -254,15 +255,22 @@ func TestHoleIsDamageAndNoEndlessWalk(t *testing.T) {
 	if err == nil {
 		l.Close()
 	}
-	// With a valid event behind the hole there is too much to keep a copy of.
+	// With a valid event after the first page of zeros a copy is saved, which has the holes.
 	b, _ := logOf(t, "one", "two")
 	b = append(append(header(uint64(size-7), 1), make([]byte, 8192)...), b[24:]...)
 	put(t, name, b)
 	if err := os.Truncate(name, size); err != nil {
 		t.Fatal(err)
 	}
-	_, err = eventlog.Open(name, eventlog.Options{})
-	wantCorrupt(t, err, 24)
+	if runtime.GOOS == "linux" {
+		rec, err := eventlog.Repair(name)
+		if fi, serr := os.Stat(rec.Kept); err != nil || serr != nil || fi.Size() != size-7-24 {
+			t.Errorf("%+v, %v, %v", rec, err, serr)
+		}
+	} else { // holes are not known, so it is too much
+		_, err = eventlog.Open(name, eventlog.Options{})
+		wantCorrupt(t, err, 24)
+	}
 	if d := time.Since(began); d > 10*time.Second {
 		t.Errorf("it took %v", d)
 	}

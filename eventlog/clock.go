@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// clock tells the time in Unix nanoseconds for half of what time.Now costs,
-// which reads two clocks of the system: it reads the monotonic one alone, and
-// asks for the other, which can be set, once a millisecond.
+// clock tells the time in Unix nanoseconds, in half the time of time.Now, which reads two
+// clocks of the system. clock reads the monotonic one alone. It reads the other, which can
+// be set, once a millisecond.
 type clock struct {
 	now    func() time.Time // Options.Now, or nil
 	base   time.Time
 	offset atomic.Int64 // of the wall clock from the time since base
-	next   atomic.Int64 // when to ask again
+	next   atomic.Int64 // when to read the wall clock again
 }
 
 const clockTrust = int64(time.Millisecond)

@@ -85,7 +85,6 @@ func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
 	}
 }
 
-// Who waits for another append looks for its end, and sleeps in the end.
 func TestAppendsWaitForEachOtherAndForFills(t *testing.T) {
 	for _, size := range []int{100, 8 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) { testAppendsWait(t, size) })

@@ -1,6 +1,5 @@
-// Package eventlog keeps a stream of events in one file: one process appends, at
-// the speed of memory, and any number of them read, follow and search it
-// meanwhile, without a copy.
+// Package eventlog keeps a stream of events in one file. One process appends at the speed of
+// memory. Any number of processes read, follow and search the log meanwhile, without a copy.
 //
 //	l, err := eventlog.Open("events.log", eventlog.Options{})
 //	off, err := l.Append([]byte("hello"))
@@ -8,36 +7,36 @@
 //	r, err := eventlog.OpenReader("events.log")
 //	for e, err := range r.Follow(ctx, 0) {
 //
-// FORMAT.md beside this package describes the file byte by byte, for readers in
-// other languages. It is on a local file system: mappings of network file systems
-// are no memory that machines share.
+// FORMAT.md describes the file byte by byte, for readers in other languages. The file must be
+// on a local file system: other machines do not share mapped memory.
 //
-// Appends take turns. Of large events several goroutines append more in total than
-// one, and of small ones nearly as much, since each has its turn for some tens of
-// microseconds: [Log.AppendBatch] takes many in one.
+// One append runs at a time. Of large events several goroutines append more in total than
+// one, since they compute checksums at the same time, and of small ones less. Then
+// [Log.AppendBatch] is faster, which appends many events at once.
 //
-// # What is kept, and when
+// # Durability
 //
-// An event whose append has returned is in the file: all readers see it, and it
-// stays if the process is killed. It stays after a crash of the system, too, once
-// [Log.Sync] has returned, or [Log.Close], or a flush that [Options] ask for. A
-// crash before that loses events from the end, or leaves ones that are not
-// whole, which the next [Open] cuts off: what is left is a beginning of what was
-// appended, with all that had been synced.
+// An event whose append has returned is in the file: all readers see it, and it outlives the
+// process. It outlives a crash of the system once a flush has made it durable:
+// [Log.AppendSync], [Log.Sync], [Log.Close], or one that [Options] ask for. Goroutines that
+// ask for one at the same time share it, and [Log.Durable] tells its result. Without a flush a
+// crash loses events from the end, or leaves ones that are not whole, which the next [Open]
+// truncates. The rest is the beginning of what was appended, with everything that was durable.
 //
 // # Damage
 //
-// Each event has a checksum. A log can be cut, overwritten or made up by somebody
-// else: that is an error, a *[CorruptError] for the most part, and never the end of
-// the process, an endless loop, or more memory than the file has bytes. A page
-// fault, where somebody cuts a file that is mapped, is an error as well, in
-// everything that this package does itself. In the body of a loop over events it
-// is a panic; where Data is touched elsewhere it ends the process, as
-// [go.dw1.io/mmapfile.File.Bytes] says.
+// Each event has a checksum. A log may be truncated or overwritten by another program, or
+// fabricated. That is an error, a *[CorruptError] in most cases. It never ends the process, and
+// it costs no endless loop and no more memory than the file has bytes. Truncating a mapped file
+// causes page faults. They are errors in all functions of this package. In the body of a loop
+// over events a fault is a panic. Elsewhere, touching Data that was truncated ends the
+// process, as [go.dw1.io/mmapfile.File.Bytes] says.
+//
+// An offset that comes from a client is not to be trusted: see [Log.Events].
 //
 // # Platforms
 //
-// Where files are not mapped (Plan 9, js, wasip1, the build tag nommap, and a
-// file for which there is no address space left), all goes through system calls:
-// the same file, the same promises, and a fraction of the speed.
+// If files are not mapped (Plan 9, js, wasip1, the build tag nommap, or too little address
+// space), all reads and writes are system calls. The file and the guarantees are the same, and
+// the speed is a fraction.
 package eventlog

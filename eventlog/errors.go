@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrLocked is the error of [Open] and [Repair] where somebody else, perhaps
-	// in another process, has the log open for writing.
+	// ErrLocked is the error of [Open] and [Repair] if the log is open for writing
+	// already, in this process or another.
 	ErrLocked = errors.New("log is open for writing elsewhere")
 
 	// ErrFull is the error of an append that would make the log longer than
@@ -19,22 +19,22 @@ var (
 	ErrTruncated = errors.New("event was removed from the stream")
 
 	errChecksum = errors.New("checksum does not match")
-	errCut      = errors.New("event goes past the end of the log")
+	errPastEnd  = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
-	errGap      = errors.New("segment is missing, or has too few events")
+	errGap      = errors.New("segment is missing, or has another number of events")
 	errMeta     = errors.New("meta has no valid slot")
-	errBorder   = errors.New("log does not end where an event does")
-	errSave     = errors.New("too much to keep of what would be cut")
-	errUnsure   = errors.New("too much to search for events behind the damage")
+	errBoundary = errors.New("log does not end where an event does")
+	errTooMuch  = errors.New("too much data to save before truncating")
+	errSearch   = errors.New("too much data to search for events after the damage")
 )
 
-// CorruptError says that a log is damaged. [Open] returns it where there are, or
-// may be, valid events behind the damage, which cutting would lose, and has not
-// changed the file then; iterators return it where they come to the damage. It
-// is inside a *[io/fs.PathError]: use [errors.As].
+// CorruptError reports that a log is damaged. [Open] returns it, and leaves the file
+// as it is, if the log was closed and there are, or may be, valid events after the
+// damage. Iterators return it at the damage. It is inside a *[io/fs.PathError]: use
+// [errors.As].
 type CorruptError struct {
-	Offset int64 // of the first event that is not whole; 0 if it is the header that is damaged
-	Err    error // what is wrong, io.ErrUnexpectedEOF if the file has been cut
+	Offset int64 // of the first event that is not whole; 0 if the header is damaged
+	Err    error // what is wrong; io.ErrUnexpectedEOF if the file was truncated
 }
 
 func (e *CorruptError) Error() string {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -13,13 +14,12 @@ import (
 
 // Event is an event of a log.
 //
-// Data is the file's own memory, which must not be changed, and need not be
-// copied to be kept: it is good until the Log or Reader that it came from is
-// closed, or no longer reachable, however the file grows. After that touching it
-// is a fault, or on Windows shows anything. Where nothing can be mapped, it is a
-// copy that belongs to the caller. It has no spare capacity.
+// Data is the file's own memory, and must not be changed. It is valid until the Log or
+// Reader that it came from is closed, or unreachable. The file may grow meanwhile. Touching
+// it after that is a fault; on Windows its content is undefined. If the file cannot be
+// mapped, Data is a copy. It has no spare capacity.
 type Event struct {
-	Offset int64 // in the file, of its entry; the next is 16 + len(Data) behind that
+	Offset int64 // of its entry in the file; that of the next event is larger by 16 + len(Data)
 	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
 	Time   time.Time
 	Data   []byte
@@ -28,7 +28,7 @@ type Event struct {
 // everything is older than all events.
 const everything = math.MinInt64
 
-// since is t in Unix nanoseconds, or the nearest number of these.
+// since returns t in Unix nanoseconds, or the nearest value that int64 has.
 func since(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):
@@ -39,34 +39,34 @@ func since(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// events are verified so many at a time, before the loop's body sees them: the
-// less often the lock is taken the better, but the body should find them in the
-// processor's cache.
+// Events are verified in batches before the loop's body sees them, so that the lock is taken
+// less often. A batch fits into the processor's cache.
 const (
 	batchEvents = 64
 	batchBytes  = 32 << 10
-	mostLooked  = 4 << 10 // that are too old; Close waits for these
+	maxSkipped  = 4 << 10 // events that are too old; Close waits for these
 )
 
-// cursor is one walk over the events.
+// cursor is the state of one iteration.
 type cursor struct {
 	*space
-	src      source
-	off      int64 // of the next entry
-	end      int64 // of the log, as last seen
-	least    int64 // no event older than this
-	started  bool
-	seq      int64 // number of the next entry, if numbered is 1 and not 0
-	numbered int64
-	n        int
-	batch    [batchEvents]Event
+	src     source
+	done    <-chan struct{} // of a context; nil without one
+	off     int64           // of the next entry
+	end     int64           // of the log, as last seen
+	least   int64           // no event older than this
+	started bool
+	seq     int64 // number of the next entry, in a Stream
+	inc     int64 // of seq for each event: 0 in a Log
+	n       int
+	batch   [batchEvents]Event
 }
 
 func (s *space) newCursor(from, least int64) *cursor {
 	return &cursor{space: s, src: source{f: s.f, keep: true}, off: from, least: least}
 }
 
-// look sees how far the log goes now.
+// look reads where the log ends now.
 func (c *cursor) look() error {
 	end, err := c.src.end()
 	if err != nil {
@@ -97,16 +97,16 @@ func (c *cursor) look() error {
 	return nil
 }
 
-// fill verifies the next events. An error is for what comes behind them.
+// fill verifies the next events. An error is that of the event after them.
 func (c *cursor) fill() error {
 	c.n = 0
 	taken := 0
-	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < mostLooked; looked++ {
+	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < maxSkipped; looked++ {
 		e, data, err := c.src.event(c.off, c.end, c.least == everything)
 		if err == nil && c.least != everything {
 			if e.time < c.least {
 				c.off = e.next(c.off)
-				c.seq += c.numbered
+				c.seq += c.inc
 				continue
 			}
 			e, data, err = c.src.event(c.off, c.end, true)
@@ -115,7 +115,7 @@ func (c *cursor) fill() error {
 			return err
 		}
 		c.batch[c.n] = Event{c.off, c.seq, time.Unix(0, e.time), data}
-		c.seq += c.numbered
+		c.seq += c.inc
 		c.n++
 		c.off = e.next(c.off)
 		taken += len(data)
@@ -123,7 +123,7 @@ func (c *cursor) fill() error {
 	return nil
 }
 
-// step is one look, if asked for, and one batch.
+// step looks where the log ends, if asked to, and verifies one batch.
 func (c *cursor) step(look bool) error {
 	c.n = 0
 	err := c.inside("events", func() error {
@@ -140,8 +140,8 @@ func (c *cursor) step(look bool) error {
 	return c.explain(err)
 }
 
-// explain says of an event that is not whole that the log is damaged, and whether
-// that is because it was truncated, or because the file is no log at all.
+// explain makes the error of an event that is not whole a CorruptError, which tells whether
+// the log was truncated, or the file is not a log.
 func (c *cursor) explain(err error) error {
 	pe := (*fs.PathError)(nil)
 	isPath := errors.As(err, &pe)
@@ -155,7 +155,7 @@ func (c *cursor) explain(err error) error {
 	switch {
 	case header != nil:
 		err = &CorruptError{0, header}
-	case err == errChecksum || err == errCut:
+	case err == errChecksum || err == errPastEnd:
 		if size, serr := c.size(); serr == nil && size < c.end {
 			err = io.ErrUnexpectedEOF
 		}
@@ -166,7 +166,7 @@ func (c *cursor) explain(err error) error {
 	return &fs.PathError{Op: "events", Path: c.f.Name(), Err: err}
 }
 
-// headerError is what is wrong with the beginning of the file.
+// headerError returns what is wrong with the beginning of the file.
 func (s *space) headerError() error {
 	var b [headerSize]byte
 	size, err := s.size()
@@ -181,9 +181,19 @@ func (s *space) headerError() error {
 	return nil
 }
 
-// hand gives the batch to the loop's body.
+// hand gives the batch to the loop's body, as long as the iteration is to go on.
 func (c *cursor) hand(err error, yield func(Event, error) bool) bool {
 	for i := range c.n {
+		select {
+		case <-c.done:
+			c.off = c.batch[i].Offset
+			return true // Follow asks the context for its error
+		default:
+		}
+		if c.ended.Load() {
+			yield(Event{Offset: c.batch[i].Offset}, c.fail("events", os.ErrClosed))
+			return false
+		}
 		if !yield(c.batch[i], nil) {
 			return false
 		}

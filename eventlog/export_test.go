@@ -2,14 +2,40 @@ package eventlog
 
 import "go.dw1.io/mmapfile/internal/sys"
 
-// Rewind makes l empty without touching its file, so that the next pass stores into memory that is warm.
-func Rewind(l *Log) { l.end, l.count = headerSize, 0 }
+// Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
+func Rewind(l *Log) {
+	l.end, l.count = headerSize, 0
+	l.visible.Store(headerSize)
+	l.flush.durable.Store(headerSize)
+}
 
-// Maps says that files are mapped here.
+// Maps reports whether this build maps files.
 const Maps = sys.Maps
 
-// Attach does to l what opening a file of size bytes does.
+// Flushes returns how often l was flushed.
+func Flushes(l *Log) uint64 { return l.flush.count.Load() }
+
+// HoldFlush makes flushes of l wait, as for one that runs, until release is called.
+func HoldFlush(l *Log) (release func()) {
+	l.flush.mu.Lock()
+	defer l.flush.mu.Unlock()
+	l.flush.busy = true
+	return func() {
+		l.flush.mu.Lock()
+		defer l.flush.mu.Unlock()
+		l.flush.busy = false
+		l.flush.done.Broadcast()
+	}
+}
+
+// Visible returns the end of the log without taking the lock of appends.
+func Visible(l *Log) int64 { return l.visible.Load() }
+
+// Fd returns the descriptor of l.
+func Fd(l *Log) int { return int(l.f.Fd()) }
+
+// Attach maps the file of l, which has size bytes, as Open does.
 func Attach(l *Log, size int64) { l.attach(size) }
 
-// DirOf is the directory that is synced for a new file.
+// DirOf returns the directory that is synced for a new file.
 var DirOf = dirOf

@@ -18,15 +18,14 @@ const (
 
 var le = binary.LittleEndian
 
-// littleWord is v as a machine of any byte order has to store it for its bytes
-// to be little-endian, and the other way round.
+// littleWord converts v between the machine's byte order and little-endian.
 func littleWord(v uint64) uint64 {
 	var b [8]byte
 	le.PutUint64(b[:], v)
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// header is the beginning of a log.
+// header is the beginning of the file.
 type header struct{ end, count, start int64 }
 
 func (h header) bytes() []byte {
@@ -45,15 +44,14 @@ func parseHeader(b []byte) header {
 	}
 }
 
-// valid reports whether h can be the header of a log in a file of size bytes. The
-// count is stored before the offset, so it may be ahead, but only by what the
-// file has room for, and never less.
+// valid reports whether h can be the header of a log in a file of size bytes. The count is
+// stored before the offset, so it may include more events, if the file has room for them.
 func (h header) valid(size int64) bool {
 	most := (max(h.end, size) - headerSize) / entrySize
 	return h.end >= headerSize && h.count >= 0 && h.count <= most && (h.count > 0 || h.end == headerSize)
 }
 
-// entry is what stands before the data of an event.
+// entry is the header of an event.
 type entry struct {
 	time int64
 	size uint32
@@ -71,7 +69,7 @@ func (e entry) put(b []byte) {
 	le.PutUint64(b[8:], uint64(e.size)|uint64(e.sum)<<32)
 }
 
-// next is where the entry behind one at off begins.
+// next returns the offset of the entry after one at off.
 func (e entry) next(off int64) int64 { return off + entrySize + int64(e.size) }
 
 func newEntry(time int64, data []byte) entry {
@@ -79,21 +77,20 @@ func newEntry(time int64, data []byte) entry {
 	return entry{time, size, crc32.Update(sumHead(time, size), crc32.IEEETable, data)}
 }
 
-// holds reports whether data is what e was made of.
+// holds reports whether data has the checksum of e.
 func (e entry) holds(data []byte) bool {
 	return crc32.Update(sumHead(e.time, e.size), crc32.IEEETable, data) == e.sum
 }
 
-// runningSum is the checksum of an event whose data come in pieces.
+// runningSum computes the checksum of an event whose data come in pieces.
 type runningSum struct{ sum uint32 }
 
 func newSum(e entry) runningSum { return runningSum{sumHead(e.time, e.size)} }
 
 func (s *runningSum) add(p []byte) { s.sum = crc32.Update(s.sum, crc32.IEEETable, p) }
 
-// sumHead is the CRC-32 of time and size. Package crc32 takes such a short text
-// byte by byte; with a table for each of the 12 places the steps need not wait
-// for each other.
+// sumHead returns the CRC-32 of time and size. Package crc32 goes through such a short text
+// byte by byte. With a table for each of the 12 bytes the steps do not wait for each other.
 func sumHead(time int64, size uint32) uint32 {
 	t := uint64(time) ^ (1<<32 - 1)
 	return ^(headSums[11][byte(t)] ^ headSums[10][byte(t>>8)] ^ headSums[9][byte(t>>16)] ^ headSums[8][byte(t>>24)] ^

@@ -11,24 +11,27 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// page is what the system allocates at least. Some have larger ones, which does no harm.
+// page is the smallest unit of allocation. Larger ones do no harm.
 const page = 4 << 10
 
+// The window of memory that is prepared at a time, in bytes: a quarter of the log, between
+// these. With 1 MiB an append at p99.99 takes 2.5 ms instead of 0.1, for 5% more throughput.
 const (
-	leastWarm = 64 << 10
-	mostWarm  = 1 << 20
+	minWindow = 64 << 10
+	maxWindow = 256 << 10
 )
 
-// warms says that memory is prepared before it is stored to: see Log.warm. Elsewhere
-// writeZeros, which allocates, has done it.
-const warms = runtime.GOOS == "linux"
+// prepares says that memory is prepared before it is stored to: see Log.prepare. On other
+// systems extend has written zeros already.
+const prepares = runtime.GOOS == "linux"
 
-// trims says that a file can be cut while it is mapped, by anyone.
+// trims says that a file can be truncated while it is mapped, by any program.
 const trims = runtime.GOOS != "windows"
 
-// attach makes the file's memory that of the log, where it can be mapped.
+// attach makes the file's memory that of the log, if it can be mapped.
 func (l *Log) attach(size int64) {
 	l.room, l.mem, l.word = size, nil, nil
+	l.least.Store(size)
 	if sys.Maps {
 		if word, err := mmapfile.At[atomic.Uint64](l.f, atWriteOffset); err == nil {
 			if mem := l.f.Bytes(); int64(len(mem)) >= size {
@@ -36,15 +39,15 @@ func (l *Log) attach(size int64) {
 			}
 		}
 	}
-	// There is always a byte left, so that a log whose length is its WriteOffset is
-	// one that was closed; but for one that has its full size: see publish. A file
-	// that could not be cut may be longer than that (Windows).
+	// One byte stays free, since a file as long as its WriteOffset is one that was closed,
+	// or has its full size: see publish. A file that could not be truncated may be longer
+	// than its full size (Windows).
 	l.most = min(l.room, max(l.o.maxSize(), l.end))
 	if l.room < l.o.maxSize() {
 		l.most--
 	}
 	l.usable = l.most
-	if warms && l.mem != nil {
+	if prepares && l.mem != nil {
 		l.usable = min(l.end, l.most)
 	}
 }
@@ -59,7 +62,7 @@ func (l *Log) grow(end int64) error {
 	if end <= l.usable {
 		return nil
 	}
-	return l.warm(end)
+	return l.prepare(end)
 }
 
 // lengthen makes the file as long as events up to end need.
@@ -72,8 +75,8 @@ func (l *Log) lengthen(end int64) error {
 	switch {
 	case err != nil:
 		return err
-	case size < l.end:
-		return io.ErrUnexpectedEOF // somebody has cut it
+	case size < l.room: // another program has truncated it
+		return io.ErrUnexpectedEOF
 	}
 	if least := min(end, most-1) + 1; size < least {
 		size, err = l.enlarge(size, least, most)
@@ -81,23 +84,25 @@ func (l *Log) lengthen(end int64) error {
 			return err
 		}
 	}
-	warmed := l.usable
+	prepared := l.usable
+	l.before = l.room
 	l.attach(size)
-	l.usable = min(max(l.usable, warmed), l.most)
+	l.usable = min(max(l.usable, prepared), l.most)
 	return nil
 }
 
-// warm prepares memory for events up to end, and some more. The first store to a
-// page of a file that was only allocated costs 1.2 µs a KiB; zeros written in large
-// pieces cost 0.35, since they come in large folios, and a store 0.06 then (Linux
-// 6.18, ext4).
-func (l *Log) warm(end int64) error {
-	window := int64(leastWarm)
-	for window < mostWarm && window < end/4 {
+// prepare writes zeros for events up to end, and some more. The first store to a page of a
+// file that was only allocated costs 1.2 µs a KiB. Zeros that are written in large pieces
+// cost 0.35, since they come in large folios, and a store 0.06 then. They also make the
+// blocks ones that were written, which a flush of events needs no journal for (Linux 6.18,
+// ext4).
+func (l *Log) prepare(end int64) error {
+	window := int64(minWindow)
+	for window < maxWindow && window < end/4 {
 		window *= 2
 	}
 	to := min((end/window+1)*window, l.room)
-	// To write would make a file longer that somebody has cut, with a hole for events.
+	// If another program has truncated the file, to write would leave a hole for events.
 	if size, err := l.size(); err != nil {
 		return err
 	} else if size < to {
@@ -110,7 +115,7 @@ func (l *Log) warm(end int64) error {
 	return nil
 }
 
-// enlarge makes the file, which has size bytes, at least least long, by a step if it can.
+// enlarge makes a file of size bytes at least least bytes long, and a step longer if it can.
 func (l *Log) enlarge(size, least, most int64) (int64, error) {
 	step := l.o.step(size)
 	for {
@@ -123,8 +128,8 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 			to, last = most, most == least
 		}
 		grain := int64(page)
-		if step >= mostWarm {
-			grain, last = mostWarm, false
+		if step >= minGrow {
+			grain, last = minGrow, false
 		}
 		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= most {
 			to = whole
@@ -134,7 +139,7 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 			return to, nil
 		}
 		if trims {
-			l.f.Truncate(size) // gives back what it got before the disk was full
+			l.f.Truncate(size) // release what was allocated before the disk was full
 		}
 		if last {
 			return 0, err
@@ -143,8 +148,8 @@ func (l *Log) enlarge(size, least, most int64) (int64, error) {
 	}
 }
 
-// extend makes the file longer. What is not mapped needs no blocks: there a full
-// disk is an error of the write, and no fault.
+// extend makes the file longer. A file that is not mapped needs no blocks: there a full
+// disk is an error of the write, and not a fault.
 func (l *Log) extend(size, to int64) error {
 	if !sys.Maps || to > math.MaxInt {
 		return l.f.Truncate(to)
@@ -156,7 +161,7 @@ func (l *Log) extend(size, to int64) error {
 	return err
 }
 
-// writeZeros writes zeros, in pieces that suit the folios of the page cache.
+// writeZeros writes zeros in pieces that suit the folios of the page cache.
 func writeZeros(f *mmapfile.File, from, to int64) error {
 	for from < to {
 		n, err := f.WriteAt(zeros[:min(to-from, int64(len(zeros))-from%int64(len(zeros)))], from)
@@ -168,4 +173,4 @@ func writeZeros(f *mmapfile.File, from, to int64) error {
 	return nil
 }
 
-var zeros [mostWarm]byte // of no memory, since nobody stores to it
+var zeros [1 << 20]byte // needs no memory, since nothing is stored to it

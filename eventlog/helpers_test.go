@@ -32,8 +32,8 @@ func newName(t testing.TB) string {
 	return filepath.Join(dir, "log")
 }
 
-// closeLater closes p at the end of the test if somebody still has it: a test that opens
-// thousands would else keep the addresses of all of them, which 32 bits do not have.
+// closeLater closes p at the end of the test if it is still in use. Otherwise a test that
+// opens thousands would keep the addresses of all of them, which 32 bits do not have.
 func closeLater[T any, P interface {
 	*T
 	io.Closer

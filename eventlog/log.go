@@ -15,60 +15,64 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Log is a log that is open for writing. All methods may be called from any
-// number of goroutines, Close included: what comes after that is an error for
+// Log is a log that is open for writing. Its methods may be called from any number
+// of goroutines, Close included: a call that comes after Close returns an error for
 // which errors.Is(err, [os.ErrClosed]) holds.
 type Log struct {
 	space
+	os        *os.File // of f
 	o         Options
 	clock     *clock
 	recovered Recovery
 
-	crowd atomic.Int32  // above 0 while several goroutines append much
-	looks atomic.Bool   // one of them looks for mu
-	turn  time.Duration // and this is for how long it lets others have it before
+	visible atomic.Int64 // end, for goroutines that do not hold mu
+	least   atomic.Int64 // room, for them: a file that is shorter was truncated
+	flush   flusher
 
-	// mu is held by who appends. It comes before the mu of space.
-	mu     sync.Mutex
-	gone   bool           // closed
+	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
+	// flush.mu, and without mu unless Close or a fill function asks for it.
+
+	mu     sync.Mutex     // held by an append
+	gone   bool           // Close was called
 	end    int64          // WriteOffset
 	count  int64          // EventCount
-	mem    []byte         // the file, all of it; nil where it is not mapped
+	mem    []byte         // the whole file; nil if it is not mapped
 	word   *atomic.Uint64 // WriteOffset in mem
-	room   int64          // how long the file is
-	most   int64          // how far events may go in that
-	usable int64          // how far they may go without a call of grow
+	room   int64          // length of the file
+	before int64          // room before it was last made longer
+	most   int64          // where events must end in this length
+	usable int64          // where events must end without a call of grow
+	stage  stage          // events that one system call will write
 
-	flushed int64 // what Options.Flush has made durable
-	buf     []byte
-
-	failMu sync.Mutex // apart from mu, which a fill function that calls Sync has
-	failed error      // the first failure of a flush
+	direct int    // so many appends more are written by system call: see useCalls
+	seen   uint64 // flush.count when direct was set
 }
 
-// Open opens the named log for appending, and creates it, with mode 0666 before
-// the umask, where there is none. It may be called concurrently.
+// Open opens the named log for appending. It creates the log, with mode 0666 before
+// the umask, if there is none. It may be called concurrently.
 //
-// There is one writer at a time: while somebody else has the log open, in this
-// process or another, Open returns [ErrLocked]. The lock is flock(2), and
-// LockFileEx on Windows; there is none on AIX, Solaris, Plan 9, js and wasip1,
-// where whoever opens a log has to know that he is the only one. It is advisory,
-// so readers, and programs that know nothing of it, are not kept out.
+// A log has one writer: Open returns [ErrLocked] while the log is open for writing,
+// in this process or another. The lock is flock(2), or LockFileEx on Windows. It is
+// advisory: readers, and programs that do not ask for it, are not kept out. AIX,
+// Solaris, Plan 9, js and wasip1 have no lock. There the program must see to it.
 //
-// Open verifies the events, as [Options].Verify says. A tail that is not whole, as
-// a crash of the system may leave it, is cut off, and [Log.Recovery] says how
-// much that was. A file that is damaged before valid events, or is no log, is a
-// *[CorruptError] and stays as it is; [Repair] cuts it. Where valid events lie
-// behind a page of zeros, nobody can tell a crash from damage: what is cut is kept
-// in a file beside the log, which Recovery names, and is a *CorruptError if it is
-// more than 1 GiB. Bytes behind WriteOffset,
-// which no append has returned for, are dropped, but for events that EventCount
-// has already: these are in the log if all of them are there.
+// Open verifies the events, as [Options].Verify says. A crash of the system may leave
+// a tail that is not whole: Open truncates it, and [Log.Recovery] says how much that
+// was. If the tail may have valid events in it, Open first saves it in a file beside
+// the log, which Recovery names. More than 1 GiB of data is not saved, but a
+// *[CorruptError].
 //
-// An error is a *[fs.PathError] with Op "open": one of these, [fs.ErrInvalid] for
-// a negative number in o, [errors.ErrUnsupported] for what is not a regular file,
-// or the system's. A log that is new is durable, with its directory entry where
-// the system can do that, once Open returns.
+// A log that was closed has no such tail. If it is damaged before valid events, or the
+// file is not a log, that is a *CorruptError, and the file stays as it is. [Repair]
+// truncates it.
+//
+// Bytes after WriteOffset are dropped, since no append has returned for them. If
+// EventCount includes events there, and all of them are whole, they stay.
+//
+// Other errors are a *[fs.PathError] with Op "open": [fs.ErrInvalid] for a negative
+// number in o, [errors.ErrUnsupported] for what is not a regular file, or the system's.
+// When Open returns, all events are durable. So is a new log's directory entry, if the
+// system can sync a directory.
 func Open(name string, o Options) (*Log, error) {
 	if !o.valid() {
 		return nil, openError(name, fs.ErrInvalid)
@@ -77,23 +81,27 @@ func Open(name string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened := false
+	defer func() { // Options.Now may panic
+		if !opened {
+			sys.Unlock(l.f)
+			l.f.Close()
+		}
+	}()
 	if err := l.recover(false); err != nil {
-		sys.Unlock(l.f)
-		l.f.Close()
 		return nil, l.fail("open", err)
 	}
-	l.flushed = l.end
+	l.startFlusher()
+	opened = true
 	return l, nil
 }
 
-// openLocked opens the file and takes the lock.
+// openLocked opens the file and locks it.
 func openLocked(name string, o Options, flag int) (*Log, error) {
 	if err := regular(name); err != nil {
 		return nil, err
 	}
-	// Flush.Bytes is ours: a File cannot count what is stored into its memory.
-	how := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: o.Flush.Interval}}
-	f, err := how.OpenFile(name, os.O_RDWR|flag, 0o666)
+	f, err := mmapfile.OpenFile(name, os.O_RDWR|flag, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +112,10 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 		}
 		return nil, openError(name, err)
 	}
-	return &Log{space: space{f: f}, o: o, clock: newClock(o.Now)}, nil
+	return &Log{space: space{f: f}, os: f.OS(), o: o, clock: newClock(o.Now)}, nil
 }
 
-// regular refuses what is there and is no file: opening a pipe may last for ever.
+// regular refuses what exists and is not a regular file: opening a pipe may block.
 func regular(name string) error {
 	if fi, err := os.Stat(name); err == nil && !fi.Mode().IsRegular() {
 		return openError(name, errors.ErrUnsupported)
@@ -115,7 +123,7 @@ func regular(name string) error {
 	return nil
 }
 
-// create makes the empty file a log, and that durable.
+// create makes the empty file a log, and makes that durable.
 func (l *Log) create() error {
 	h := header{end: headerSize, start: l.clock.read()}
 	if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
@@ -131,8 +139,8 @@ func (l *Log) create() error {
 	return nil
 }
 
-// syncDir makes the directory entry of a new file durable, where the system can
-// open and sync a directory.
+// syncDir makes the directory entry of a new file durable, if the system can open and
+// sync a directory.
 func syncDir(name string) {
 	if dir, err := os.Open(dirOf(name)); err == nil {
 		dir.Sync()
@@ -140,7 +148,7 @@ func syncDir(name string) {
 	}
 }
 
-// dirOf is the directory of the file itself, where name is a link to it.
+// dirOf returns the directory of the file itself, if name is a link to it.
 func dirOf(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -148,84 +156,33 @@ func dirOf(name string) string {
 	return filepath.Dir(name)
 }
 
-// Len returns the number of events in the log. After Close it is what it was then.
-// It waits for appends that have begun, and so for fill functions.
+// Len returns the number of events in the log. After Close it stays the same. It waits
+// for appends that have begun, and so for fill functions.
 func (l *Log) Len() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
-// Size returns how many bytes of the file are used, header included, which is
-// where the next event will be. After Close it is what it was then. It waits as
-// Len does.
+// Size returns the number of bytes that the log uses, header included. That is the
+// offset of the next event. After Close it stays the same. It waits as Len does.
 func (l *Log) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.end
 }
 
-// Recovery returns what Open has found and cut.
+// Recovery returns what Open has found and truncated.
 func (l *Log) Recovery() Recovery { return l.recovered }
 
-// Sync makes durable all events whose append returned before: no crash of the
-// system loses them. Appends go on meanwhile. An error is a *[fs.PathError], also
-// for a flush by [Options].Flush that failed before, and io.ErrUnexpectedEOF where
-// somebody has cut events off.
-func (l *Log) Sync() error {
-	err := l.f.Sync()
-	if failed := l.takeFailed(); err == nil {
-		err = failed
-	}
-	if err == nil {
-		err = l.inside("sync", l.reached)
-	}
-	return err
-}
-
-// reached is io.ErrUnexpectedEOF where the file does not hold its events. It asks
-// the file for their end, since mu may be held by a fill function that calls Sync.
-func (l *Log) reached() error {
-	src := source{f: l.f}
-	end, err := src.end()
-	if err == nil {
-		err = src.reaches(max(end, headerSize))
-	}
-	if err != nil {
-		return l.fail("sync", err)
-	}
-	return nil
-}
-
-// takeFailed returns the first failure of a flush, once.
-func (l *Log) takeFailed() (err error) {
-	l.failMu.Lock()
-	defer l.failMu.Unlock()
-	err, l.failed = l.failed, nil
-	return err
-}
-
-// flush makes durable what is due. Called with mu held.
-func (l *Log) flush() {
-	if limit := l.o.Flush.Bytes; limit == 0 || l.end-l.flushed < limit {
-		return
-	}
-	if err := l.f.Sync(); err != nil {
-		l.failMu.Lock()
-		if l.failed == nil {
-			l.failed = err
-		}
-		l.failMu.Unlock()
-	}
-	l.flushed = l.end // also after a failure, which trying again would hide (fsync(2), EIO)
-}
-
-// Close makes all events durable, cuts off the room that the file had for more,
-// gives back the lock, and ends what [Event.Data] and fill functions were given.
-// It waits for appends that have begun, and so for fill functions. Where a reader
-// keeps the file from being cut (Windows), the room stays, as zeros, for the next
-// writer. An error is a *[fs.PathError], io.ErrUnexpectedEOF where somebody has cut
-// events off; that of a second Close has Op "close" and [os.ErrClosed].
+// Close makes all events durable, truncates the file after the last of them, and
+// unlocks it. [Event.Data] must not be used any more. Close waits for appends that have
+// begun, and so for fill functions. On Windows a file that a reader has open is not
+// truncated. Then zeros stay after the last event, for the next writer.
+//
+// An error is a *[fs.PathError]: that of a flush, after which the file is not truncated,
+// or io.ErrUnexpectedEOF if another program has truncated the log. That of a second
+// Close has Op "close" and [os.ErrClosed].
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,13 +190,13 @@ func (l *Log) Close() error {
 		return l.fail("close", os.ErrClosed)
 	}
 	l.gone = true
-	// In this order: a file that is as long as its WriteOffset is known to be
-	// durable up to there.
-	err := l.takeFailed()
-	if serr := l.f.Sync(); serr != nil {
-		err = serr
-	} else if terr := l.trim(); terr != nil && (trims || errors.Is(terr, io.ErrUnexpectedEOF)) && err == nil {
-		err = terr
+	l.flush.stop()
+	// First the flush: a file that is as long as its WriteOffset is durable.
+	err := l.syncTo(l.end)
+	if err == nil {
+		if terr := l.trim(); trims || errors.Is(terr, io.ErrUnexpectedEOF) {
+			err = terr
+		}
 	}
 	l.mem, l.word = nil, nil
 	sys.Unlock(l.f)
@@ -249,34 +206,38 @@ func (l *Log) Close() error {
 	return err
 }
 
-// trim cuts off what is behind the last event.
+// trim truncates the file after the last event.
 func (l *Log) trim() error {
 	switch size, err := l.size(); {
 	case err != nil || size == l.end:
 		return err
-	case size < l.end: // somebody has cut it
+	case size < l.least.Load():
 		return l.fail("close", io.ErrUnexpectedEOF)
 	}
 	return l.truncate(l.end)
 }
 
-// Events returns an iterator over the events that are in the log when the
-// iteration begins, from the one at the offset from on, in order; 0 is the first,
-// and [Log.Size] none yet. It verifies each. An error is the last that it yields,
-// with the offset where it came to: a *[fs.PathError] with Op "events" and
-// [fs.ErrInvalid] for an offset outside, a *[CorruptError], [os.ErrClosed], or
-// the system's. The iterator may be used again, and by several goroutines.
+// Events returns an iterator over the events from the offset from on, in order, up to
+// the end that the log has when the iteration begins. 0 is the offset of the first
+// event, and [Log.Size] that of the next. Events verifies each event.
 //
-// Appends go on meanwhile, in the body of the loop as well. For the memory of the
-// events see [Event]. Should somebody cut the file under the loop, touching what is
-// gone is a panic in its body, and no end of the process.
+// An error is the last that the iterator yields, with the offset that it has reached: a
+// *[fs.PathError] with Op "events" and [fs.ErrInvalid] for an offset outside the log, a
+// *[CorruptError], [os.ErrClosed], or the system's. The iterator may be used again, and
+// by several goroutines. The loop's body may append, and sees no event after Close.
+//
+// An offset inside an event is not detected if the data there look like an event. Do not
+// use an offset from a client that may have chosen the data of events.
+//
+// [Event] describes the memory of the events. If another program truncates the file
+// during the loop, touching lost data is a panic in the loop's body.
 func (l *Log) Events(from int64) iter.Seq2[Event, error] {
 	return l.events(from, everything)
 }
 
-// Since is [Log.Events] for all events whose Time is not before t. Times are not
-// sorted where the clock was set back, so it looks at each, but verifies only
-// those that it yields: an older one costs a look at its header.
+// Since is [Log.Events] for the events that are not older than t. Times are not sorted
+// if the clock was set back, so it looks at every event. It verifies only those that it
+// yields: an older one costs a look at its header.
 func (l *Log) Since(t time.Time) iter.Seq2[Event, error] {
 	return l.events(0, since(t))
 }

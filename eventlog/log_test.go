@@ -120,7 +120,7 @@ func TestFillThatFailsLeavesNoTrace(t *testing.T) {
 	}
 	for i, b := range get(t, name)[end:] {
 		if b != 0 {
-			t.Fatalf("%#x is left %d bytes behind the end", b, i)
+			t.Fatalf("%#x is left %d bytes after the end", b, i)
 		}
 	}
 	if _, err := l.AppendFunc(5, func(p []byte) error {

@@ -8,47 +8,49 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Options says how a log is written. The zero value is what most people want.
+// Options configures a log that is open for writing. The zero value is the default.
 type Options struct {
-	// Grow is by how many bytes the file grows when it is full. 0 means by as much
-	// as it has, between 1 and 64 MiB. The blocks are allocated then, so that a
-	// full disk is an error of the append that needed the room, and the step is
-	// less where so much room is not to be had.
+	// Grow is the number of bytes that a full file grows by. 0 means its present
+	// size, between 1 and 64 MiB. The blocks are allocated in advance, so that a
+	// full disk is an error of the append that needs the space. A step for which
+	// the disk has too little space is made smaller.
 	Grow int64
 
-	// MaxSize is how long the file may become, in bytes; what does not fit any more
-	// is [ErrFull]. 0 means no limit.
+	// MaxSize is the maximum length of the file in bytes. An append that does not
+	// fit is [ErrFull]. 0 means no limit.
 	MaxSize int64
 
-	// Flush says when events are made durable without a call of Sync. With Bytes,
-	// the append that leaves so many bytes unflushed makes all of them durable
-	// before it returns, and a failure of that is an error of the next Sync or Close.
+	// Flush makes events durable without a call of Sync. With Bytes, an append that
+	// leaves so many bytes unflushed flushes the log before it returns. With
+	// Interval, a goroutine flushes the log until it is closed or unreachable. Other
+	// appends continue during a flush. If one fails, the next Sync, AppendSync or
+	// Close returns its error.
 	Flush mmapfile.FlushPolicy
 
-	// Verify is of how many bytes at the log's end Open verifies the checksums: 0
-	// means of all, a negative number of none. It always looks at the size of every
-	// event, to see that each begins where the one before ends. Who makes every
-	// so many bytes durable need not verify more than these.
+	// Verify is the number of bytes at the end of the log whose checksums Open
+	// verifies. 0 means all, and a negative number none. Open always checks that
+	// each event begins at the end of the one before. A program that flushes after
+	// n bytes needs to verify only these.
 	Verify int64
 
-	// Now is the clock; nil means that of the system, as [time.Now] tells it, or
-	// did within the last millisecond in case that it was set. It is called
-	// concurrently. A time that int64 nanoseconds do not hold (before 1678, after
-	// 2261) becomes the nearest that they do.
+	// Now returns the time for an event. The default is the system's clock; it
+	// takes up to a millisecond until an event shows that this was set. Now may be
+	// called concurrently. A time that int64 nanoseconds cannot represent (before
+	// 1678, after 2261) becomes the nearest one that they can.
 	Now func() time.Time
 }
 
 const (
-	leastGrow = 1 << 20
-	mostGrow  = 64 << 20
-	mostAsked = 1 << 40 // so that sums stay in range
+	minGrow   = 1 << 20
+	maxGrow   = 64 << 20
+	growLimit = 1 << 40 // of Options.Grow, so that sums stay in range
 )
 
 func (o *Options) valid() bool {
 	return o.Grow >= 0 && o.MaxSize >= 0 && o.Flush.Bytes >= 0 && o.Flush.Interval >= 0
 }
 
-// maxSize is MaxSize as a number that is one.
+// maxSize returns MaxSize, or MaxInt64 if it is zero.
 func (o *Options) maxSize() int64 {
 	if o.MaxSize == 0 {
 		return math.MaxInt64
@@ -56,15 +58,15 @@ func (o *Options) maxSize() int64 {
 	return o.MaxSize
 }
 
-// step is by how much a file of that size grows.
+// step returns the number of bytes that a file of the given size grows by.
 func (o *Options) step(size int64) int64 {
 	if o.Grow > 0 {
-		return min(o.Grow, mostAsked)
+		return min(o.Grow, growLimit)
 	}
-	return min(max(size, leastGrow), mostGrow)
+	return min(max(size, minGrow), maxGrow)
 }
 
-// openError is err as os.OpenFile would return it.
+// openError returns err as os.OpenFile would.
 func openError(name string, err error) error {
 	return &fs.PathError{Op: "open", Path: name, Err: err}
 }

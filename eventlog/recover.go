@@ -7,14 +7,14 @@ import (
 
 // Recovery is what opening a log has found.
 type Recovery struct {
-	Events int64  // how many are in the log
-	Offset int64  // where it ends, and what was cut began
-	Cut    int64  // how many bytes of events were cut, as far as WriteOffset had them
-	Kept   string // the file beside the log with what was cut, where there may be valid events in that; else ""
+	Events int64  // number of events in the log
+	Offset int64  // its end, where truncated bytes began
+	Cut    int64  // number of truncated bytes before WriteOffset
+	Kept   string // the file beside the log that they were saved in, if events among them may be valid
 }
 
-// recover finds out where the log ends, and makes it so. Where repair is not set
-// it changes nothing in a file that is damaged before valid events.
+// recover finds the end of the log, and truncates the file there. Without repair it changes
+// nothing if that is not what a crash leaves.
 func (l *Log) recover(repair bool) error {
 	size, err := l.size()
 	if err != nil {
@@ -51,28 +51,27 @@ func (l *Log) recover(repair bool) error {
 		if w.claim = min(w.claim, size); w.badHeader {
 			from = 0
 		}
-		if l.recovered.Kept, err = l.keep(from, w.claim); err != nil {
+		if l.recovered.Kept, err = l.save(from, w.claim); err == errTooMuch {
+			err = &CorruptError{w.end, err}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return l.settle(&w)
 }
 
-// settle makes the file what the walk has found it to be.
+// settle makes the file what the walk has found it to be, and durable.
 func (l *Log) settle(w *walk) error {
 	l.end, l.count = w.end, w.count
 	h := header{w.end, w.count, w.head.start}
-	if w.size == w.end && w.head == h {
-		l.attach(w.size)
-		return nil
-	}
 	if w.head != h {
 		if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
 			return err
 		}
 	}
-	// What is behind the end must be zeros again, and be so before anything else
-	// is stored there: see torn.
+	// What was after the end must be zeros again before anything else is stored there:
+	// else a second crash could bring it back.
 	if w.size > w.end {
 		// A file as long as its WriteOffset is known to be durable up to there.
 		if err := l.f.Sync(); err != nil {
@@ -94,25 +93,24 @@ func (l *Log) settle(w *walk) error {
 	return err
 }
 
-// walk is a walk over all events, to find where they end.
+// walk validates all events, to find where they end.
 type walk struct {
 	source
 	size  int64 // of the file
 	head  header
-	claim int64 // WriteOffset, or as much of it as can be believed
-	limit int64 // how far there can be events
-	end   int64 // of the last that is whole
+	claim int64 // WriteOffset, or the size if the header is bad
+	limit int64 // no event ends after this
+	end   int64 // of the last event that is whole
 	count int64
 	empty bool // not a log yet
 
-	repair    bool // go on where the header is bad
+	repair    bool // go on after a bad header
 	badHeader bool
-	save      bool  // there may be valid events in what is cut
-	seen      bool  // something that looked like one was
-	broken    error // what kept us from looking
+	save      bool  // events after end may be valid
+	broken    error // the system's, which ended the walk
 }
 
-// walk walks. Its result is the damage that is not to be cut without being told to.
+// walk validates all events. It returns an error if truncating would need Repair.
 func (w *walk) walk(verify int64) error {
 	if w.size < headerSize {
 		w.end, w.claim, w.badHeader = headerSize, headerSize, true
@@ -151,34 +149,27 @@ func (w *walk) walk(verify int64) error {
 		return nil
 	case w.crossed():
 		w.badHeader = true
-		if w.repair { // events count as long as they are valid
+		if w.repair { // valid events stay
 			w.claim, w.limit, w.count = w.size, w.size, 0
 			w.events(headerSize)
 			if w.broken != nil {
 				return w.broken
 			}
 		}
-		return &CorruptError{0, errBorder}
+		return &CorruptError{0, errBoundary}
 	}
-	torn := w.claim != w.size && w.torn()
-	damage := w.behind(err)
-	if w.broken != nil || !torn || damage == nil {
+	damage := w.after(err)
+	if w.broken != nil || damage == nil || w.claim == w.size {
 		return damage
 	}
-	// What is valid behind it is newer, but for a flipped bit in a page of zeros
-	// that were data.
-	if !w.seen {
-		return nil // nothing was found that could be
-	}
-	if min(w.claim, w.size)-w.end > mostSaved {
-		return &CorruptError{w.end, errSave}
-	}
+	// The file is longer than its WriteOffset, so it was not closed. A crash may have left a
+	// page as it was in the middle of an append, before events that are newer and whole.
 	w.save = true
 	return nil
 }
 
-// events walks from the first event to the last that is whole. Those that end
-// behind from are verified.
+// events goes from the first event to the last that is whole. It verifies those that end
+// after from.
 func (w *walk) events(from int64) error {
 	w.end = headerSize
 	for w.end < w.limit {
@@ -187,10 +178,10 @@ func (w *walk) events(from int64) error {
 			_, _, err = w.event(w.end, w.limit, true)
 		}
 		if err == io.ErrUnexpectedEOF {
-			err = errCut
+			err = errPastEnd
 		}
 		if err != nil {
-			if err != errCut && err != errChecksum {
+			if err != errPastEnd && err != errChecksum {
 				return w.fails(err)
 			}
 			return err
@@ -208,21 +199,20 @@ func (w *walk) fails(err error) error {
 
 // cutShort reports whether the file ends within the event that is not whole.
 func (w *walk) cutShort(err error) bool {
-	if err != errCut || w.claim <= w.size {
+	if err != errPastEnd || w.claim <= w.size {
 		return false
 	}
 	b, err := w.bytes(w.end, min(entrySize, w.size-w.end))
 	return err == nil && (len(b) < entrySize || parseEntry(b).next(w.end) <= w.claim)
 }
 
-// forward goes over the events that EventCount has and WriteOffset has not, if
-// all of them are there: a writer was killed between the stores of the two, or
-// WriteOffset is damaged.
+// forward adds the events that EventCount includes and WriteOffset does not, if all of them
+// are whole: a writer was killed between the stores of the two, or WriteOffset is damaged.
 func (w *walk) forward() error {
 	end, count := w.end, w.count
 	for ; count < w.head.count; count++ {
 		e, _, err := w.event(end, w.size, true)
-		if err == errCut || err == errChecksum || err == io.ErrUnexpectedEOF {
+		if err == errPastEnd || err == errChecksum || err == io.ErrUnexpectedEOF {
 			return nil
 		}
 		if err != nil {
@@ -234,60 +224,31 @@ func (w *walk) forward() error {
 	return nil
 }
 
-// crossed reports whether there is a whole event across WriteOffset, which no
-// writer and no crash leaves: then it is WriteOffset that is wrong.
+// crossed reports whether WriteOffset is inside a whole event. No writer and no crash leaves
+// that, so WriteOffset is wrong.
 func (w *walk) crossed() bool {
 	_, _, err := w.event(w.end, w.limit, false)
-	if err != errCut || w.limit == w.size {
+	if err != errPastEnd || w.limit == w.size {
 		return false
 	}
 	_, _, err = w.event(w.end, w.size, true)
 	return err == nil
 }
 
-// torn reports whether the event that is not whole is one that a crash of the
-// system has left so: one of its pages is as it was at the last Sync, which is
-// zeros from the end of what had been synced. Then all from there on is newer,
-// whatever there is of it. (A file that is as long as its WriteOffset was closed,
-// and synced then.)
-func (w *walk) torn() bool {
-	end := min(w.end+entrySize, w.limit)
-	if e, _, err := w.event(w.end, w.limit, false); err == nil {
-		end = e.next(w.end)
-	}
-	for off := w.end; off < end; {
-		next := min((off/page+1)*page, w.limit)
-		p, err := w.bytes(off, next-off)
-		if err != nil || allZero(p) {
-			return err == nil
-		}
-		off = next
-	}
-	return false
-}
-
-var zeroPage [page]byte
-
-func allZero(p []byte) bool { return bytes.Equal(p, zeroPage[:len(p)]) }
-
-// How much is searched for a valid event behind one that is not. A file can be
-// made so that each of its bytes seems to begin a long event; the bounds keep
-// that from taking longer than a second.
+// after searches that many bytes for a valid event, and computes checksums of so many. A file
+// can be made in which every byte seems to begin a long event. The bounds keep the search
+// shorter than a second.
 const (
 	searchBytes = 64 << 20
 	searchSums  = 256 << 20
 )
 
-// How much Open copies. A sparse file can be longer than the disk.
-const mostSaved = 1 << 30
-
-// behind searches for a valid event behind the one that is not. Where there is
-// none, what is left is a torn tail, and no damage.
-func (w *walk) behind(why error) error {
+// after searches for a valid event after the one that is not whole. If there is none, the rest
+// is a torn tail, and not damage.
+func (w *walk) after(why error) error {
 	damage := &CorruptError{w.end, why}
 	if e, _, err := w.event(w.end, w.limit, false); err == nil {
 		if _, _, err := w.event(e.next(w.end), w.limit, true); err == nil {
-			w.seen = true
 			return damage
 		}
 	}
@@ -300,11 +261,10 @@ func (w *walk) behind(why error) error {
 		e := parseEntry(p)
 		fits := e.next(off) <= w.limit && e != (entry{}) // zeros are no event
 		if fits {
-			w.seen = true
 			sums += entrySize + int64(e.size)
 		}
 		if off-w.end > searchBytes || sums > searchSums {
-			return &CorruptError{w.end, errUnsure}
+			return &CorruptError{w.end, errSearch}
 		}
 		if !fits {
 			continue

@@ -1,28 +1,19 @@
 package eventlog
 
-import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
+import "go.dw1.io/mmapfile/internal/sys"
 
-	"go.dw1.io/mmapfile/internal/sys"
-)
-
-// Repair makes a log of the named file that [Open] can open, by cutting it where
-// its damage begins: all events before that stay, and everything from there on,
-// valid events included, goes into a file beside it, whose name is that of the
-// log, ".cut-" and the offset. It does nothing that Open would not do for a log that
-// is not damaged. The result says what was cut; the file beside it is durable
-// before anything is.
+// Repair truncates the named log where its damage begins, so that [Open] can open it. All
+// events before that stay. What follows, valid events included, is first saved in a file
+// beside the log, whose name is that of the log, ".cut-" and the offset. It is durable before
+// the log is truncated. The result says what was truncated. Of a log that is not damaged
+// Repair does what Open does.
 //
-// Repair is a writer, and takes the lock: see Open, also for its errors. Where
-// the header is damaged, events count as long as they are valid. It may be
-// called concurrently.
+// If the header is damaged, events stay as long as they are valid, and all of the file is
+// saved. A WriteOffset inside an event is such damage.
 //
-// Where WriteOffset lies within an event, the header is damaged in this sense:
-// the events behind it stay, and all of the file is kept beside the log.
+// Repair is a writer, and takes the lock: see Open, also for its errors. More than 1 GiB of
+// data is not saved, but a *[CorruptError]; holes, and pages of zeros, are not data. Repair
+// may be called concurrently.
 func Repair(name string) (Recovery, error) {
 	l, err := openLocked(name, Options{}, 0)
 	if err != nil {
@@ -37,35 +28,4 @@ func Repair(name string) (Recovery, error) {
 		return Recovery{}, l.fail("repair", err)
 	}
 	return l.recovered, nil
-}
-
-// keep copies a part of the file into a new one beside it.
-func (l *Log) keep(from, to int64) (name string, err error) {
-	var out *os.File
-	for i := 0; ; i++ {
-		name = fmt.Sprintf("%s.cut-%d", l.f.Name(), from)
-		if i > 0 {
-			name = fmt.Sprintf("%s.%d", name, i)
-		}
-		out, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-	}
-	_, err = io.Copy(out, io.NewSectionReader(l.f, from, to-from))
-	if err == nil {
-		err = out.Sync()
-	}
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		os.Remove(name)
-		return "", err
-	}
-	syncDir(name)
-	return name, nil
 }

@@ -238,7 +238,7 @@ func (s *segment) started() (int64, error) {
 
 // damage returns err, in a CorruptError if it says that the event at off is not whole.
 func (s *space) damage(off int64, err error) error {
-	if err == errChecksum || err == errCut || err == io.ErrUnexpectedEOF {
+	if err == errChecksum || err == errPastEnd || err == io.ErrUnexpectedEOF {
 		return &CorruptError{off, err}
 	}
 	return err

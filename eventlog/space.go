@@ -20,13 +20,13 @@ import (
 type space struct {
 	f *mmapfile.File
 
-	// mu is held for reading by who is inside the mapped memory, since not every
-	// platform can keep a range from others once it is unmapped, and by Close.
-	mu     sync.RWMutex
-	closed bool
+	// mu is held for reading while a goroutine uses the mapped memory, since not every
+	// platform can reserve the addresses once they are unmapped, and for writing by Close.
+	mu    sync.RWMutex
+	ended atomic.Bool // closed, or about to be: iterators yield no event any more
 }
 
-// fail is err as os would return it.
+// fail returns err as os would.
 func (s *space) fail(op string, err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		err = pe.Err
@@ -34,12 +34,12 @@ func (s *space) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: s.f.Name(), Err: err}
 }
 
-// inside calls fn, which is our own code and calls nobody else's, while the
-// file cannot be closed. A page fault in it is an error.
+// inside calls fn while the file cannot be closed. fn calls no function of the caller's.
+// A page fault in it is an error.
 func (s *space) inside(op string, fn func() error) (err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.closed {
+	if s.ended.Load() {
 		return s.fail(op, os.ErrClosed)
 	}
 	old := debug.SetPanicOnFault(true)
@@ -55,24 +55,24 @@ func (s *space) inside(op string, fn func() error) (err error) {
 	return fn()
 }
 
-// close closes the file once nobody is inside.
+// close closes the file once no goroutine uses its memory.
 func (s *space) close() error {
+	s.ended.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
 	return s.f.Close()
 }
 
-// truncate truncates the file once no one is inside: Windows unmaps it for that.
+// truncate truncates the file once no goroutine uses its memory: Windows unmaps it for that.
 func (s *space) truncate(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.f.Truncate(size)
 }
 
-// isFault reports whether a panic is a page fault, which has an address. An emulator may
-// give none (qemu-user): then a fault looks like a nil dereference, of which this package's
-// own code has none.
+// isFault reports whether a panic is a page fault, which has an address. In an emulator
+// (qemu-user) it may have none: then it looks like a nil dereference, and is a fault if the
+// code is this package's own.
 func isFault(r any, own bool) bool {
 	if _, ok := r.(interface{ Addr() uintptr }); ok {
 		return true
@@ -81,10 +81,10 @@ func isFault(r any, own bool) bool {
 	return ok && own && e.Error() == "runtime error: invalid memory address or nil pointer dereference"
 }
 
-// faultCause is why the memory of the file could not be touched: hardly ever
-// for any other reason than that it was cut.
+// faultCause returns why the memory of the file could not be touched: nearly always because
+// the file was truncated.
 func (s *space) faultCause() error {
-	var src = source{f: s.f}
+	src := source{f: s.f}
 	end, err := src.readEnd()
 	if errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
@@ -104,28 +104,28 @@ func (s *space) size() (int64, error) {
 	return fi.Size(), nil
 }
 
-// source gives one goroutine the bytes of a log: in place where they are
-// mapped, else as copies. It is used inside the space.
+// source gives one goroutine the bytes of a log: in place if they are mapped, else as
+// copies. It is used in functions that inside calls.
 type source struct {
 	f    *mmapfile.File
-	word *uint64 // WriteOffset, where it is mapped
-	mem  []byte  // the file from its start, as far as it is mapped
+	word *uint64 // WriteOffset, if it is mapped
+	mem  []byte  // the mapped part of the file, from its start
 
-	from, known int64 // what of mem is in memory, so that touching it waits for no disk
+	from, known int64 // the range of mem that is in memory: touching it waits for no disk
 
-	upto int64  // where to stop reading: what is behind may change
-	keep bool   // what bytes returned stays in use
-	buf  []byte // else read last
-	base int64  // of buf
+	upto int64  // where to stop reading, since later bytes may change
+	keep bool   // what bytes returns stays in use
+	buf  []byte // the last copy
+	base int64  // its offset
 }
 
 const (
 	block     = 64 << 10
 	ahead     = 512 << 10
-	hugeEvent = 1 << 20 // of which a copy is made only once it is known to be whole
+	hugeEvent = 1 << 20 // verified before it is copied
 )
 
-// end is the file's WriteOffset. All before it can be read after that.
+// end returns the file's WriteOffset. Everything before it can be read after that.
 func (s *source) end() (int64, error) {
 	if s.word == nil {
 		if !sys.Maps {
@@ -140,7 +140,7 @@ func (s *source) end() (int64, error) {
 	return int64(littleWord(atomic.LoadUint64(s.word))), nil
 }
 
-// readEnd is end by a system call. A file that has no header yet is an empty log.
+// readEnd is end by system call. A file without a header yet is an empty log.
 func (s *source) readEnd() (int64, error) {
 	var b [8]byte
 	switch n, err := s.f.ReadAt(b[:], atWriteOffset); {
@@ -155,7 +155,7 @@ func (s *source) readEnd() (int64, error) {
 	}
 }
 
-// cover sees to it that the file is mapped up to end, where it can be.
+// cover maps the file up to end, if it can be mapped.
 func (s *source) cover(end int64) {
 	if sys.Maps && end > int64(len(s.mem)) {
 		if mem := s.f.Bytes(); len(mem) > len(s.mem) {
@@ -164,8 +164,8 @@ func (s *source) cover(end int64) {
 	}
 }
 
-// bytes returns n bytes at off. What the file does not hold is
-// io.ErrUnexpectedEOF, and costs no memory.
+// bytes returns n bytes at off, or io.ErrUnexpectedEOF if the file ends before. Then it
+// allocates nothing.
 func (s *source) bytes(off, n int64) ([]byte, error) {
 	end := off + n
 	if end <= int64(len(s.mem)) {
@@ -201,14 +201,14 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 	return nil, err
 }
 
-// bring has the bytes from off to end in memory, and some more, before they are
-// touched: View reads them by system call, beside which other goroutines go on.
+// bring reads the bytes from off to end into memory, and some more, before they are
+// touched. View reads by system call, which does not stop other goroutines.
 func (s *source) bring(off, end int64) {
 	s.from, s.known = off, max(end, min(off+ahead, s.upto))
 	s.f.View(off, s.known-off, func([]byte) error { return nil })
 }
 
-// reaches is io.ErrUnexpectedEOF where the file does not reach to end.
+// reaches returns io.ErrUnexpectedEOF if the file is shorter than end.
 func (s *source) reaches(end int64) error {
 	fi, err := s.f.Stat()
 	if err == nil && fi.Size() < end {
@@ -217,23 +217,23 @@ func (s *source) reaches(end int64) error {
 	return err
 }
 
-// event returns the entry at off and, with check, its data, which it has
-// verified. It has to end at limit or before.
+// event returns the entry at off. With check it verifies the data, and returns them, too.
+// The event must not end after limit.
 func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err error) {
 	if limit-off < entrySize {
-		return e, nil, errCut
+		return e, nil, errPastEnd
 	}
 	b, err := s.bytes(off, entrySize)
 	if err != nil {
 		return e, nil, err
 	}
 	e = parseEntry(b)
-	if e == (entry{}) { // a hole, which may go on for longer than anyone waits
+	if e == (entry{}) { // perhaps a hole, which may be huge
 		return e, nil, errChecksum
 	}
 	switch n := int64(e.size); {
 	case n > limit-off-entrySize:
-		return e, nil, errCut
+		return e, nil, errPastEnd
 	case !check:
 		return e, nil, nil
 	case n > hugeEvent && off+entrySize+n > int64(len(s.mem)):

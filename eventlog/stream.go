@@ -147,7 +147,10 @@ func (s *Stream) abandon() {
 // Append appends an event with the data p, and returns its sequence number. For the rest
 // see [Log.Append]: a Stream has no ErrFull, but its disk may be full.
 func (s *Stream) Append(p []byte) (seq int64, err error) {
-	seq, _, err = s.append(p, false)
+	seq, at, err := s.append(p, false)
+	if err == nil {
+		s.flushDue(at)
+	}
 	return seq, err
 }
 
@@ -193,6 +196,14 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 // AppendBatch appends an event for each of ps, and returns the sequence number of the
 // first. All of them are in one segment. For the rest see [Log.AppendBatch].
 func (s *Stream) AppendBatch(ps ...[]byte) (first int64, err error) {
+	first, at, err := s.appendBatch(ps)
+	if err == nil {
+		s.flushDue(at)
+	}
+	return first, err
+}
+
+func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total := int64(0)
@@ -200,19 +211,27 @@ func (s *Stream) AppendBatch(ps ...[]byte) (first int64, err error) {
 		total += entrySize + int64(len(p))
 	}
 	if err := s.need(total); err != nil {
-		return 0, s.fail("append", err)
+		return 0, at, s.fail("append", err)
 	}
 	a := s.active
 	off, err := a.log.AppendBatch(ps...)
 	if err != nil {
-		return 0, err
+		return 0, at, err
 	}
 	first = a.next
 	for _, p := range ps {
 		s.appended(off, len(p))
 		off += entrySize + int64(len(p))
 	}
-	return first, nil
+	return first, s.mark(), nil
+}
+
+// flushDue flushes if an append leaves Options.Flush.Bytes unflushed. An error is kept for
+// Sync and Close.
+func (s *Stream) flushDue(at mark) {
+	if limit := s.o.Flush.Bytes; limit > 0 && at.end-at.a.log.Durable() >= limit {
+		s.syncTo(at)
+	}
 }
 
 // appended notes an event that was appended. It is called with mu held.

@@ -92,7 +92,7 @@ func (sc *streamCursor) enter() (bool, error) {
 		return false, fs.ErrInvalid
 	}
 	sc.cur = f.newCursor(off, sc.least)
-	sc.cur.started, sc.cur.seq, sc.cur.numbered = true, sc.seq, 1
+	sc.cur.started, sc.cur.seq, sc.cur.inc = true, sc.seq, 1
 	return true, nil
 }
 
@@ -126,7 +126,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return true, err
 	}
 	if cur.off > cur.end {
-		return false, &CorruptError{cur.end, errCut}
+		return false, &CorruptError{cur.end, errPastEnd}
 	}
 	if sc.seq > sc.seg.first && sc.c.grown(sc.seq) {
 		// The writer has filled this segment before it created the next.
@@ -280,7 +280,7 @@ func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, er
 		defer runtime.KeepAlive(c)
 		sc := &streamCursor{c: c, ctx: ctx, seq: seq, least: everything}
 		defer sc.leave()
-		wait := leastWait
+		wait := minWait
 		timer := time.NewTimer(0)
 		defer timer.Stop()
 		for {
@@ -293,7 +293,7 @@ func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, er
 				return
 			}
 			if more || sc.seq > before {
-				wait = leastWait
+				wait = minWait
 				continue
 			}
 			timer.Reset(wait)
@@ -301,7 +301,7 @@ func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, er
 			case <-ctx.Done():
 			case <-timer.C:
 			}
-			wait = min(2*wait, mostWait)
+			wait = min(2*wait, maxWait)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (c *catalog) missing(seq int64) error {
 func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed {
+	if f.ended.Load() {
 		return e, 0, f.fail("get", os.ErrClosed)
 	}
 	old := debug.SetPanicOnFault(true)

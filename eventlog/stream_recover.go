@@ -190,7 +190,7 @@ func (r *recovery) setAside(firsts []int64) error {
 func (r *recovery) open() error {
 	s := r.s
 	last := r.firsts[len(r.firsts)-1]
-	l, err := Open(segmentName(s.dir, last), s.o.Options)
+	l, err := Open(segmentName(s.dir, last), s.logOptions())
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (s *Stream) start(first int64) error {
 		}
 		flag = 0
 	}
-	l, err := openLocked(name, s.o.Options, flag)
+	l, err := openLocked(name, s.logOptions(), flag)
 	if err != nil {
 		return err
 	}
@@ -127,6 +127,14 @@ func (s *Stream) start(first int64) error {
 	s.o.trace("start", name)
 	s.use(l, first)
 	return nil
+}
+
+// logOptions returns the options of a segment. The Stream counts the bytes of Flush, so that
+// no lock is held during a flush.
+func (s *Stream) logOptions() Options {
+	o := s.o.Options
+	o.Flush.Bytes = 0
+	return o
 }
 
 // use makes l, an open log, the active segment.
@@ -205,6 +213,10 @@ func (s *Stream) prepare() {
 	s.mu.Unlock()
 }
 
+// pieceBytes is how much of the spare file is written and flushed at a time. A flush of
+// events waits for a piece at most.
+const pieceBytes = 1 << 20
+
 // writeSpare makes the file size zeros, durably: after a crash, old bytes between new
 // events would look like events.
 func writeSpare(name string, size int64) error {
@@ -223,10 +235,9 @@ func writeSpare(name string, size int64) error {
 			err = nil
 		}
 	}
-	// In pieces, so that other flushes have short ones to wait for.
-	for off := int64(0); err == nil && off < size; off += mostWarm {
-		if err = writeZeros(f, off, min(off+mostWarm, size)); err == nil {
-			err = f.SyncRange(off, min(mostWarm, size-off))
+	for off := int64(0); err == nil && off < size; off += pieceBytes {
+		if err = writeZeros(f, off, min(off+pieceBytes, size)); err == nil {
+			err = f.SyncRange(off, min(pieceBytes, size-off))
 		}
 	}
 	if err == nil {

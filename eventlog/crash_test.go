@@ -1,0 +1,222 @@
+package eventlog_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// crashPage is the unit in which a crash leaves old content.
+const crashPage = 4096
+
+// writer appends random events in all ways, and keeps what the file contained meanwhile.
+type writer struct {
+	t      *testing.T
+	l      *eventlog.Log
+	name   string
+	rnd    *rand.Rand
+	data   []string // what was appended
+	states [][]byte // of the file, some in the middle of an append
+}
+
+func (w *writer) state() {
+	w.t.Helper()
+	w.states = append(w.states, get(w.t, w.name))
+}
+
+func (w *writer) event() string {
+	p := make([]byte, []int{0, 1, 10, 100, 1000, 4080, 10_000}[w.rnd.IntN(7)])
+	if w.rnd.IntN(4) > 0 {
+		for i := range p {
+			p[i] = byte(1 + w.rnd.IntN(255))
+		}
+	}
+	return string(p)
+}
+
+var errFill = errors.New("fill fails")
+
+// append appends n times.
+func (w *writer) append(n int) {
+	w.t.Helper()
+	for range n {
+		p := w.event()
+		var err error
+		switch w.rnd.IntN(5) {
+		case 0:
+			q := w.event()
+			_, err = w.l.AppendBatch([]byte(p), []byte(q))
+			w.data = append(w.data, p)
+			p = q
+		case 1, 2:
+			fails := w.rnd.IntN(2) == 0
+			_, err = w.l.AppendFunc(len(p), func(b []byte) error {
+				copy(b, p[:w.rnd.IntN(len(p)+1)])
+				w.state()
+				copy(b, p)
+				if fails {
+					return errFill
+				}
+				return nil
+			})
+			if fails && err == errFill {
+				continue
+			}
+		default:
+			_, err = w.l.Append([]byte(p))
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.data = append(w.data, p)
+	}
+	w.state()
+}
+
+// crash returns the file now, with some of its pages, and perhaps its length, as they were in an
+// earlier state.
+func (w *writer) crash(share int) []byte {
+	image := get(w.t, w.name)
+	length := w.states[w.rnd.IntN(len(w.states))]
+	if w.rnd.IntN(4) == 0 {
+		image = image[:len(length)]
+	}
+	for off := 0; off < len(image); off += crashPage {
+		if w.rnd.IntN(share) != 0 {
+			continue
+		}
+		page := image[off:min(off+crashPage, len(image))]
+		clear(page)
+		if old := w.states[w.rnd.IntN(len(w.states))]; off < len(old) {
+			copy(page, old[off:])
+		}
+	}
+	return image
+}
+
+// Between two flushes any page may be written to the disk at any time. What was durable stays,
+// and the rest is the beginning of what was appended.
+func TestOpen_EveryCrashLeavesWhatWasDurable(t *testing.T) {
+	t.Parallel()
+	rounds := 40
+	if small() {
+		rounds = 8
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for round := range rounds {
+		w := writer{t: t, name: newName(t), rnd: rnd}
+		w.l = open(t, w.name, eventlog.Options{Grow: 64 << 10})
+		w.append(rnd.IntN(20))
+		if round%3 == 0 {
+			if err := w.l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			w.l = open(t, w.name, eventlog.Options{Grow: 64 << 10})
+		}
+		if round%2 == 0 {
+			p := w.event()
+			w.data = append(w.data, p)
+			if _, err := w.l.AppendSync([]byte(p)); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := w.l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		durable := len(w.data)
+		w.states = nil
+		w.state()
+		w.append(1 + rnd.IntN(20))
+		for range 10 {
+			got, refused := opensTo(t, w.crash(3), w.data)
+			if got < durable || refused != nil {
+				t.Fatalf("round %d: %d events of %d are left, %d were durable; %v", round, got, len(w.data), durable, refused)
+			}
+		}
+		if err := w.l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A page that was written to the disk in the middle of an append, and not again, is not damage
+// for which Open refuses a log, though valid events follow. They are saved.
+func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{100, 5000, 12_000, 40_000} {
+		for _, before := range []int{0, 1000, 4000} {
+			name := newName(t)
+			l := open(t, name, eventlog.Options{Grow: 1 << 20})
+			data := []string{"first", strings.Repeat("b", before)}
+			add(t, l, data...)
+			p := strings.Repeat("p", size)
+			var half []byte
+			off, err := l.AppendFunc(size, func(b []byte) error {
+				copy(b, p[:size/2])
+				if err := l.Sync(); err != nil {
+					return err
+				}
+				half = get(t, name)
+				copy(b, p)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for data = append(data, p); len(data) < 13; {
+				data = append(data, strings.Repeat("after", len(data)*30))
+				add(t, l, data[len(data)-1])
+			}
+			now, end := get(t, name), l.Size()
+			for at := crashPage; at < int(end); at += crashPage { // not the page of the header, which is of one moment
+				if at+crashPage > len(half) || bytes.Equal(now[at:at+crashPage], half[at:at+crashPage]) {
+					continue
+				}
+				image := bytes.Clone(now)
+				copy(image[at:], half[at:at+crashPage])
+				crashed := newName(t)
+				put(t, crashed, image)
+				l, err := eventlog.Open(crashed, eventlog.Options{})
+				if err != nil {
+					t.Fatalf("%d bytes, page %d: %v", size, at/crashPage, err)
+				}
+				all, err := collect(l.Events(0))
+				if err != nil || len(all) < 2 || l.Size() > off && len(all) < 3 {
+					t.Fatalf("%d bytes, page %d: %d events, %v", size, at/crashPage, len(all), err)
+				}
+				want(t, l.Events(0), data[:len(all)]...)
+				// What was truncated is in the file beside it, if there are events in that.
+				rec := l.Recovery()
+				if saved := rec.Kept != ""; saved && !bytes.Equal(get(t, rec.Kept), image[rec.Offset:end]) ||
+					!saved && len(all) < 12 && bytes.Contains(image[rec.Offset+1:end], []byte(data[12])) {
+					t.Fatalf("%d bytes, page %d: %+v", size, at/crashPage, rec)
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// An event that ends exactly at the length that the file had before it grew is flushed before it
+// is visible: after a crash the file may have that length again, and look closed.
+func TestAppend_EndsAtTheLengthBeforeGrowth(t *testing.T) {
+	t.Parallel()
+	name := newName(t)
+	l := open(t, name, eventlog.Options{Grow: 64 << 10})
+	add(t, l, "first", strings.Repeat("x", 9000))
+	fi, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := eventlog.Flushes(l)
+	add(t, l, strings.Repeat("y", int(fi.Size()-l.Size()-16)))
+	if n := eventlog.Flushes(l) - before; l.Size() != fi.Size() || n != 1 {
+		t.Errorf("the log has %d bytes, want %d; %d flushes, want 1", l.Size(), fi.Size(), n)
+	}
+}

@@ -1,0 +1,172 @@
+package eventlog
+
+import (
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// flusher makes events durable for groups of goroutines: the first that asks is the
+// leader, and flushes. What others ask for meanwhile is the next flush of one of them.
+type flusher struct {
+	durable atomic.Int64  // all events before this offset are durable
+	count   atomic.Uint64 // how often the log was flushed
+	stop    func()        // ends the goroutine of Options.Flush.Interval
+
+	mu     sync.Mutex
+	done   sync.Cond // the leader's flush has ended
+	busy   bool      // there is a leader
+	failed error     // the first failure of a flush
+}
+
+// AppendSync is [Log.Append], and returns once the event is durable. Calls from several
+// goroutines share flushes.
+//
+// An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
+// is in the log, at off.
+func (l *Log) AppendSync(p []byte) (off int64, err error) {
+	if off, err = l.append(p, true); err != nil {
+		return 0, err
+	}
+	return off, l.syncTo(off + entrySize + int64(len(p)))
+}
+
+// Sync makes durable all events whose append has returned: a crash of the system does not
+// lose them. Appends continue meanwhile. Calls from several goroutines share flushes. If
+// all events are durable already, Sync makes no system call.
+//
+// An error is a *[fs.PathError] with Op "sync": the system's, also of a flush that
+// [Options].Flush asked for, [os.ErrClosed], or io.ErrUnexpectedEOF if another program
+// has truncated the log. After a flush has failed, the system may have dropped what was
+// to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
+// of that flush. The log must be opened again.
+func (l *Log) Sync() error { return l.syncTo(l.visible.Load()) }
+
+// Durable returns the offset up to which all events are known to be durable. It makes no
+// system call.
+func (l *Log) Durable() int64 { return l.flush.durable.Load() }
+
+// syncTo returns once all events before end, which are visible, are durable.
+func (l *Log) syncTo(end int64) error {
+	fl := &l.flush
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for {
+		switch {
+		case l.ended.Load():
+			return l.fail("sync", os.ErrClosed)
+		case fl.failed != nil:
+			return fl.failed
+		case fl.durable.Load() >= end:
+			return nil
+		case fl.busy:
+			fl.done.Wait()
+			continue
+		}
+		if err := l.lead(); err != nil {
+			return err
+		}
+	}
+}
+
+// lead flushes the log. It is called with flush.mu held, and without a leader.
+func (l *Log) lead() error {
+	fl := &l.flush
+	fl.busy = true
+	fl.mu.Unlock()
+	end := l.visible.Load()
+	err := l.flushFile()
+	if err == nil {
+		err = l.inside("sync", l.whole)
+	}
+	fl.mu.Lock()
+	fl.busy = false
+	if err == nil {
+		fl.durable.Store(max(end, fl.durable.Load()))
+	}
+	fl.done.Broadcast()
+	return err
+}
+
+// flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
+func (l *Log) flushFile() error {
+	var err error
+	if !writesDirect {
+		err = l.f.SyncRange(0, math.MaxInt64)
+	} else if err = sys.Datasync(l.os); err != nil {
+		err = l.fail("sync", err)
+	}
+	switch {
+	case err == nil:
+		l.flush.count.Add(1)
+	case !errors.Is(err, os.ErrClosed):
+		l.flush.mu.Lock()
+		if l.flush.failed == nil {
+			l.flush.failed = err
+		}
+		l.flush.mu.Unlock()
+	}
+	return err
+}
+
+// whole returns io.ErrUnexpectedEOF if the file was truncated by another program.
+func (l *Log) whole() error {
+	for {
+		least := l.least.Load()
+		err := (&source{f: l.f}).reaches(least)
+		switch {
+		case err == nil:
+			return nil
+		case least == l.least.Load(): // else this Log has truncated it
+			return l.fail("sync", err)
+		}
+	}
+}
+
+// startFlusher begins to keep Options.Flush. All events are durable now.
+func (l *Log) startFlusher() {
+	l.flush.done.L = &l.flush.mu
+	l.flush.durable.Store(l.end)
+	l.visible.Store(l.end)
+	l.flush.stop = func() {}
+	if interval := l.o.Flush.Interval; interval > 0 {
+		ended := make(chan struct{})
+		stop := sync.OnceFunc(func() { close(ended) })
+		l.flush.stop = stop
+		runtime.AddCleanup(l, func(stop func()) { stop() }, stop)
+		go flushEvery(weak.Make(l), interval, ended)
+	}
+}
+
+// flushEvery flushes a log until it is closed, or unreachable.
+func flushEvery(w weak.Pointer[Log], interval time.Duration, ended <-chan struct{}) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-t.C:
+		}
+		l := w.Value()
+		if l == nil {
+			return
+		}
+		l.Sync() // which keeps the error
+	}
+}
+
+// flushDue flushes if an append that ended at end leaves Options.Flush.Bytes unflushed. It
+// is called without mu. An error is kept for Sync and Close.
+func (l *Log) flushDue(end int64) {
+	if end-l.flush.durable.Load() >= l.o.Flush.Bytes {
+		l.syncTo(end)
+	}
+}

@@ -1,0 +1,164 @@
+package eventlog
+
+import (
+	"io"
+	"runtime"
+	"slices"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// useCalls reports whether an append is to write by system call: because the file is not
+// mapped, or because the event is or may be flushed soon. It is called with mu held.
+//
+// A flush makes the pages read-only. The first store to one after that is a fault of some
+// 5 µs, and makes all of its folio dirty, which may be 256 KiB for the next flush to write.
+// A write is 1 µs, and makes its blocks dirty (Linux 6.18, ext4).
+func (l *Log) useCalls(sync bool) bool {
+	if l.mem == nil || sync && writesDirect {
+		return true
+	}
+	if n := l.flush.count.Load(); n != l.seen {
+		l.seen, l.direct = n, directAppends
+	}
+	if l.direct == 0 || !writesDirect {
+		return false
+	}
+	l.direct--
+	return true
+}
+
+// directAppends is the number of appends after a flush that are written by system call.
+// Together they cost about what the faults and the large folios would.
+const directAppends = 128
+
+// writesDirect says that the file's memory is that of its mappings, and that an append may
+// be written by system call for speed.
+const writesDirect = runtime.GOOS == "linux" && sys.Maps
+
+// write appends an event by system call.
+func (c *call) write(e entry, p []byte) error {
+	l := c.l
+	if err := l.beginWrite(); err != nil {
+		return err
+	}
+	if err := l.stage.add(l, e, p); err != nil {
+		return err
+	}
+	return l.endWrite(1)
+}
+
+// writeBatch appends a batch of events by system call.
+func (c *call) writeBatch(now int64, ps [][]byte) error {
+	l := c.l
+	if err := l.beginWrite(); err != nil {
+		return err
+	}
+	for _, p := range ps {
+		if err := l.stage.add(l, newEntry(now, p), p); err != nil {
+			return err
+		}
+	}
+	return l.endWrite(int64(len(ps)))
+}
+
+// beginWrite begins to write at the end of the log. A write past the end of a file that
+// another program has truncated would leave a hole in place of events.
+func (l *Log) beginWrite() error {
+	l.stage.buf, l.stage.off = l.stage.buf[:0], l.end
+	if l.mem == nil {
+		return nil
+	}
+	size, err := sys.Length(l.os.Fd())
+	if err == nil && size < l.room {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// endWrite writes what is staged, and makes k events visible.
+func (l *Log) endWrite(k int64) error {
+	if err := l.stage.write(l); err != nil {
+		return err
+	}
+	return l.publish(l.stage.off, k)
+}
+
+// stage collects events that are small, to be written by one system call.
+type stage struct {
+	buf []byte
+	off int64 // where buf goes
+}
+
+// add adds an event, or writes it if it is large.
+func (s *stage) add(l *Log, e entry, p []byte) error {
+	if len(s.buf)+entrySize+len(p) > block {
+		if err := s.write(l); err != nil {
+			return err
+		}
+	}
+	n := len(s.buf)
+	s.buf = slices.Grow(s.buf, entrySize)[:n+entrySize]
+	e.put(s.buf[n:])
+	if entrySize+len(p) <= block {
+		s.buf = append(s.buf, p...)
+		return nil
+	}
+	err := s.write(l)
+	if err == nil {
+		err = l.writeAt(p, s.off)
+		s.off += int64(len(p))
+	}
+	return err
+}
+
+// writeAt writes by system call.
+func (l *Log) writeAt(p []byte, off int64) (err error) {
+	if writesDirect {
+		_, err = l.os.WriteAt(p, off)
+	} else {
+		_, err = l.f.WriteAt(p, off)
+	}
+	return err
+}
+
+// write writes what was collected.
+func (s *stage) write(l *Log) error {
+	if len(s.buf) == 0 {
+		return nil
+	}
+	err := l.writeAt(s.buf, s.off)
+	s.off += int64(len(s.buf))
+	s.buf = s.buf[:0]
+	return err
+}
+
+// writeHeader publishes by system call.
+func (l *Log) writeHeader(end, count int64) error {
+	err := l.put(atEventCount, count)
+	if err == nil {
+		err = l.put(atWriteOffset, end)
+	}
+	if err != nil { // a count that is ahead includes events after the end
+		l.put(atEventCount, l.count)
+	}
+	return err
+}
+
+// put writes a field of the header.
+func (l *Log) put(at, v int64) error {
+	var b [8]byte
+	le.PutUint64(b[:], uint64(v))
+	return l.writeAt(b[:], at)
+}
+
+// undo makes zeros of what was written from the end of the log to here, if the file is not
+// mapped. The file stays longer than its events, which may not be durable yet.
+func (l *Log) undo(to int64) {
+	l.least.Store(l.end + 1) // first: see whole
+	if l.f.Truncate(l.end+1) == nil {
+		to = l.end + 1
+		l.attach(to)
+	}
+	writeZeros(l.f, l.end, to)
+}
