@@ -86,8 +86,11 @@ func (sc *streamCursor) enter() (bool, error) {
 	}
 	if next < sc.seq {
 		sc.leave()
-		if sc.c.grown(next) {
+		if next > seg.first && sc.c.grown(next) && sc.c.at(sc.seq) != seg {
 			return false, nil
+		}
+		if err := sc.c.missing(sc.seq); err != fs.ErrNotExist {
+			return false, err
 		}
 		return false, fs.ErrInvalid
 	}
@@ -216,7 +219,7 @@ func (c *catalog) events(least int64, begin func() (int64, error)) iter.Seq2[Eve
 		}
 		for more := true; more && sc.seq < end; {
 			more, err = sc.step()
-			if err == nil && !more && sc.seq < end && sc.cur != nil && sc.cur.n == 0 {
+			if err == nil && !more && sc.seq < end && (sc.cur == nil || sc.cur.n == 0) {
 				err = c.lost(sc.seq)
 			}
 			if sc.cur != nil && sc.cur.seq > end {

@@ -63,7 +63,7 @@ func (c *catalog) tryGet(seq int64) (e Event, again bool, err error) {
 
 // missing returns the error for an event that its segment does not have.
 func (c *catalog) missing(seq int64) error {
-	if list := c.segments(); list[len(list)-1].first > seq {
+	if list := c.segments(); len(list) > 0 && list[len(list)-1].first > seq {
 		return &CorruptError{0, errGap}
 	}
 	return fs.ErrNotExist

@@ -125,6 +125,9 @@ func (r *recovery) verify() error {
 		if err != nil {
 			return err
 		}
+		if end == 0 && i < len(all)-2 { // a segment is flushed before the one after the next begins
+			return r.s.damaged(segmentName(r.s.dir, all[i]), 0)
+		}
 		if end == 0 { // torn: what follows was not flushed
 			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
 				return err
@@ -272,16 +275,17 @@ func blankSegment(name string) (bool, error) {
 	return h == header{}, err
 }
 
-// isClosed reports whether a segment was closed in order. It must have n events then.
+// isClosed reports whether a segment was closed in order with its n events. One with less
+// may be as it was when the stream was closed before.
 func isClosed(name string, n int64) (bool, error) {
 	h, size, err := readHeader(name)
 	switch {
 	case err != nil || size != h.end || !h.valid(size):
 		return false, err
-	case h.count != n:
+	case h.count > n:
 		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.end, errGap}}
 	}
-	return true, nil
+	return h.count == n, nil
 }
 
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0

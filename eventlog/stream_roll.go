@@ -134,6 +134,9 @@ func (s *Stream) start(first int64) error {
 func (s *Stream) logOptions() Options {
 	o := s.o.Options
 	o.Flush.Bytes = 0
+	if o.Grow == 0 && s.o.SegmentSize < minGrow {
+		o.Grow = s.o.SegmentSize
+	}
 	return o
 }
 
