@@ -167,9 +167,10 @@ type crashModel struct {
 
 // step is called after each step of the stream that a crash may follow.
 func (m *crashModel) step(op, name string) {
+	m.lock(m.check) // before it is noted: the step may be one of which a part was done
+	runtime.Gosched()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.check() // before it is noted: the step may be one of which a part was done
 	switch op {
 	case "sync", "close":
 		m.disk.synced(filepath.Base(name))
@@ -332,7 +333,14 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 		if _, err := s.AppendBatch(ps...); err != nil {
 			t.Fatal(err)
 		}
-	case what < 13:
+		if rnd.IntN(2) > 0 {
+			break
+		}
+		if err := s.Sync(); err != nil { // while the segment before is being closed, perhaps
+			t.Fatal(err)
+		}
+		m.flushed()
+	case what < 14:
 		p := some(0)
 		m.lock(func() { m.events[m.next] = string(p); m.next++ })
 		if _, err := s.AppendSync(p); err != nil {

@@ -19,10 +19,9 @@ type active struct {
 	next     int64 // sequence number of the next event
 	prepared bool  // the next segment was asked for
 
-	before  <-chan struct{} // closed once the segment before is durable
-	settled chan struct{}   // closed once the directory entry is durable
-	done    chan struct{}   // closed once the log is closed
-	err     error           // of that
+	before <-chan struct{} // closed once the directory entry and the segment before are durable
+	done   chan struct{}   // closed once the log is closed
+	err    error           // of that
 }
 
 // closed is a channel that is closed.
@@ -35,7 +34,6 @@ var closed = func() chan struct{} {
 // sync returns once the log is durable up to end, with all that it follows.
 func (a *active) sync(end int64) error {
 	<-a.before
-	<-a.settled
 	err := a.log.syncTo(end)
 	if errors.Is(err, os.ErrClosed) {
 		<-a.done // which made all of it durable
@@ -64,22 +62,19 @@ func (s *Stream) need(n int64) error {
 func (s *Stream) roll() error {
 	old := s.active
 	<-old.before
-	<-old.settled
 	if err := s.start(old.next); err != nil {
 		return err
 	}
 	s.active.before = old.done
-	s.active.settled = make(chan struct{})
 	s.jobs.Add(1)
-	go s.rolled(old, s.active)
+	go s.rolled(old)
 	return nil
 }
 
 // rolled ends what roll began.
-func (s *Stream) rolled(old, now *active) {
+func (s *Stream) rolled(old *active) {
 	defer s.jobs.Done()
 	s.syncDir()
-	close(now.settled)
 	s.end(old)
 	s.retain() // an error leaves what is there to the next time
 }
@@ -149,7 +144,7 @@ func (s *Stream) use(l *Log, first int64) {
 		old.seg.bytes.Store(old.end)
 	}
 	a := &active{log: l, seg: seg, end: l.end, next: seg.first + l.count}
-	a.before, a.settled, a.done = closed, closed, make(chan struct{})
+	a.before, a.done = closed, make(chan struct{})
 	s.active = a
 	s.next.Store(a.next)
 }

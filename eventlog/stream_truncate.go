@@ -99,7 +99,6 @@ func (s *Stream) setList(list []*segment) {
 // there were. It is called with cutMu and mu held.
 func (s *Stream) skipTo(first int64) error {
 	<-s.active.before
-	<-s.active.settled
 	b := *s.state.Load()
 	b.first = first
 	if err := s.setBounds(b); err != nil {
@@ -162,7 +161,6 @@ func (s *Stream) TruncateBack(next int64) error {
 // is in ends there, and a new one begins.
 func (s *Stream) truncateBack(next int64) error {
 	<-s.active.before
-	<-s.active.settled
 	b := *s.state.Load()
 	b.back, b.backs, b.cutting = next, b.backs+1, true
 	if err := s.setBounds(b); err != nil {
