@@ -188,16 +188,16 @@ func (f *segmentFile) end() (int64, error) {
 	return end, nil
 }
 
-// locate returns the offset of event number seq, and the number after the last event if
-// there is no such event. It is called inside the file.
+// locate returns the offset of event number seq, or the end if there is no such event, and
+// the number after the last event that is known. It is called inside the file.
 func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
 	end, err := f.end()
 	if err != nil {
 		return 0, 0, err
 	}
 	src := f.source(end)
-	off, n, err := s.index.find(&src, seq-s.first, end)
-	return off, s.first + n, err
+	p, err := s.index.find(&src, seq-s.first, end)
+	return p.off, s.first + p.n, err
 }
 
 // next returns the number after the last event.

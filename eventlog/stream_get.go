@@ -91,13 +91,13 @@ func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error
 		return e, 0, f.fail("get", err)
 	}
 	src := f.source(end)
-	off, n, err := s.index.find(&src, seq-s.first, end)
-	if next = s.first + n; err == nil && next > seq {
-		e, err = src.copy(off, end)
+	p, err := s.index.find(&src, seq-s.first, end)
+	if next = s.first + p.n; err == nil && next > seq {
+		e, err = src.copy(p.off, p.end)
 		e.Seq = seq
 	}
 	if err != nil {
-		return Event{}, next, f.fail("get", f.damage(off, err))
+		return Event{}, next, f.fail("get", f.damage(p.off, err))
 	}
 	return e, next, nil
 }

@@ -67,35 +67,46 @@ func (x *index) count(off int64) int64 {
 	return int64(max(k, 0)) * indexStep
 }
 
-// find returns the offset of event i of the segment that src reads, which ends at end. If
-// there is no such event it returns the end, and how many there are.
-func (x *index) find(src *source, i, end int64) (off, n int64, err error) {
+// place is what an index knows of an event.
+type place struct {
+	off int64 // of the event; where the events end if there is no such event
+	n   int64 // number of events known: the event is not there if it is not above its number
+	end int64 // the event ends here or before
+}
+
+// look returns the place of event i, or of the point before it.
+func (x *index) look(i int64) (p place) {
 	x.mu.RLock()
-	known := i < x.n
-	if known {
-		off = x.points[i/indexStep]
+	defer x.mu.RUnlock()
+	p = place{x.end, x.n, x.end}
+	if i < x.n {
+		p.off = x.points[i/indexStep]
 	}
-	x.mu.RUnlock()
-	if !known {
+	return p
+}
+
+// find returns the place of event i of the segment that src reads, which ends at end. Another
+// goroutine may know of a later end.
+func (x *index) find(src *source, i, end int64) (p place, err error) {
+	if p = x.look(i); i >= p.n {
 		if err := x.extend(src, end); err != nil {
-			return 0, 0, err
+			return place{}, err
 		}
-		x.mu.RLock()
-		defer x.mu.RUnlock()
-		if i >= x.n {
-			return x.end, x.n, nil
+		if p = x.look(i); i >= p.n {
+			return p, nil
 		}
-		off = x.points[i/indexStep]
 	}
-	src.upto = min(end, off+page) // not more, if it has to be brought from the disk
+	off := p.off
+	src.upto = min(p.end, off+page) // not more, if it has to be brought from the disk
 	for range i % indexStep {
-		e, _, err := src.event(off, end, false)
+		e, _, err := src.event(off, p.end, false)
 		if err != nil {
-			return off, 0, err
+			return place{off: off}, err
 		}
 		off = e.next(off)
 	}
-	return off, i + 1, nil
+	p.off = off
+	return p, nil
 }
 
 // extend adds all events before end. It checks no data.
