@@ -28,16 +28,21 @@ const mostOpen = 256
 type catalog struct {
 	dir    string
 	closed atomic.Bool
-	state  atomic.Pointer[bounds]        // of a Stream; nil in a StreamReader
-	meta   atomic.Pointer[mmapfile.File] // of a StreamReader
-	locks  *os.File                      // of a StreamReader, for its byte locks; nil if there is none
-	opened atomic.Int64                  // number of open segments
-	next   atomic.Int64                  // of a Stream: number of the next event
+	state  atomic.Pointer[bounds] // of a Stream; nil in a StreamReader
+	locks  *os.File               // of a StreamReader, for its byte locks; nil if there is none
+	opened atomic.Int64           // number of open segments
+	next   atomic.Int64           // of a Stream: number of the next event
 
-	// mu guards changes of list, and comes before the mu of segment.
+	// mu guards changes of list, and what follows. It comes before the mu of segment.
 	mu   sync.Mutex
 	list atomic.Pointer[[]*segment] // ascending
 	seen bounds                     // of which list is
+	old  bool                       // list may lack a segment
+
+	meta  *mmapfile.File // of a StreamReader
+	words [2]uint64      // generations of its slots, for
+	read  bounds         // the bounds read last
+	word  [8]byte
 }
 
 // segments returns all segments, ascending.
@@ -77,13 +82,14 @@ func (c *catalog) add(first int64) *segment {
 
 // current returns the present bounds, and has the list follow them.
 func (c *catalog) current() (bounds, error) {
-	b, err := c.bounds()
-	if err == nil && c.state.Load() == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if b.generation != c.seen.generation || len(c.segments()) == 0 {
-			err = c.follow(b)
-		}
+	if b := c.state.Load(); b != nil {
+		return *b, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, err := c.readBounds()
+	if err == nil && (c.old || b.generation != c.seen.generation || len(c.segments()) == 0) {
+		err = c.follow(b)
 	}
 	return b, err
 }
@@ -115,7 +121,7 @@ func (c *catalog) follow(b bounds) error {
 		list = append(list, s)
 	}
 	c.list.Store(&list)
-	c.seen = b
+	c.seen, c.old = b, false
 	for _, s := range old {
 		if k := position(list, s.first); k < 0 || list[k] != s {
 			s.drop()
@@ -140,6 +146,18 @@ func (c *catalog) grown(seq int64) bool {
 	}
 	c.add(seq)
 	return true
+}
+
+// gap reports whether there are events after seq, so that one with this number should be
+// there. It has current list the directory again: the writer may have closed the segment
+// since it was read, or created segments while the directory was listed.
+func (c *catalog) gap(seq int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.segments()
+	found := len(list) > 0 && list[len(list)-1].first > seq
+	c.old = found
+	return found
 }
 
 // at returns the segment that has event seq or will have it. It is nil if there is none.

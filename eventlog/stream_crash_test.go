@@ -281,7 +281,7 @@ func TestStream_CrashAtEveryStep(t *testing.T) {
 	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(21, uint64(round)))
 		dir := newDir(t)
-		m := &crashModel{disk: newDisk(t, dir, rnd), events: map[int64]string{}}
+		m := &crashModel{disk: newDisk(t, dir, rand.New(rand.NewPCG(22, uint64(round)))), events: map[int64]string{}}
 		m.o = eventlog.StreamOptions{SegmentSize: []int64{5000, 20_000}[rnd.IntN(2)]}
 		m.o.Grow = 8192
 		if rnd.IntN(2) == 0 {

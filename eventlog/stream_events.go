@@ -20,7 +20,7 @@ type streamCursor struct {
 	b     bounds          // as seen last; generation 0 before
 	begun bool
 	stale bool // cur is past seq
-	tries int  // in a row, for a file that is not there
+	tries int  // without an event, for one that should be there
 
 	seg *segment // acquired, with cur inside; nil between two segments
 	cur *cursor
@@ -68,12 +68,11 @@ func (sc *streamCursor) enter() (bool, error) {
 	}
 	f, err := sc.c.acquire(seg)
 	if err != nil {
-		if sc.tries++; sc.tries > retries || !errors.Is(err, fs.ErrNotExist) {
-			return false, err
+		if errors.Is(err, fs.ErrNotExist) && sc.again() {
+			err = nil
 		}
-		return false, nil
+		return false, err
 	}
-	sc.tries = 0
 	sc.seg = seg
 	var off, next int64
 	err = f.inside("events", func() (err error) {
@@ -89,10 +88,13 @@ func (sc *streamCursor) enter() (bool, error) {
 		if next > seg.first && sc.c.grown(next) && sc.c.at(sc.seq) != seg {
 			return false, nil
 		}
-		if err := sc.c.missing(sc.seq); err != fs.ErrNotExist {
-			return false, err
+		if !sc.c.gap(sc.seq) {
+			return false, fs.ErrInvalid
 		}
-		return false, fs.ErrInvalid
+		if !sc.again() {
+			return false, &CorruptError{0, errGap}
+		}
+		return false, nil
 	}
 	sc.cur = f.newCursor(off, sc.least)
 	sc.cur.started, sc.cur.seq, sc.cur.inc = true, sc.seq, 1
@@ -139,7 +141,19 @@ func (sc *streamCursor) step() (more bool, err error) {
 		sc.leave()
 		return true, nil
 	}
+	if sc.c.gap(sc.seq) {
+		if sc.leave(); !sc.again() {
+			return false, &CorruptError{0, errGap}
+		}
+		return true, nil
+	}
 	return false, nil
+}
+
+// again reports whether to look again for an event that should be there.
+func (sc *streamCursor) again() bool {
+	sc.tries++
+	return sc.tries <= retries
 }
 
 // last returns the end of the segment, with all events that it will have.
@@ -166,7 +180,7 @@ func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
 			if stop := sc.stopped(); stop != nil {
 				return sc.fail(stop, yield)
 			}
-			sc.seq = cur.batch[i].Seq + 1
+			sc.seq, sc.tries = cur.batch[i].Seq+1, 0
 			if !yield(cur.batch[i], nil) {
 				return false
 			}
@@ -220,7 +234,7 @@ func (c *catalog) events(least int64, begin func() (int64, error)) iter.Seq2[Eve
 		for more := true; more && sc.seq < end; {
 			more, err = sc.step()
 			if err == nil && !more && sc.seq < end && (sc.cur == nil || sc.cur.n == 0) {
-				err = c.lost(sc.seq)
+				err = ErrTruncated // it was there when the loop began
 			}
 			if sc.cur != nil && sc.cur.seq > end {
 				sc.clip(end)
@@ -266,14 +280,6 @@ func (c *catalog) since(t time.Time) (int64, error) {
 		return max(list[low].first, c.firstOf(b)), nil
 	}
 	return b.first, nil
-}
-
-// lost returns the error for an event that is gone, and was there when a loop began.
-func (c *catalog) lost(seq int64) error {
-	if err := c.missing(seq); err != fs.ErrNotExist {
-		return err
-	}
-	return ErrTruncated
 }
 
 // followFrom is the iterator of Follow.

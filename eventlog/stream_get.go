@@ -53,20 +53,14 @@ func (c *catalog) tryGet(seq int64) (e Event, again bool, err error) {
 		return e, false, nil
 	case err == nil && c.grown(next) && c.at(seq) != s:
 		return Event{}, true, c.fail("get", fs.ErrNotExist)
+	case err == nil && c.gap(seq):
+		return Event{}, true, c.fail("get", &CorruptError{0, errGap})
 	case err == nil:
-		return Event{}, false, c.fail("get", c.missing(seq))
+		return Event{}, false, c.fail("get", fs.ErrNotExist)
 	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
 		return Event{}, true, c.fail("get", os.ErrClosed)
 	}
 	return Event{}, false, err
-}
-
-// missing returns the error for an event that its segment does not have.
-func (c *catalog) missing(seq int64) error {
-	if list := c.segments(); len(list) > 0 && list[len(list)-1].first > seq {
-		return &CorruptError{0, errGap}
-	}
-	return fs.ErrNotExist
 }
 
 // get reads and verifies event seq of segment s. If there is none, next is not above seq.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 
 	"go.dw1.io/mmapfile"
@@ -106,23 +105,35 @@ func (c *catalog) bounds() (bounds, error) {
 	if b := c.state.Load(); b != nil {
 		return *b, nil
 	}
-	f := c.meta.Load()
-	if f == nil {
-		opened, err := mmapfile.Open(filepath.Join(c.dir, metaName))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readBounds()
+}
+
+// readBounds returns the bounds in the file of a StreamReader. It is called with mu held.
+func (c *catalog) readBounds() (b bounds, err error) {
+	if c.meta == nil {
+		c.meta, err = mmapfile.Open(filepath.Join(c.dir, metaName))
 		if errors.Is(err, fs.ErrNotExist) {
 			return bounds{}, nil // its writer has only just created the stream
 		}
 		if err != nil {
 			return bounds{}, err
 		}
-		if !c.meta.CompareAndSwap(nil, opened) {
-			opened.Close()
+	}
+	var words [2]uint64
+	for slot := range words {
+		n, err := c.meta.ReadAt(c.word[:], int64(slot)*metaSlot)
+		if err != nil && err != io.EOF {
+			return bounds{}, err
 		}
-		f = c.meta.Load()
+		clear(c.word[n:])
+		words[slot] = le.Uint64(c.word[:])
 	}
-	b, err := readMeta(f)
-	if errors.Is(err, os.ErrClosed) {
-		err = c.fail("read", os.ErrClosed)
+	if words == c.words && c.read.generation > 0 && c.read.generation == max(words[0], words[1]) {
+		return c.read, nil
 	}
-	return b, err
+	c.read, err = readMeta(c.meta)
+	c.words = words
+	return c.read, err
 }

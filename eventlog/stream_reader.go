@@ -60,9 +60,11 @@ func (r *StreamReader) Close() error {
 	}
 	r.shutAll()
 	err := error(nil)
-	if f := r.meta.Load(); f != nil {
-		err = f.Close()
+	r.mu.Lock()
+	if r.meta != nil {
+		err = r.meta.Close()
 	}
+	r.mu.Unlock()
 	if r.locks != nil {
 		if cerr := r.locks.Close(); err == nil {
 			err = cerr

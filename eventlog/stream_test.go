@@ -385,6 +385,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 			func(from int64) func(func(eventlog.Event, error) bool) { return r.Events(from) },
 		} {
 			pushN(t, s, 100)
+			eventlog.WaitJobs(s)
 			from, n, removed := s.First(), 0, false
 			for e, err := range events(from) {
 				if n++; n == 1 {
