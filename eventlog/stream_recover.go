@@ -33,14 +33,11 @@ func (s *Stream) recover() error {
 	}
 	list := s.segments()
 	b = *s.state.Load()
-	if first := max(b.first, list[0].first); b.generation == 0 || b.cutting || first > b.first {
-		b.first, b.cutting = first, false
-		s.syncDir() // first: see truncateBack
-		if err := s.setBounds(b); err != nil {
-			return err
-		}
+	s.syncDir() // first: see truncateBack
+	b.first, b.cutting = max(b.first, list[0].first), false
+	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
+		return err
 	}
-	s.syncDir()
 	s.synced.set(s.next.Load(), b.backs)
 	return nil
 }
@@ -51,6 +48,7 @@ type recovery struct {
 	b      bounds
 	firsts []int64 // numbers of the first events of the segments
 	fresh  int64   // that of a segment after these that is to be created, or -1
+	blank  bool    // fresh is there, without a header
 	ends   map[int64]int64
 }
 
@@ -68,10 +66,7 @@ func (r *recovery) run() error {
 			return err
 		}
 		if blank { // no flush has returned since it was created
-			if err := os.Remove(segmentName(r.s.dir, last)); err != nil {
-				return err
-			}
-			r.firsts, r.fresh = r.firsts[:n-1], last
+			r.firsts, r.fresh, r.blank = r.firsts[:n-1], last, true
 		}
 	}
 	if r.fresh < 0 && len(r.firsts) == 0 {
@@ -217,7 +212,9 @@ func (r *recovery) open() error {
 // create creates a segment to append to.
 func (r *recovery) create(first int64) error {
 	if r.b.first > first {
-		first = r.b.first
+		if first = r.b.first; r.blank {
+			r.firsts = append(r.firsts, r.fresh)
+		}
 	}
 	if first == r.b.first { // there are no events
 		for _, old := range r.firsts {
@@ -229,7 +226,7 @@ func (r *recovery) create(first int64) error {
 	}
 	r.add(r.firsts)
 	r.s.recovered.Offset = headerSize
-	return r.s.start(first)
+	return r.s.start(first, r.blank && first == r.fresh)
 }
 
 // add adds segments that are not appended to.

@@ -62,7 +62,7 @@ func (s *Stream) need(n int64) error {
 func (s *Stream) roll() error {
 	old := s.active
 	<-old.before
-	if err := s.start(old.next); err != nil {
+	if err := s.start(old.next, false); err != nil {
 		return err
 	}
 	s.active.before = old.done
@@ -96,12 +96,15 @@ func (s *Stream) end(a *active) error {
 	return a.err
 }
 
-// start makes a new segment the active one. It is called with mu held. The caller sees to
-// the directory entry.
-func (s *Stream) start(first int64) error {
+// start makes a new segment the active one. If blank is set, there is a file without a
+// header. It is called with mu held. The caller sees to the directory entry.
+func (s *Stream) start(first int64, blank bool) error {
 	name := segmentName(s.dir, first)
-	prepared := s.spare == spareReady
+	prepared := s.spare == spareReady && !blank
 	flag := os.O_CREATE | os.O_EXCL
+	if blank {
+		flag = os.O_CREATE
+	}
 	if prepared {
 		s.spare = spareNone
 		if err := os.Rename(s.spareName(), name); err != nil {
@@ -153,10 +156,16 @@ func (s *Stream) use(l *Log, first int64) {
 // were written.
 func (l *Log) begin(prepared bool) error {
 	h := header{end: headerSize, start: l.clock.read()}
-	if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
-		return err
-	}
 	size, err := l.size()
+	if err == nil && size > headerSize && !prepared {
+		err = l.f.Truncate(headerSize) // what a crash has left; a reader may have mapped the header
+	}
+	if err == nil {
+		_, err = l.f.WriteAt(h.bytes(), 0)
+	}
+	if err == nil {
+		size, err = l.size()
+	}
 	if err != nil {
 		return err
 	}

@@ -107,10 +107,13 @@ func (s *Stream) skipTo(first int64) error {
 	dropped := s.segments()
 	s.end(s.active)
 	s.setList(nil)
-	if s.broken = s.start(first); s.broken != nil {
+	if s.broken = s.start(first, false); s.broken != nil {
 		return s.broken
 	}
 	s.syncDir()
+	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
+		return s.broken
+	}
 	s.synced.set(first, b.backs)
 	s.jobs.Add(1)
 	go func() {
@@ -199,7 +202,7 @@ func (s *Stream) finishBack(next int64) error {
 			return err
 		}
 	}
-	if err := s.start(next); err != nil {
+	if err := s.start(next, false); err != nil {
 		return err
 	}
 	s.syncDir()
