@@ -158,7 +158,11 @@ func (l *Log) begin(prepared bool) error {
 	h := header{end: headerSize, start: l.clock.read()}
 	size, err := l.size()
 	if err == nil && size > headerSize && !prepared {
-		err = l.f.Truncate(headerSize) // what a crash has left; a reader may have mapped the header
+		// Durably, so that a second crash does not bring back what the first has left. A
+		// reader may have mapped the header.
+		if err = l.f.Truncate(headerSize); err == nil {
+			err = l.f.Sync()
+		}
 	}
 	if err == nil {
 		_, err = l.f.WriteAt(h.bytes(), 0)

@@ -402,6 +402,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 					for range 300 {
 						push(t, s, strings.Repeat("new", 20))
 					}
+					eventlog.WaitJobs(s)
 				} else if errors.Is(err, eventlog.ErrTruncated) {
 					removed = true // after those that were verified together
 					break
