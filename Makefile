@@ -23,7 +23,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey
+	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey adapters
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,7 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	cd benchdata && '$(BIN)/staticcheck' ./...
 	go -C benchdata/programs vet ./...
 	cd benchdata/programs && '$(BIN)/staticcheck' ./...
+	cd adapters && '$(BIN)/staticcheck' ./...
 	go -C platforms vet ./...
 	cd platforms && '$(BIN)/staticcheck' ./...
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
@@ -103,12 +104,12 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
 
-bench: ## compare with os.File and v0.1.2: a selection, less than three minutes
+bench: ## compare with os.File and v0.1.2: a selection, about three minutes
 	@go -C benchdata run . run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-# FULL_ROUNDS=3 for a shorter run: a round takes about two minutes and a half.
-bench-full: ## compare with os.File and other mappings: everything, ten times, about 22 minutes
+# FULL_ROUNDS=3 for a shorter run: a round takes about three minutes.
+bench-full: ## compare with os.File and other mappings: everything, ten times, about 29 minutes
 	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
@@ -149,9 +150,14 @@ migrate: ## vet and test migrate, and the steps of examples/migrate
 	go -C examples/migrate vet ./...
 	go -C examples/migrate test ./...
 
+adapters: ## vet and test the adapters for other libraries
+	go -C adapters vet ./...
+	GOOS=windows go -C adapters build ./...
+	go -C adapters test ./...
+
 # Of these modules benchdata/programs decides on the version. SURVEY_FLAGS=-check also rewrites, builds and
 # vets a copy of each, and -list prints each call.
-SURVEY ?= github.com/go-git/go-git/v5 github.com/go-git/go-billy/v5 github.com/syndtr/goleveldb \
+SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9.2 github.com/syndtr/goleveldb \
 	github.com/parquet-go/parquet-go github.com/ncruces/go-sqlite3 modernc.org/sqlite \
 	github.com/klauspost/compress github.com/pierrec/lz4/v4 golang.org/x/image golang.org/x/crypto \
 	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5

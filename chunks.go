@@ -59,7 +59,7 @@ type walk struct {
 // to be called again, and asks the file first.
 func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
-	if m := w.f.m.Load(); m != nil && canMap && !locked && !w.f.private && w.off == 0 {
+	if m := w.f.m.Load(); m != nil && canMap && !locked && !m.own && w.off == 0 {
 		w.m = m // there is nothing that the file has to be asked for
 		w.f.exposes()
 	}
@@ -139,12 +139,12 @@ func (w *walk) ask() []byte {
 		return nil
 	}
 	end := w.off + n
-	if !canMap {
+	if !f.inPlace() {
 		if int64(len(w.mem)) < end {
 			w.mem = f.Bytes()
 		}
 	} else if m, err := f.lend(size); err == nil {
-		if w.mem = m.data; !f.private { // of which no content is a proof
+		if w.mem = m.data; !m.own {
 			w.m = m
 		}
 	} else if w.m, w.mem = nil, nil; err == os.ErrClosed {

@@ -12,12 +12,12 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// ftWindows is how many windows a test may have: each is a system call where nothing is mapped,
-// and those take their time on wasm.
-var ftWindows = map[bool]int{true: 50, false: 10_000}[runtime.GOARCH == "wasm"]
+// maxWindows limits the windows of a test. Without mappings each one is a system call, which is
+// slow on wasm.
+var maxWindows = map[bool]int{true: 50, false: 10_000}[runtime.GOARCH == "wasm"]
 
-// ftWalk is what Chunks gives of f: all of it in one piece, and the sizes of the windows.
-func ftWalk(t testing.TB, f *mmapfile.File, size int) (all []byte, windows []int) {
+// readChunks returns all windows of Chunks as one slice, and their sizes.
+func readChunks(t testing.TB, f *mmapfile.File, size int) (all []byte, windows []int) {
 	t.Helper()
 	for off, p := range f.Chunks(size) {
 		if off != int64(len(all)) {
@@ -32,17 +32,17 @@ func ftWalk(t testing.TB, f *mmapfile.File, size int) (all []byte, windows []int
 	return all, windows
 }
 
-func TestChunksAreTheFileInWindows(t *testing.T) {
+func TestChunks_Windows(t *testing.T) {
 	t.Parallel()
 	page := int(page)
 	for _, size := range []int{0, 1, 7, page - 1, page, page + 1, 5*page + 17, 300_000} {
-		for name, content := range map[string][]byte{"pattern": ftPattern(size), "zeros": make([]byte, size)} {
-			f := ftOpen(t, ftTemp(t, content))
+		for name, content := range map[string][]byte{"pattern": pattern(size), "zeros": make([]byte, size)} {
+			f := mustOpen(t, tempFile(t, content))
 			for _, n := range []int{1, 3, page - 1, page, page + 1, 64 << 10, size, size + 1, 1 << 30, int(^uint(0) >> 1)} {
-				if n < 1 || size/n > ftWindows {
+				if n < 1 || size/n > maxWindows {
 					continue
 				}
-				all, windows := ftWalk(t, f, n)
+				all, windows := readChunks(t, f, n)
 				if !bytes.Equal(all, content) {
 					t.Fatalf("%d bytes of %s in windows of %d are not the file", size, name, n)
 				}
@@ -56,34 +56,34 @@ func TestChunksAreTheFileInWindows(t *testing.T) {
 	}
 }
 
-func TestChunksOfLessThanOnePanics(t *testing.T) {
+func TestChunks_BadSizePanics(t *testing.T) {
 	t.Parallel()
-	f := ftOpen(t, ftTemp(t, ftPattern(10)))
+	f := mustOpen(t, tempFile(t, pattern(10)))
 	for _, n := range []int{0, -1, -1 << 31} {
-		if ftCaught(func() { f.Chunks(n) }) == nil {
+		if recovered(func() { f.Chunks(n) }) == nil {
 			t.Errorf("Chunks(%d) did not panic", n)
 		}
 	}
 }
 
-func TestChunksOfWhatHasNoWindows(t *testing.T) {
+func TestChunks_NoWindows(t *testing.T) {
 	t.Parallel()
-	closed := ftOpen(t, ftTemp(t, ftPattern(100)))
+	closed := mustOpen(t, tempFile(t, pattern(100)))
 	closed.Bytes()
 	closed.Close()
-	dir, err := mmapfile.Open(ftDir(t))
+	dir, err := mmapfile.Open(tempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	name := ftTemp(t, ftPattern(100))
+	name := tempFile(t, pattern(100))
 	writeOnly, err := mmapfile.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer writeOnly.Close()
 	for what, f := range map[string]*mmapfile.File{
-		"nil": nil, "closed": closed, "a directory": dir, "write-only": writeOnly, "empty": ftOpen(t, ftTemp(t, nil)),
+		"nil": nil, "closed": closed, "a directory": dir, "write-only": writeOnly, "empty": mustOpen(t, tempFile(t, nil)),
 	} {
 		for off, p := range f.Chunks(10) {
 			t.Errorf("%s: a window of %d bytes at %d", what, len(p), off)
@@ -91,11 +91,11 @@ func TestChunksOfWhatHasNoWindows(t *testing.T) {
 	}
 }
 
-func TestChunksEndsWithTheLoop(t *testing.T) {
+func TestChunks_Break(t *testing.T) {
 	t.Parallel()
-	f := ftOpen(t, ftTemp(t, ftPattern(100_000)))
+	f := mustOpen(t, tempFile(t, pattern(100_000)))
 	chunks := f.Chunks(1000)
-	for range 3 { // each walk begins at the start
+	for range 3 { // each loop begins at the start
 		n := 0
 		for off := range chunks {
 			if off != int64(n)*1000 {
@@ -109,7 +109,7 @@ func TestChunksEndsWithTheLoop(t *testing.T) {
 			t.Fatalf("%d windows", n)
 		}
 	}
-	for _, p := range f.Chunks(50_000) { // one inside the other
+	for _, p := range f.Chunks(50_000) { // nested loops
 		inner := 0
 		for range f.Chunks(10_000) {
 			inner++
@@ -118,15 +118,15 @@ func TestChunksEndsWithTheLoop(t *testing.T) {
 			t.Errorf("%d windows inside one of %d bytes", inner, len(p))
 		}
 	}
-	if ftPanicOnFault() {
+	if panicOnFault() {
 		t.Error("SetPanicOnFault is on after the loop")
 	}
 }
 
-func TestChunksAllocatesNothingForAWindow(t *testing.T) {
-	f := ftOpenMapped(t, ftTemp(t, ftPattern(1<<20)))
+func TestChunks_NoAllocation(t *testing.T) {
+	f := mustOpenMapped(t, tempFile(t, pattern(1<<20)))
 	if !mmapfile.CanMap {
-		t.Skip("there are copies here")
+		t.Skip("Bytes is a copy here")
 	}
 	sum := 0
 	walk := func(size int) float64 {
@@ -141,33 +141,33 @@ func TestChunksAllocatesNothingForAWindow(t *testing.T) {
 	}
 }
 
-func TestChunksStopsWhereTheFileEndsWhenItGetsThere(t *testing.T) {
+func TestChunks_ResizedMeanwhile(t *testing.T) {
 	t.Parallel()
 	page := int(page)
 	for _, fill := range []string{"pattern", "zeros"} {
 		for _, size := range []int{4 * page, 4*page + 100} {
 			for _, window := range []int{100, page, page + 1, size} {
-				if size/window > ftWindows {
+				if size/window > maxWindows {
 					continue
 				}
 				for _, end := range []int{0, page, page + 50, 3*page + 7, 8 * page, 8*page + 1} {
-					for _, who := range []string{"File", "another handle"} {
-						what := fmt.Sprintf("%d bytes of %s, windows of %d, cut or grown to %d by %s", size, fill, window, end, who)
-						if end < size && who != "File" && runtime.GOOS == "windows" && mmapfile.CanMap {
-							continue // where nobody else cuts a file that is mapped
+					for _, by := range []string{"File", "another handle"} {
+						what := fmt.Sprintf("%d bytes of %s, windows of %d, truncated or grown to %d by %s", size, fill, window, end, by)
+						if end < size && by != "File" && runtime.GOOS == "windows" && mmapfile.CanMap {
+							continue // Windows refuses to truncate a mapped file
 						}
-						content := ftPattern(size)
+						content := pattern(size)
 						if fill == "zeros" {
 							clear(content)
 						}
-						name := ftTemp(t, content)
-						f := ftOpen(t, name)
+						name := tempFile(t, content)
+						f := mustOpen(t, name)
 						f.Bytes()
 						total, last := 0, 0
 						for off, p := range f.Chunks(window) {
 							if off == 0 {
 								resize := func(n int64) error { return os.Truncate(name, n) }
-								if who == "File" {
+								if by == "File" {
 									resize = f.Truncate
 								}
 								if err := resize(int64(end)); err != nil {
@@ -176,12 +176,12 @@ func TestChunksStopsWhereTheFileEndsWhenItGetsThere(t *testing.T) {
 							}
 							total, last = int(off)+len(p), int(off)
 						}
-						want := max(end, window) // the first window is out when it happens
+						want := max(end, window) // the loop has the first window already
 						if window == size {
 							want = max(end, size)
 						}
 						if total != want {
-							t.Errorf("%s: the walk came to %d, want %d; its last window is at %d", what, total, want, last)
+							t.Errorf("%s: the windows end at %d, want %d; the last one begins at %d", what, total, want, last)
 						}
 						f.Close()
 					}
@@ -191,41 +191,41 @@ func TestChunksStopsWhereTheFileEndsWhenItGetsThere(t *testing.T) {
 	}
 }
 
-func TestFaultInTheBodyOfChunksCanBeRecovered(t *testing.T) {
+func TestChunks_FaultInBody(t *testing.T) {
 	t.Parallel()
 	if !mmapfile.MapsUnasked {
-		t.Skip("nothing faults here: a copy, or a file that cannot be cut")
+		t.Skip("nothing faults here: Bytes is a copy, or the file cannot be truncated")
 	}
-	name := ftTemp(t, ftPattern(8*int(page)))
-	f := ftOpen(t, name)
-	r := ftCaught(func() {
+	name := tempFile(t, pattern(8*int(page)))
+	f := mustOpen(t, name)
+	r := recovered(func() {
 		for _, p := range f.Chunks(int(4 * page)) {
 			if err := os.Truncate(name, page); err != nil {
 				t.Fatal(err)
 			}
-			ftTouch(p[2*page:])
+			loadBytes(p[2*page:])
 		}
 	})
 	if _, ok := r.(runtime.Error); !ok {
 		t.Errorf("recovered %v", r)
 	}
-	if ftPanicOnFault() {
+	if panicOnFault() {
 		t.Error("SetPanicOnFault is on after the panic")
 	}
-	if r := ftCaught(func() {
+	if r := recovered(func() {
 		for range f.Chunks(100) {
 			panic(errors.ErrUnsupported)
 		}
 	}); r != errors.ErrUnsupported {
-		t.Errorf("the body's own panic came out as %v", r)
+		t.Errorf("the panic of the body is %v", r)
 	}
 }
 
-func TestStoresIntoChunksReachTheFile(t *testing.T) {
+func TestChunks_WritesReachFile(t *testing.T) {
 	t.Parallel()
-	content := ftPattern(100_000)
-	name := ftTemp(t, content)
-	f := ftOpen(t, name)
+	content := pattern(100_000)
+	name := tempFile(t, content)
+	f := mustOpen(t, name)
 	for off, p := range f.Chunks(1000) {
 		p[0] = byte(off / 1000)
 		content[off] = byte(off / 1000)
@@ -233,23 +233,23 @@ func TestStoresIntoChunksReachTheFile(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	ftSame(t, "the file", ftGet(t, name), content)
+	sameBytes(t, "the file", readFile(t, name), content)
 	kept := [][]byte{}
 	for _, p := range f.Chunks(30_000) {
 		kept = append(kept, p)
 	}
-	if _, err := f.WriteAt(ftPattern(200_000), 100_000); err != nil { // grow
+	if _, err := f.WriteAt(pattern(200_000), 100_000); err != nil { // grow
 		t.Fatal(err)
 	}
-	if got, _ := ftWalk(t, f, 70_000); len(got) != 300_000 {
-		t.Errorf("a walk after growth gives %d bytes", len(got))
+	if got, _ := readChunks(t, f, 70_000); len(got) != 300_000 {
+		t.Errorf("after growth the windows have %d bytes", len(got))
 	}
-	ftSame(t, "windows kept across growth", bytes.Join(kept, nil), content)
+	sameBytes(t, "windows kept across growth", bytes.Join(kept, nil), content)
 }
 
-func TestChunksSeesWhatIsWrittenOnTheWay(t *testing.T) {
+func TestChunks_WriteAtMeanwhile(t *testing.T) {
 	t.Parallel()
-	f := ftOpen(t, ftTemp(t, make([]byte, 50_000)))
+	f := mustOpen(t, tempFile(t, make([]byte, 50_000)))
 	for off, p := range f.Chunks(1000) {
 		want := byte(0)
 		if off > 0 {
@@ -267,7 +267,7 @@ func TestChunksSeesWhatIsWrittenOnTheWay(t *testing.T) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	all, _ := ftWalk(t, f, 1000)
+	all, _ := readChunks(t, f, 1000)
 	got, err := io.ReadAll(f)
 	if err != nil || !bytes.Equal(all, got) {
 		t.Errorf("Chunks and Read differ: %v", err)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -16,11 +15,6 @@ import (
 // offset. All others go through Read and Write, since a foreign Writer must not
 // be inside the mapping when it faults, nor a foreign Reader scribble on it. To a
 // bytes.Buffer there is one copy, and one question for the end.
-
-// copyBuf is what io.Copy allocates anew for each copy, and as large: a Writer that fails,
-// or seeks the file, shows the size of a piece in the cursor. Pieces of 64 to 256 KiB
-// were no faster (100 KiB to 10 MiB, three rounds).
-var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // WriteTo writes what is between the cursor and the end of the file to w, and moves
 // the cursor. It holds no lock while w works. It returns what [os.File.WriteTo]
@@ -36,7 +30,7 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	end := false
 	switch dst := w.(type) {
 	case *File:
-		if dst == nil || dst.private {
+		if !dst.kernelCopies() {
 			break // its Write does what is to be done
 		}
 		if dst.flusher != nil {
@@ -62,6 +56,10 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	rest, err := copyThrough(w, source{File: f})
 	return n + rest, err
 }
+
+// kernelCopies reports whether the kernel may copy to f and from f: it would copy the file,
+// not what a private File shows.
+func (f *File) kernelCopies() bool { return f != nil && !f.private }
 
 // fill reads what follows the cursor into the room of dst, if its pages are ready: then
 // Write, which is given that memory, copies nothing. end reports that it has all.
@@ -143,7 +141,7 @@ func (f *file) skip() (n int64, end bool) {
 		off, size := f.cur.pos, f.size.Load()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
-		ok = off < size && size <= int64(m.limit) && f.pages.seen(off, int(last-off)+1) && f.touchAll(m, int(off), int(last))
+		ok = off < size && size <= int64(m.limit) && f.pages.seen(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
 		if ok && to == size {
 			now, err := f.askEnd()
 			end = err == nil && now == size
@@ -196,7 +194,7 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 	switch src := src.(type) {
 	case *File:
-		if src == nil || src.private {
+		if !src.kernelCopies() {
 			break // its Read does what is to be done
 		}
 		if limited == nil {

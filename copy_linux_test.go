@@ -20,40 +20,40 @@ import (
 )
 
 func init() {
-	ftChildren["copy"] = ftChildCopy
+	children["copy"] = childCopy
 }
 
 const (
-	ftCopySize  = 1 << 20
-	ftCopyStart = 1000 // where the source's cursor is
-	ftCopyLimit = 700_001
+	copySize  = 1 << 20
+	copyStart = 1000 // cursor of the source
+	copyLimit = 700_001
 )
 
-// An ftCopy is a copy that the kernel has to do. src and dst are files, one of them at least a
-// File; it returns how many bytes were to come, and what came.
-type ftCopy struct {
-	call string // the system call that shows it; none where os.File does not look inside a LimitedReader
+// A kernelCopy is a copy that the kernel must do. do returns the number of bytes to copy, and
+// how many were copied.
+type kernelCopy struct {
+	call string // system call that shows it; empty if os.File does not unwrap a LimitedReader
 	do   func(dir string, mapped bool) (want, got int64, err error)
 }
 
-var ftCopies = map[string]ftCopy{
-	"FileToFile":       {"copy_file_range", ftFileCopy(true, true, 0)},
-	"OSFileToFile":     {"copy_file_range", ftFileCopy(false, true, 0)},
-	"FileToOSFile":     {"copy_file_range", ftFileCopy(true, false, 0)},
-	"FileToFileN":      {"copy_file_range", ftFileCopy(true, true, ftCopyLimit)},
-	"LimitedOSFile":    {"copy_file_range", ftFileCopy(false, true, ftCopyLimit)},
-	"LimitedFileToOS":  {"", ftFileCopy(true, false, ftCopyLimit)},
-	"FileToTCP":        {"sendfile", ftSend("tcp", 0)},
-	"FileToTCPN":       {"sendfile", ftSend("tcp", ftCopyLimit)},
-	"FileToUnixSocket": {"sendfile", ftSend("unix", 0)},
-	"ServeContent":     {"sendfile", ftServe},
-	"TCPToFile":        {"splice", ftSplice("tcp", 0)},
-	"TCPToFileN":       {"splice", ftSplice("tcp", ftCopyLimit)},
-	"UnixToFile":       {"splice", ftSplice("unix", 0)},
+var kernelCopies = map[string]kernelCopy{
+	"FileToFile":       {"copy_file_range", copyFiles(true, true, 0)},
+	"OSFileToFile":     {"copy_file_range", copyFiles(false, true, 0)},
+	"FileToOSFile":     {"copy_file_range", copyFiles(true, false, 0)},
+	"FileToFileN":      {"copy_file_range", copyFiles(true, true, copyLimit)},
+	"LimitedOSFile":    {"copy_file_range", copyFiles(false, true, copyLimit)},
+	"LimitedFileToOS":  {"", copyFiles(true, false, copyLimit)},
+	"FileToTCP":        {"sendfile", copyToSocket("tcp", 0)},
+	"FileToTCPN":       {"sendfile", copyToSocket("tcp", copyLimit)},
+	"FileToUnixSocket": {"sendfile", copyToSocket("unix", 0)},
+	"ServeContent":     {"sendfile", copyByServeContent},
+	"TCPToFile":        {"splice", copyFromSocket("tcp", 0)},
+	"TCPToFileN":       {"splice", copyFromSocket("tcp", copyLimit)},
+	"UnixToFile":       {"splice", copyFromSocket("unix", 0)},
 }
 
-// ftCopyFile opens a file of that content as a File, its cursor at start.
-func ftCopyFile(name string, content []byte, start int64, mapped bool) (*mmapfile.File, error) {
+// openToCopy makes a file with content and opens it as a File, with the cursor at start.
+func openToCopy(name string, content []byte, start int64, mapped bool) (*mmapfile.File, error) {
 	if err := os.WriteFile(name, content, 0o600); err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func ftCopyFile(name string, content []byte, start int64, mapped bool) (*mmapfil
 		return nil, err
 	}
 	if mapped && f.Bytes() == nil {
-		return nil, errors.New("the file does not map")
+		return nil, errors.New("the file is not mapped")
 	}
-	// Several small reads, so that the cursor goes where it is to be.
+	// Several small reads move the cursor out of the kernel.
 	for pos := start - 40; pos < start; pos += 2 {
 		if _, err := f.Seek(pos, io.SeekStart); err != nil {
 			return nil, err
@@ -76,8 +76,8 @@ func ftCopyFile(name string, content []byte, start int64, mapped bool) (*mmapfil
 	return f, nil
 }
 
-// ftCursor checks where a cursor is, in the File and in the kernel.
-func ftCursor(what string, f ftFile, want int64) error {
+// checkCursor checks the cursor of f, and the offset in the kernel.
+func checkCursor(what string, f anyFile, want int64) error {
 	pos, err := f.Seek(0, io.SeekCurrent)
 	if pos != want || err != nil {
 		return fmt.Errorf("the %s's cursor is at %d, want %d, %w", what, pos, want, err)
@@ -90,38 +90,38 @@ func ftCursor(what string, f ftFile, want int64) error {
 	return nil
 }
 
-func ftFileCopy(fromFile, toFile bool, limit int64) func(dir string, mapped bool) (int64, int64, error) {
+func copyFiles(fromFile, toFile bool, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := ftPattern(ftCopySize)
+		content := pattern(copySize)
 		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-		f, err := ftCopyFile(from, content, ftCopyStart, mapped)
+		f, err := openToCopy(from, content, copyStart, mapped)
 		if err != nil {
 			return 0, 0, err
 		}
-		g, err := ftCopyFile(to, []byte("this was here before, and some of it stays"), 40, mapped)
+		g, err := openToCopy(to, []byte("this was here before, and some of it stays"), 40, mapped)
 		if err != nil {
 			return 0, 0, err
 		}
-		var src, dst ftFile = f, g
+		var src, dst anyFile = f, g
 		if !fromFile {
 			src = f.OS()
 		}
 		if !toFile {
 			dst = g.OS()
 		}
-		want = ftCopySize - ftCopyStart
+		want = copySize - copyStart
 		if limit == 0 {
 			n, err = io.Copy(dst, src)
 		} else {
 			want = limit
 			lr := &io.LimitedReader{R: src, N: limit + 5}
-			// CopyN limits the limited; the kernel is asked all the same where it can be.
+			// CopyN wraps a LimitedReader in another one; the kernel still copies if it can.
 			if _, err := io.CopyN(dst, lr, limit); err != nil || lr.N != 5 {
 				return 0, 0, fmt.Errorf("N is %d afterwards: %v", lr.N, err)
 			}
 			// And directly.
-			for _, f := range []ftFile{src, dst} {
-				if _, err := f.Seek(map[bool]int64{true: ftCopyStart, false: 40}[f == src], io.SeekStart); err != nil {
+			for _, f := range []anyFile{src, dst} {
+				if _, err := f.Seek(map[bool]int64{true: copyStart, false: 40}[f == src], io.SeekStart); err != nil {
 					return 0, 0, err
 				}
 			}
@@ -133,19 +133,19 @@ func ftFileCopy(fromFile, toFile bool, limit int64) func(dir string, mapped bool
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := errors.Join(ftCursor("source", src, ftCopyStart+want), ftCursor("target", dst, 40+want)); err != nil {
+		if err := errors.Join(checkCursor("source", src, copyStart+want), checkCursor("target", dst, 40+want)); err != nil {
 			return 0, 0, err
 		}
-		// Both go on where they are, and the target shows what the kernel wrote.
+		// Both files continue at their cursors, and the target has what the kernel wrote.
 		next := make([]byte, 100)
 		m, err := src.Read(next)
-		if limit > 0 && (err != nil || !bytes.Equal(next[:m], content[ftCopyStart+want:][:m])) || limit == 0 && err != io.EOF {
+		if limit > 0 && (err != nil || !bytes.Equal(next[:m], content[copyStart+want:][:m])) || limit == 0 && err != io.EOF {
 			return 0, 0, fmt.Errorf("the next Read: %d, %w", m, err)
 		}
 		if _, err := dst.Write([]byte("end")); err != nil {
 			return 0, 0, err
 		}
-		whole := append([]byte("this was here before, and some of it stays")[:40], content[ftCopyStart:ftCopyStart+want]...)
+		whole := append([]byte("this was here before, and some of it stays")[:40], content[copyStart:copyStart+want]...)
 		whole = append(whole, "end"...)
 		got := make([]byte, len(whole)+1)
 		if n, err := dst.ReadAt(got, 0); n != len(whole) || err != io.EOF || !bytes.Equal(got[:n], whole) {
@@ -158,8 +158,8 @@ func ftFileCopy(fromFile, toFile bool, limit int64) func(dir string, mapped bool
 	}
 }
 
-// ftPair is ftConnect for a child process, which has no test.
-func ftPair(network, dir string) (client, server net.Conn, err error) {
+// connectedPair is connect for a child process, which has no testing.T.
+func connectedPair(network, dir string) (client, server net.Conn, err error) {
 	address := "127.0.0.1:0"
 	if network == "unix" {
 		address = "@" + dir
@@ -176,19 +176,19 @@ func ftPair(network, dir string) (client, server net.Conn, err error) {
 	return client, server, err
 }
 
-func ftSend(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
+func copyToSocket(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := ftPattern(ftCopySize)
-		f, err := ftCopyFile(filepath.Join(dir, "from"), content, ftCopyStart, mapped)
+		content := pattern(copySize)
+		f, err := openToCopy(filepath.Join(dir, "from"), content, copyStart, mapped)
 		if err != nil {
 			return 0, 0, err
 		}
-		client, server, err := ftPair(network, dir)
+		client, server, err := connectedPair(network, dir)
 		if err != nil {
 			return 0, 0, err
 		}
-		got := ftReceive(server)
-		if want = ftCopySize - ftCopyStart; limit == 0 {
+		got := receive(server)
+		if want = copySize - copyStart; limit == 0 {
 			n, err = io.Copy(client, f)
 		} else {
 			want = limit
@@ -197,16 +197,16 @@ func ftSend(network string, limit int64) func(dir string, mapped bool) (int64, i
 		if err = errors.Join(err, client.Close()); err != nil {
 			return 0, 0, err
 		}
-		if sent := <-got; !bytes.Equal(sent, content[ftCopyStart:ftCopyStart+want]) {
-			return 0, 0, fmt.Errorf("%d bytes came, or others", len(sent))
+		if sent := <-got; !bytes.Equal(sent, content[copyStart:copyStart+want]) {
+			return 0, 0, fmt.Errorf("received %d bytes, or wrong ones", len(sent))
 		}
-		return want, n, errors.Join(ftCursor("file", f, ftCopyStart+want), f.Close())
+		return want, n, errors.Join(checkCursor("file", f, copyStart+want), f.Close())
 	}
 }
 
-func ftServe(dir string, mapped bool) (want, n int64, err error) {
-	content := ftPattern(ftCopySize)
-	f, err := ftCopyFile(filepath.Join(dir, "from"), content, ftCopyStart, mapped)
+func copyByServeContent(dir string, mapped bool) (want, n int64, err error) {
+	content := pattern(copySize)
+	f, err := openToCopy(filepath.Join(dir, "from"), content, copyStart, mapped)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -221,20 +221,20 @@ func ftServe(dir string, mapped bool) (want, n int64, err error) {
 	defer response.Body.Close()
 	got, err := io.ReadAll(response.Body)
 	if err != nil || !bytes.Equal(got, content) {
-		return 0, 0, fmt.Errorf("%d bytes came, %w, or others", len(got), err)
+		return 0, 0, fmt.Errorf("received %d bytes, %w, or wrong ones", len(got), err)
 	}
-	return ftCopySize, int64(len(got)), errors.Join(ftCursor("file", f, ftCopySize), f.Close())
+	return copySize, int64(len(got)), errors.Join(checkCursor("file", f, copySize), f.Close())
 }
 
-func ftSplice(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
+func copyFromSocket(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := ftPattern(ftCopySize)
+		content := pattern(copySize)
 		name := filepath.Join(dir, "to")
-		f, err := ftCopyFile(name, ftPattern(100_000), 40, mapped)
+		f, err := openToCopy(name, pattern(100_000), 40, mapped)
 		if err != nil {
 			return 0, 0, err
 		}
-		client, server, err := ftPair(network, dir)
+		client, server, err := connectedPair(network, dir)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -242,7 +242,7 @@ func ftSplice(network string, limit int64) func(dir string, mapped bool) (int64,
 			_, _ = client.Write(content)
 			_ = client.Close()
 		}()
-		if want = ftCopySize; limit == 0 {
+		if want = copySize; limit == 0 {
 			n, err = io.Copy(f, server)
 		} else {
 			want = limit
@@ -251,10 +251,10 @@ func ftSplice(network string, limit int64) func(dir string, mapped bool) (int64,
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := ftCursor("file", f, 40+want); err != nil {
+		if err := checkCursor("file", f, 40+want); err != nil {
 			return 0, 0, err
 		}
-		whole := append(ftPattern(40), content[:want]...)
+		whole := append(pattern(40), content[:want]...)
 		got := make([]byte, len(whole))
 		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole) {
 			return 0, 0, fmt.Errorf("the file: %w, or other bytes", err)
@@ -267,17 +267,17 @@ func ftSplice(network string, limit int64) func(dir string, mapped bool) (int64,
 	}
 }
 
-func ftChildCopy(args []string) error {
-	want, got, err := ftCopies[args[0]].do(args[1], args[2] == "true")
+func childCopy(args []string) error {
+	want, got, err := kernelCopies[args[0]].do(args[1], args[2] == "true")
 	if err == nil && got != want {
 		err = fmt.Errorf("%d bytes copied, want %d", got, want)
 	}
 	return err
 }
 
-var ftSyscall = regexp.MustCompile(`(copy_file_range|sendfile|splice)(?:64)?(?:\(| resumed>).*= (\d+)\n`)
+var copySyscall = regexp.MustCompile(`(copy_file_range|sendfile|splice)(?:64)?(?:\(| resumed>).*= (\d+)\n`)
 
-func TestTheKernelStillCopies(t *testing.T) {
+func TestCopy_InKernel(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -286,7 +286,7 @@ func TestTheKernelStillCopies(t *testing.T) {
 	if out, err := exec.Command(strace, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
 		t.Skipf("strace is not allowed: %v: %s", err, out)
 	}
-	for name, c := range ftCopies {
+	for name, c := range kernelCopies {
 		if c.call == "" {
 			continue
 		}
@@ -296,10 +296,10 @@ func TestTheKernelStillCopies(t *testing.T) {
 				dir := t.TempDir()
 				trace := filepath.Join(dir, "trace")
 				wrap := []string{strace, "-f", "-qq", "-o", trace, "-e", "trace=copy_file_range,?sendfile,?sendfile64,splice", "--"}
-				ftRun(t, ftChild(t, wrap, "copy", name, dir, strconv.FormatBool(mapped && mmapfile.CanMap)))
-				text := ftGet(t, trace)
+				runChild(t, childCommand(t, wrap, "copy", name, dir, strconv.FormatBool(mapped && mmapfile.CanMap)))
+				text := readFile(t, trace)
 				var moved int64
-				for _, m := range ftSyscall.FindAllSubmatch(text, -1) {
+				for _, m := range copySyscall.FindAllSubmatch(text, -1) {
 					if string(m[1]) == c.call {
 						n, err := strconv.ParseInt(string(m[2]), 10, 64)
 						if err != nil {
@@ -308,7 +308,7 @@ func TestTheKernelStillCopies(t *testing.T) {
 						moved += n
 					}
 				}
-				if moved < ftCopyLimit {
+				if moved < copyLimit {
 					t.Errorf("%s moved %d bytes; the calls were:\n%.2000s", c.call, moved, text)
 				}
 			})
@@ -316,10 +316,10 @@ func TestTheKernelStillCopies(t *testing.T) {
 	}
 }
 
-// What the kernel copies is right also where nobody can watch it.
-func TestCopiesOfEveryKindKeepTheCursors(t *testing.T) {
+// All copies have the right result, also on systems without strace.
+func TestCopy_Cursors(t *testing.T) {
 	t.Parallel()
-	for name, c := range ftCopies {
+	for name, c := range kernelCopies {
 		for _, mapped := range []bool{false, true} {
 			want, got, err := c.do(t.TempDir(), mapped)
 			if err != nil || got != want {

@@ -53,7 +53,8 @@
 // the error, or the end of file, that the same call on an *os.File has. It does
 // end the process outside of them, when memory that [File.Bytes], [At] or
 // [SliceAt] returned is touched; in the body of a loop over [File.Chunks] it is
-// a panic. In View and Chunks, too, it ends the process if the Go runtime itself touches the
+// a panic, and in the function given to [File.Guard] an error.
+// In View, Guard and Chunks, too, it ends the process if the Go runtime itself touches the
 // memory: copy a value to a variable before it is sent to a channel or printed, since
 // ch <- p[i] reads it under a lock of the runtime.
 //

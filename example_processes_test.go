@@ -14,9 +14,9 @@ import (
 
 // counterProcess is a program that adds 20,000 to the counter at offset 8 of a file: this test binary.
 func counterProcess(name string) *exec.Cmd {
-	line := ftCommand(os.Args[0], "-test.run=^TestChildProcess$", "--", name)
+	line := testCommand(os.Args[0], "-test.run=^TestChildProcess$", "--", name)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), ftChildEnv+"=count")
+	cmd.Env = append(os.Environ(), childEnv+"=count")
 	return cmd
 }
 

@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +89,7 @@ func ExampleFile_Bytes() {
 		log.Fatal(err)
 	}
 
-	// The slice is good until Close, and as long as nobody cuts the file short.
+	// The slice is valid until Close, unless the file is truncated.
 	key, _, _ := bytes.Cut(f.Bytes(), []byte(":"))
 	fmt.Printf("%s\n", key)
 	// Output: key
@@ -238,4 +240,25 @@ func ExampleReadStats() {
 	}))
 	fmt.Println(strings.Contains(expvar.Get("mmapfile").String(), `"MappedFiles":`))
 	// Output: true
+}
+
+// A part of a file, as a browser asks for it when a download goes on.
+func ExampleDirFS() {
+	dir, err := os.MkdirTemp("", "mmapfile")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "words.txt"), []byte("one\ntwo\nthree\n"), 0o666); err != nil {
+		log.Fatal(err)
+	}
+	request := httptest.NewRequest("GET", "/words.txt", nil)
+	request.Header.Set("Range", "bytes=4-6")
+	answer := httptest.NewRecorder()
+	http.FileServerFS(mmapfile.DirFS(dir)).ServeHTTP(answer, request) // was: os.DirFS(dir)
+	fmt.Println(answer.Code, answer.Header().Get("Content-Range"))
+	fmt.Println(answer.Body)
+	// Output:
+	// 206 bytes 4-6/14
+	// two
 }

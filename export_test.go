@@ -2,35 +2,58 @@ package mmapfile
 
 import (
 	"math"
+	"os"
+	"runtime"
 	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// What the tests may know of a File's inside.
+// These helpers show the tests the inside of a File.
 
-// CanMap says whether this build maps files: not under nommap, nor where there is no mmap.
+// CanMap reports whether this build maps files.
 const CanMap = canMap
 
-// RaceDetector says that it is on: it slows down, and it allocates.
+// RaceDetector reports whether the race detector is on, which is slow and allocates.
 const RaceDetector = race.Detector
 
-// MapsUnasked says whether calls alone make this build map a file, without Bytes or View, and
-// whether others can truncate it nevertheless.
+// MapsUnasked reports whether this build maps a file because of calls alone, without Bytes or
+// View, and other processes can still truncate it.
 const MapsUnasked = canMap && !locked
+
+// MapLimit is how many bytes of a file calls alone map. BytesAsked is how many bytes of all files
+// are mapped because a program asked for memory.
+const (
+	MapLimit   = mapLimit
+	BytesAsked = bytesAsked
+)
 
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
-// Most tests are of calls that use the mapping, so these find all pages ready as soon as
-// there is one, but those of lazyFiles, and forget nothing because of major faults of
-// other tests.
+// TempDir is t.TempDir, except on Windows. There a file stays mapped until its File was
+// collected, and that it cannot be removed must not fail the test.
+func TempDir(t testing.TB) string {
+	t.Helper()
+	if runtime.GOOS != "windows" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("", "mmapfile-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// Most tests are of mapped calls. So every page of a new mapping is prefaulted, except for
+// lazyFiles, and the major faults of other tests evict nothing.
 func init() {
 	neverEvict()
 	testMapped = func(f *file) {
 		if _, lazy := lazyFiles.Load(f); !lazy {
-			makeReady(f, 0)
+			prefaultAll(f, 0)
 		}
 	}
 }
@@ -39,14 +62,14 @@ var lazyFiles sync.Map // of *file
 
 func neverEvict() { evictions.last.Store(math.MaxInt64) }
 
-// evictNow lets evictions come until the end of the test.
+// evictNow enables evictions until the end of the test.
 func evictNow(t *testing.T) {
 	t.Cleanup(neverEvict)
 	evictions.last.Store(math.MinInt64 / 2)
 }
 
-// makeReady has calls on f use its mapping from off on.
-func makeReady(f *file, off int64) {
+// prefaultAll prefaults all pages of f from off on, if f is mapped.
+func prefaultAll(f *file, off int64) {
 	if m := f.m.Load(); !f.private && m != nil && m.limit > 0 && !split {
 		if n := min(int64(len(m.data)), 1<<30) - off; n > 0 {
 			f.pages.notePrefaulted(off, n)
@@ -54,16 +77,16 @@ func makeReady(f *file, off int64) {
 	}
 }
 
-// MakeReady has calls on f use its mapping, if it has one.
-func MakeReady(f *File) { makeReady(f.file, 0) }
+// PrefaultAll prefaults all pages of f, if f is mapped.
+func PrefaultAll(f *File) { prefaultAll(f.file, 0) }
 
-// NeverMap makes calls on f go to the inner file, as where nothing can be mapped.
+// NeverMap makes calls on f go to the inner file, as if it could not be mapped.
 func NeverMap(f *File) { f.never.Store(true) }
 
-// Pending is how many bytes f's FlushPolicy has not flushed.
+// Pending returns the number of bytes that the FlushPolicy of f has not flushed.
 func Pending(f *File) int64 { return f.flusher.pending.Load() }
 
-// OnFlush has fn called at each flush of f's policy; its error is that of the flush.
+// OnFlush calls fn at each flush by the policy of f. An error of fn is that of the flush.
 func OnFlush(f *File, fn func() error) {
 	f.flusher.mu.Lock()
 	defer f.flusher.mu.Unlock()
@@ -75,10 +98,10 @@ func OnFlush(f *File, fn func() error) {
 	}
 }
 
-// Stored reports whether f's period of mapped writes has had one.
-func Stored(f *File) bool { return f.dirty.Load() == stored }
+// WroteMapped reports whether the current period of f has had a mapped write.
+func WroteMapped(f *File) bool { return f.dirty.Load() == stored }
 
-// PeriodOver reports whether f's period of mapped writes has ended, and no timer is left of it.
+// PeriodOver reports whether the last period of mapped writes of f, and its timer, have ended.
 func PeriodOver(f *File) bool {
 	f.ending.Lock()
 	defer f.ending.Unlock()

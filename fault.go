@@ -32,11 +32,25 @@ const (
 	largePiece = 8 << 20
 )
 
-// lockMapping keeps m mapped until mu is unlocked for reading, unless it is gone.
-func (f *file) lockMapping(m *mapping) bool {
-	f.mu.RLock()
-	if f.m.Load() != m {
+// lockMappings keeps the mappings of f as they are until unlockMappings, on platforms that need a
+// lock for that. On the others it is no code at all.
+func (f *file) lockMappings() {
+	if locked {
+		f.mu.RLock()
+	}
+}
+
+func (f *file) unlockMappings() {
+	if locked {
 		f.mu.RUnlock()
+	}
+}
+
+// lockMapping is lockMappings if f still uses m. Otherwise it reports false and locks nothing.
+func (f *file) lockMapping(m *mapping) bool {
+	f.lockMappings()
+	if locked && f.m.Load() != m {
+		f.unlockMappings()
 		return false
 	}
 	return true
@@ -48,16 +62,16 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	// ready, written out for what most calls ask: two nanoseconds less.
 	n := len(b)
 	first, last := uint64(off)>>pageBits, uint64(off+n-1)>>pageBits
-	if w := f.pages.word(int64(first / 16)); w == nil || run(w.Load()>>readyShift, first) <= last-first {
+	if w := f.pages.word(int64(first / 16)); w == nil || runLength(w.Load()>>readyShift, first) <= last-first {
 		if !f.pages.ready(int64(off), n) {
 			return false
 		}
 	}
-	if locked {
-		if !f.lockMapping(m) {
-			return false
-		}
-		defer f.mu.RUnlock()
+	if !f.lockMapping(m) {
+		return false
+	}
+	if locked { // elsewhere a defer of nothing would cost a nanosecond
+		defer f.unlockMappings()
 	}
 	// unguard, written out: a nanosecond and a half less.
 	old := debug.SetPanicOnFault(true)
@@ -79,12 +93,10 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 
 // loadKnown is load for bytes that the caller proves to be the file's afterwards.
 func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
-	if locked {
-		if !f.lockMapping(m) {
-			return false
-		}
-		defer f.mu.RUnlock()
+	if !f.lockMapping(m) {
+		return false
 	}
+	defer f.unlockMappings()
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	copyIn(b, m.data[off:off+len(b)])
 	runtime.KeepAlive(f)
@@ -95,18 +107,18 @@ func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 // false as load does; a part may be stored then, which writing the whole again
 // covers.
 func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
-	if locked {
-		if !f.lockMapping(m) {
-			return false
-		}
-		defer f.mu.RUnlock()
-	}
 	page := m.pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}
 	if !f.pages.seen(page, 1) {
 		return false
+	}
+	if !f.lockMapping(m) {
+		return false
+	}
+	if locked {
+		defer f.unlockMappings()
 	}
 	// unguard, written out as in load.
 	old := debug.SetPanicOnFault(true)
@@ -130,6 +142,10 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	if race.Detector { // see internal/race
 		return false
 	}
+	if !f.lockMapping(m) {
+		return false
+	}
+	defer f.unlockMappings()
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	last := off + len(b) - 1
 	at := last &^ (wordSize - 1)

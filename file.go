@@ -114,7 +114,7 @@ func (f *file) truncate(size int64) error {
 		known = size
 		f.size.Store(size)
 	}
-	err := f.cut(size)
+	err := f.truncateInner(size)
 	if err != nil {
 		size = old
 	} else {
@@ -230,7 +230,9 @@ func (f *File) Fd() uintptr {
 	if f == nil {
 		return ^uintptr(0)
 	}
-	f.handOver()
+	if !f.private {
+		f.handOver()
+	}
 	f.mu.RLock() // os.File.Fd does not look whether it races Close
 	defer f.mu.RUnlock()
 	if f.closed {
@@ -247,16 +249,15 @@ func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
 	}
-	f.handOver()
+	if !f.private {
+		f.handOver()
+	}
 	return f.inner
 }
 
 // handOver gives the file as it is, and its cursor for good, to code that
 // goes past f.
 func (f *file) handOver() {
-	if f.private {
-		return // it is not the file that calls see
-	}
 	f.settle(0, -1)
 	f.cur.giveUp(f.inner)
 	f.movedEnd()

@@ -3,14 +3,16 @@ package mmapfile_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// The seeds of FuzzParity are files, so that the fuzzer and its users find them where they
-// look. They are made here: MMAPFILE_WRITE_SEEDS=1 go test -run TestSeedCorpus writes them.
+// The seeds of FuzzParity are files in its corpus. MMAPFILE_WRITE_SEEDS=1 go test -run
+// TestFuzzParity_Seeds writes them.
 
 var seedDir = filepath.Join("testdata", "fuzz", "FuzzParity")
 
@@ -20,7 +22,7 @@ type op struct {
 	place, dist, n, d byte
 }
 
-// number is the operation's place in randomOps.
+// number returns the index of the operation in randomOps.
 func (o op) number() byte {
 	i := strings.Index(opNames, o.name+" ")
 	if i < 0 {
@@ -29,8 +31,9 @@ func (o op) number() byte {
 	return byte(strings.Count(opNames[:i], " "))
 }
 
-// opNames is randomOps by name, each followed by a space.
+// opNames has the names of randomOps, each followed by a space.
 const opNames = "read readAt readSome write writeString writeAt writeSome seek truncate copyIn copyOut sync lengths bytes view " +
+
 	"handOver reopen reads writes writes2 otherAppends otherWrites cut cut2 where disk "
 
 func seeds() [][]byte {
@@ -42,8 +45,8 @@ func seeds() [][]byte {
 		}
 		all = append(all, b)
 	}
-	// Cut in the middle of a page under a mapping, then everything around the new end. The
-	// kinds are: zeros and pattern, mapped lazily, warm, at once, and with stores.
+	// Each truncates a mapped file in the middle of a page, and makes all calls around the new
+	// end. The kinds are zeros and pattern; lazy, read, eager and prefaulted.
 	for _, kind := range []byte{0, 1, 18, 19, 36, 37, 54, 55} {
 		add(kind, 3, 17,
 			op{"reads", 0, 0, 8, 0}, op{"writes", 1, 236, 5, 3}, op{"cut", 1, 226, 0, 0}, op{"readAt", 1, 246, 30, 0},
@@ -57,14 +60,14 @@ func seeds() [][]byte {
 			op{"reads", 4, 0, 3, 0}, op{"seek", 4, 3, 0, 2}, op{"copyOut", 0, 0, 50, 1}, op{"handOver", 0, 9, 9, 2}, op{"write", 0, 0, 60, 2},
 			op{"copyIn", 0, 0, 100, 48}, op{"where", 0, 0, 0, 0}, op{"sync", 0, 0, 0, 0}, op{"writes", 0, 4, 9, 1}, op{"copyOut", 0, 0, 0, 0}, op{"disk", 0, 0, 0, 0})
 	}
-	// Each kind of File once, at random.
+	// One random sequence for each kind of File.
 	for i := range uint64(24) {
 		all = append(all, randomSequence(i*9+1000))
 	}
 	return all
 }
 
-func TestSeedCorpusIsWhatItsGeneratorMakes(t *testing.T) {
+func TestFuzzParity_Seeds(t *testing.T) {
 	if n := strings.Count(opNames, " "); n != len(randomOps) {
 		t.Fatalf("%d names for %d operations", n, len(randomOps))
 	}
@@ -85,4 +88,29 @@ func TestSeedCorpusIsWhatItsGeneratorMakes(t *testing.T) {
 			t.Errorf("%s is not what its generator makes (%v)", path, err)
 		}
 	}
+}
+
+func TestParity_RandomSequences(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(300)
+	if testing.Short() || runtime.GOARCH == "wasm" {
+		seeds = 72 // all kinds once, because it is slow
+	}
+	for seed := range seeds {
+		runRandom(t, randomSequence(seed))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// randomSequence returns a sequence that depends on seed alone.
+func randomSequence(seed uint64) []byte {
+	rnd := rand.New(rand.NewPCG(seed, 42))
+	b := make([]byte, headBytes+opBytes*(5+rnd.IntN(maxOps-5)))
+	for i := range b {
+		b[i] = byte(rnd.Uint32())
+	}
+	b[0] = byte(seed) // covers all contents, states and flags
+	return b
 }

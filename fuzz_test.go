@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,9 +14,9 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// A sequence of random operations is written in bytes: three for the file, then five for
-// each operation. It runs on *os.File and on File, each with a file of its own, and every
-// result must be the same.
+// Bytes encode a sequence of random operations: three for the file, then five for each
+// operation. It runs on *os.File and on File, each with a file of its own, and all results
+// must be the same.
 //
 //	byte 0    content (every third all zeros), state and flags
 //	byte 1, 2 size: pages, and how far from the border
@@ -27,7 +26,7 @@ const (
 	headBytes = 3
 	opBytes   = 5
 	maxOps    = 60
-	// maxFuzzSize is where files stop growing.
+	// maxFuzzSize limits the size of files.
 	maxFuzzSize = 400 << 10
 )
 
@@ -40,31 +39,6 @@ func FuzzParity(f *testing.F) {
 	})
 }
 
-func TestRandomSequencesMatchOSFile(t *testing.T) {
-	t.Parallel()
-	seeds := uint64(300)
-	if testing.Short() || runtime.GOARCH == "wasm" {
-		seeds = 72 // all kinds once; it takes its time
-	}
-	for seed := range seeds {
-		runRandom(t, randomSequence(seed))
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
-}
-
-// randomSequence is always the same for one seed.
-func randomSequence(seed uint64) []byte {
-	rnd := rand.New(rand.NewPCG(seed, 42))
-	b := make([]byte, headBytes+opBytes*(5+rnd.IntN(maxOps-5)))
-	for i := range b {
-		b[i] = byte(rnd.Uint32())
-	}
-	b[0] = byte(seed) // all contents, states and flags come by
-	return b
-}
-
 func runRandom(t *testing.T, data []byte) {
 	t.Helper()
 	head, ops := data[:headBytes], data[headBytes:]
@@ -73,15 +47,15 @@ func runRandom(t *testing.T, data []byte) {
 	size = min(max(0, size), maxFuzzSize) // there are pages of 64 KiB
 	content := make([]byte, size)
 	if kind%3 != 0 {
-		content = patternBytes(size)
+		content = patternWithZeros(size)
 	}
 	flag := []int{os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_WRONLY}[kind/3%6]
 	st := []state{states[3], states[4], states[5], states[6], states[7]}[kind/18%5]
 
-	top := scratchDir(t)
+	top := tempDir(t)
 	defer os.RemoveAll(top) // the fuzzer's cleanups come late
 	twins := [2]*run{
-		{t: t, mode: silent, st: state{name: "os", os: true, hot: st.hot}, dir: filepath.Join(top, "os")},
+		{t: t, mode: silent, st: state{name: "os", os: true, prefaulted: st.prefaulted}, dir: filepath.Join(top, "os")},
 		{t: t, mode: silent, st: st, dir: filepath.Join(top, "file")},
 	}
 	for _, r := range twins {
@@ -107,17 +81,17 @@ func runRandom(t *testing.T, data []byte) {
 	}
 }
 
-// random carries out the operations of one of the twins.
+// random executes the operations on one of the twins.
 type random struct {
 	*run
 	f     anyFile
 	flag  int
-	syncs int // a disk takes its time
-	// foreign says that another handle has changed the file since it was opened.
+	syncs int // how often it may still sync, because disks are slow
+	// foreign reports that another handle has changed the file since it was opened.
 	foreign bool
 }
 
-// place turns two bytes into an offset near something interesting.
+// place turns two bytes into an offset near an edge.
 func (z *random) place(kind, delta byte) int64 {
 	size := z.size()
 	d := int64(int8(delta)) % 70
@@ -149,7 +123,7 @@ func (z *random) size() int64 {
 	return fi.Size()
 }
 
-// length favours small ones.
+// length turns a byte into a length, most often a small one.
 func length(b byte) int64 {
 	switch {
 	case b < 160:
@@ -160,7 +134,7 @@ func length(b byte) int64 {
 	return int64(b-229) * 4001
 }
 
-// fill is what gets written: zeros often, since they hide best, also at the end.
+// fill returns the bytes to write. Many are zeros, which prove nothing about the size.
 func fill(n int64, detail byte) []byte {
 	b := make([]byte, n)
 	if detail%3 == 0 {
@@ -226,7 +200,7 @@ func (z *random) one(op []byte) {
 
 func (z *random) cut(at, n int64, detail byte) {
 	if runtime.GOOS == "windows" {
-		return // refused below a mapping
+		return // refused while the file is mapped
 	}
 	z.otherTruncates(at)
 	z.foreign = true
@@ -288,7 +262,7 @@ func (z *random) copyOut(at, n int64, detail byte) {
 func (z *random) lengths(at, n int64, detail byte) {
 	z.stat(z.f)
 	if z.foreign {
-		return // Len need not know of what others did
+		return // Len may miss the changes of other handles
 	}
 	z.step(nil, "Len", func() string {
 		if m, ok := z.f.(*mmapfile.File); ok {
@@ -298,7 +272,7 @@ func (z *random) lengths(at, n int64, detail byte) {
 	})
 }
 
-// bytes compares Bytes with the file, and stores into it.
+// bytes compares Bytes with the file, and writes into it.
 func (z *random) bytes(at, n int64, detail byte) {
 	if z.flag&os.O_WRONLY != 0 {
 		return
@@ -326,7 +300,7 @@ func (z *random) bytes(at, n int64, detail byte) {
 	z.readAt(z.f, n+2, max(0, at-1))
 }
 
-// view compares View with ReadAt, and stores into it.
+// view compares View with ReadAt, and writes into it.
 func (z *random) view(at, n int64, detail byte) {
 	if z.flag&os.O_WRONLY != 0 {
 		return
@@ -357,7 +331,7 @@ func (z *random) view(at, n int64, detail byte) {
 	})
 }
 
-// handOver gives the descriptor away and moves its offset from outside.
+// handOver hands the descriptor out and moves its offset.
 func (z *random) handOver(at, n int64, detail byte) {
 	o, ok := z.f.(*os.File)
 	m, _ := z.f.(*mmapfile.File)
@@ -384,7 +358,7 @@ func (z *random) reopen(at, n int64, detail byte) {
 	z.foreign = false
 }
 
-// burstOfReads leads to a mapping if anything does.
+// burstOfReads reads so often that the file gets mapped.
 func (z *random) burstOfReads(at, n int64, detail byte) {
 	z.step(nil, fmt.Sprintf("reads at %d", at), func() string {
 		sum := crc32.NewIEEE()
@@ -398,7 +372,7 @@ func (z *random) burstOfReads(at, n int64, detail byte) {
 	})
 }
 
-// burstOfWrites makes stores through the mapping if anything does.
+// burstOfWrites writes so often that the writes are mapped.
 func (z *random) burstOfWrites(at, n int64, detail byte) {
 	n = 1 + n%16
 	z.step(nil, fmt.Sprintf("writes of %d at %d", n, at), func() string {

@@ -2,7 +2,9 @@ package mmapfile
 
 import (
 	"errors"
+	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +18,7 @@ type mapping struct {
 	data     []byte
 	limit    int         // how much of data calls may use; all but for holes that cost
 	writable bool        // stores reach the file
+	own      bool        // pages of a private File, whose content does not prove where the file ends
 	locks    *rangeLocks // nil if writes must not use it
 	region   *region
 	prev     *mapping // the shorter one before, for callers that still hold its slices
@@ -30,10 +33,7 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if mapped && (whole || int64(m.limit) >= size) {
 		return nil
 	}
-	if f.private {
-		return errors.ErrUnsupported
-	}
-	mode, err := descriptorMode(f.inner, f.flag)
+	access, err := sys.AccessOf(f.inner, f.flag)
 	if err != nil {
 		return err
 	}
@@ -41,11 +41,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 	limit := mapLimit
 	switch {
 	case kind == sys.StorageAsked && whole:
-	case !mode.read, mode.direct, kind == sys.StorageRemote, kind == sys.StorageAsked, kind == sys.StorageMemory, kind == sys.StorageOverlay && !mode.write:
+	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageAsked, kind == sys.StorageMemory, kind == sys.StorageOverlay && !access.Write:
 		f.never.Store(true)
 		limit = 0
 	}
-	if !mode.read || limit == 0 && !whole {
+	if !access.Read || limit == 0 && !whole {
 		return errors.ErrUnsupported
 	}
 	if mapped && int64(m.limit) >= limit {
@@ -57,11 +57,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 		f.m.Store(&next)
 		return nil
 	}
-	return f.mapNew(m, size, limit, whole, mode)
+	return f.mapNew(m, size, limit, whole, access)
 }
 
 // mapNew is mapTo where the present mapping m, if any, is too short.
-func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) error {
+func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Access) error {
 	if !roomFor(min(size, mapLimit), whole) {
 		return errNoMemory
 	}
@@ -78,9 +78,9 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 	var data []byte
 	var writable bool
 	err := retry(whole, func() (err error) {
-		data, writable, err = mapFile(f.inner, int(length), mode.write, whole)
+		data, writable, err = mapFile(f.inner, int(length), access.Write, whole)
 		if err != nil && length > size {
-			data, writable, err = mapFile(f.inner, int(size), mode.write, whole)
+			data, writable, err = mapFile(f.inner, int(size), access.Write, whole)
 		}
 		return err
 	})
@@ -91,7 +91,7 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 		data: data, limit: int(min(limit, int64(len(data)))), writable: writable,
 		region: newRegion(f, data),
 	}
-	if writable && mode.plain {
+	if writable && access.Plain {
 		if next.locks = new(rangeLocks); m != nil && m.locks != nil {
 			next.locks = m.locks
 		}
@@ -113,13 +113,6 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, mode mode) erro
 // testMapped is called for each mapping that is made: tests have it used from the first
 // call on.
 var testMapped func(f *file)
-
-// mode is what a descriptor allows.
-type mode struct {
-	read, write bool
-	plain       bool // a store may stand for a write: not O_APPEND, O_SYNC, O_DSYNC, O_DIRECT
-	direct      bool // O_DIRECT
-}
 
 const maxInt = int64(^uint(0) >> 1)
 
@@ -265,7 +258,7 @@ func (r *region) revoke() {
 		return
 	}
 	r.uncount()
-	reserve(r.data)
+	reserve(r.data, nil)
 	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.data)))
 	limit, _ := bounds()
 	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > limit/2 {
@@ -288,8 +281,8 @@ func (r *region) free() {
 	ranges.Add(-1)
 	rangeBytes.Add(-size)
 	if was == regionReserved {
-		lower(&kept, reserved.Add(-1))
-		lower(&keptBytes, reservedBytes.Add(-size))
+		capTo(&kept, reserved.Add(-1))
+		capTo(&keptBytes, reservedBytes.Add(-size))
 	}
 }
 
@@ -305,9 +298,9 @@ func (r *region) uncount() {
 	}
 }
 
-// lower makes kept no more than what there is: cleanups, which call it, run
+// capTo makes kept no more than what there is: cleanups, which call it, run
 // after the collection that found them was counted.
-func lower(kept *atomic.Int64, now int64) {
+func capTo(kept *atomic.Int64, now int64) {
 	if kept.Load() > now {
 		kept.Store(now)
 	}
@@ -332,9 +325,65 @@ func (r *region) unpin() {
 	}
 }
 
-// unpublish ends the mappings of a File. Called with mu held.
+// hide takes the view out of the range and keeps the range: touching it faults.
+func (r *region) hide() {
+	if len(r.shown) > 0 { // else it was hidden before
+		r.shown, r.rest = nil, reserve(r.data, r.rest)
+	}
+}
+
+// show maps the first length bytes of inner to the range that is hidden, and returns them. The
+// rest of the range stays reserved.
+func (r *region) show(inner *os.File, length int, write bool) []byte {
+	if length == 0 || len(r.rest) != len(r.data) {
+		return nil
+	}
+	r.shown, r.rest, _ = mapReserved(inner, r.rest, length, write)
+	return r.shown[:len(r.shown):len(r.shown)]
+}
+
+// truncateInner truncates the inner file. If the system refuses that for a mapped file, it takes
+// all mappings away. Those whose memory a caller may hold, through Bytes or inside View,
+// come back to where they were, with the length that the file has now. Called with mu held.
+func (f *file) truncateInner(size int64) error {
+	err := f.inner.Truncate(size)
+	m := f.m.Load()
+	if m == nil || !refusesMapped(err) {
+		return err
+	}
+	var held []*mapping
+	for f.m.Store(nil); m != nil; m = m.prev {
+		if !m.region.abandon() {
+			held = append(held, m)
+		}
+	}
+	for _, m := range held {
+		m.region.hide()
+	}
+	err = f.inner.Truncate(size)
+	if fi, serr := f.inner.Stat(); serr == nil {
+		size = fi.Size()
+	}
+	for _, m := range slices.Backward(held) {
+		next := *m
+		next.data = m.region.show(f.inner, int(min(size, int64(len(m.data)))), m.writable)
+		next.limit = min(next.limit, len(next.data))
+		next.prev = f.m.Load()
+		f.m.Store(&next)
+	}
+	return err
+}
+
+// unpublish ends the mappings of a File; if locked, the last Guard does. Called with mu held.
 func (f *file) unpublish() {
-	for m := f.m.Swap(nil); m != nil; m = m.prev {
+	if f.revoked = f.m.Swap(nil); f.guards == 0 {
+		f.revoke()
+	}
+}
+
+// revoke revokes the mappings that the File had at Close. Called with mu held.
+func (f *file) revoke() {
+	for m := f.revoked; m != nil; m = m.prev {
 		m.region.revoke()
 	}
 }

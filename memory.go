@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -16,30 +15,30 @@ type Advice int
 
 const (
 	// Normal cancels Sequential and Random.
-	Normal Advice = iota
+	Normal Advice = sys.Normal
 	// Sequential reads ahead further, and drops pages sooner after use.
-	Sequential
+	Sequential Advice = sys.Sequential
 	// Random reads only the page of a fault, not those around it. It slows down
 	// writing: the first stores to 1 GiB ran at 0.9 GiB/s instead of 2.5 or more
 	// (Linux 6.18, ext4).
-	Random
+	Random Advice = sys.Random
 	// WillNeed starts to read the range into memory, and does not wait.
-	WillNeed
+	WillNeed Advice = sys.WillNeed
 	// DontNeed releases the pages of this mapping. The file and the page cache
 	// stay. Locked pages must be unlocked first. With large folios, a first store
 	// after a Sync then costs 0.22 µs a page instead of 4.8 (Linux 6.18, ext4). On
 	// tmpfs, and with pages of 4 KiB, DontNeed only costs time.
-	DontNeed
+	DontNeed Advice = sys.DontNeed
 	// HugePages asks for huge pages, if the file system has them.
-	HugePages
+	HugePages Advice = sys.HugePages
 	// PopulateRead reads the range into memory and maps it, and waits. It slows
 	// down writing: with large folios, each first store after it costs 4.8 µs
 	// instead of 0.22 (Linux 6.18, ext4). A single pass over a file is faster without.
-	PopulateRead
+	PopulateRead Advice = sys.PopulateRead
 	// PopulateWrite is PopulateRead for stores. The pages become dirty, so the file
 	// gets its blocks and the next Sync writes the whole range. Pages of a private
 	// File are copied. The file must be open for writing.
-	PopulateWrite
+	PopulateWrite Advice = sys.PopulateWrite
 )
 
 var adviceNames = [...]string{
@@ -142,12 +141,10 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 
 // onPages runs call. It returns os.ErrClosed if m was not mapped until its end.
 func (f *file) onPages(m *mapping, call func() error) error {
-	if locked {
-		if !f.lockMapping(m) {
-			return os.ErrClosed
-		}
-		defer f.mu.RUnlock()
+	if !f.lockMapping(m) {
+		return os.ErrClosed
 	}
+	defer f.unlockMappings()
 	if err := call(); f.m.Load() != nil {
 		return err
 	}
@@ -248,10 +245,8 @@ func (f *File) UnlockMemory(off, n int64) error {
 // unlock unlocks the pages of n bytes at off in every mapping: the file may
 // have been longer, or shorter, when they were locked.
 func (f *file) unlock(off, n int64) (err error) {
-	if locked {
-		f.mu.RLock()
-		defer f.mu.RUnlock()
-	}
+	f.lockMappings()
+	defer f.unlockMappings()
 	page := int64(pageSize)
 	for m := f.m.Load(); m != nil; m = m.prev {
 		from, end := off&^(page-1), int64(len(m.data))
@@ -353,12 +348,6 @@ type Stats struct {
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device
 	MajorFaults uint64 // major page faults of the process while Files were mapped, if the system counts them
 	Prefaults   uint64 // ranges that were prefaulted for mapped writes
-}
-
-// stats has what Stats has no other source for.
-var stats struct {
-	files                                 atomic.Int64
-	calls, faults, majorFaults, prefaults atomic.Uint64
 }
 
 // ReadStats fills in s. It takes no lock, so that the figures are not of one moment.

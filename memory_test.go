@@ -14,61 +14,61 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-var ftAdvices = map[string]mmapfile.Advice{
+var advices = map[string]mmapfile.Advice{
 	"Normal": mmapfile.Normal, "Sequential": mmapfile.Sequential, "Random": mmapfile.Random, "WillNeed": mmapfile.WillNeed,
 	"DontNeed": mmapfile.DontNeed, "HugePages": mmapfile.HugePages, "PopulateRead": mmapfile.PopulateRead, "PopulateWrite": mmapfile.PopulateWrite,
 }
 
 func TestAdvice_String(t *testing.T) {
 	t.Parallel()
-	for name, a := range ftAdvices {
+	for name, a := range advices {
 		if got := a.String(); got != name {
 			t.Errorf("Advice(%d).String() = %q, want %q", int(a), got, name)
 		}
 	}
-	for a, want := range map[mmapfile.Advice]string{-1: "Advice(-1)", mmapfile.Advice(len(ftAdvices)): "Advice(8)"} {
+	for a, want := range map[mmapfile.Advice]string{-1: "Advice(-1)", mmapfile.Advice(len(advices)): "Advice(8)"} {
 		if got := a.String(); got != want {
 			t.Errorf("Advice(%d).String() = %q, want %q", int(a), got, want)
 		}
 	}
 }
 
-// ftControls are the calls on a range of memory that change nothing in the file.
-func ftControls(f *mmapfile.File, off, n int64) map[string]error {
+// controlErrors makes all calls on a memory range that do not change the file.
+func controlErrors(f *mmapfile.File, off, n int64) map[string]error {
 	errs := map[string]error{"LockMemory": f.LockMemory(off, n), "UnlockMemory": f.UnlockMemory(off, n)}
-	for name, a := range ftAdvices {
+	for name, a := range advices {
 		errs["Advise "+name] = f.Advise(off, n, a)
 	}
 	_, errs["Resident"] = f.Resident(off, n)
 	return errs
 }
 
-// ftMayLack says whether a platform may answer a call with errors.ErrUnsupported.
-func ftMayLack(call string) bool {
+// mayLack reports whether this platform may return errors.ErrUnsupported for a call.
+func mayLack(call string) bool {
 	switch {
 	case !mmapfile.CanMap:
 		return true
 	case call == "Advise HugePages":
-		return true // as the kernel was built
+		return true // a build option of the kernel
 	case call == "Resident":
-		return runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" || ftEmulator != ""
+		return runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" || emulator != ""
 	case runtime.GOOS == "windows":
 		return call != "Advise Normal" && call != "Advise PopulateRead" && call != "Advise PopulateWrite"
 	}
 	return false
 }
 
-func TestControlsLeaveTheFileAlone(t *testing.T) {
+func TestMemory_ContentUnchanged(t *testing.T) {
 	t.Parallel()
 	size := 5*page + 17
-	content := ftPattern(int(size))
-	name := ftTemp(t, content)
-	f := ftOpen(t, name)
+	content := pattern(int(size))
+	name := tempFile(t, content)
+	f := mustOpen(t, name)
 	ranges := [][2]int64{{0, 0}, {0, size}, {0, math.MaxInt64}, {1, 1}, {page - 1, 2}, {page, page}, {3, 3 * page}, {size - 1, 1},
 		{size - 1, 100}, {size, 1}, {size + 100*page, page}, {math.MaxInt64, math.MaxInt64}, {5 * page, 17}}
 	for _, r := range ranges {
-		for call, err := range ftControls(f, r[0], r[1]) {
-			if err != nil && !(errors.Is(err, errors.ErrUnsupported) && ftMayLack(call)) {
+		for call, err := range controlErrors(f, r[0], r[1]) {
+			if err != nil && !(errors.Is(err, errors.ErrUnsupported) && mayLack(call)) {
 				t.Errorf("%s of %d bytes at %d: %v", call, r[1], r[0], err)
 			}
 		}
@@ -76,27 +76,27 @@ func TestControlsLeaveTheFileAlone(t *testing.T) {
 			t.Errorf("SyncRange of %d bytes at %d: %v", r[1], r[0], err)
 		}
 		if got, err := io.ReadAll(io.NewSectionReader(f, 0, size)); err != nil || !bytes.Equal(got, content) {
-			t.Fatalf("after %v the file reads otherwise (%v)", r, err)
+			t.Fatalf("after %v the file has another content (%v)", r, err)
 		}
 	}
-	ftSame(t, "the file", ftGet(t, name), content)
+	sameBytes(t, "the file", readFile(t, name), content)
 	if _, err := f.WriteAt([]byte("new"), 2*page); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Advise(0, size, mmapfile.DontNeed); err != nil && !ftMayLack("Advise DontNeed") {
+	if err := f.Advise(0, size, mmapfile.DontNeed); err != nil && !mayLack("Advise DontNeed") {
 		t.Error(err)
 	}
-	if copy(content[2*page:], "new"); !bytes.Equal(ftGet(t, name), content) {
+	if copy(content[2*page:], "new"); !bytes.Equal(readFile(t, name), content) {
 		t.Error("DontNeed dropped what was written")
 	}
 }
 
-func TestControlsRefuseBadRanges(t *testing.T) {
+func TestMemory_BadRange(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(100))
-	f := ftOpen(t, name)
+	name := tempFile(t, pattern(100))
+	f := mustOpen(t, name)
 	for _, r := range [][2]int64{{-1, 1}, {0, -1}, {math.MinInt64, math.MinInt64}} {
-		errs := ftControls(f, r[0], r[1])
+		errs := controlErrors(f, r[0], r[1])
 		errs["SyncRange"] = f.SyncRange(r[0], r[1])
 		errs["View"] = f.View(r[0], r[1], func([]byte) error { return nil })
 		for call, err := range errs {
@@ -112,39 +112,39 @@ func TestControlsRefuseBadRanges(t *testing.T) {
 		}
 	}
 	f.Close()
-	errs := ftControls(f, 0, 10)
+	errs := controlErrors(f, 0, 10)
 	errs["SyncRange"] = f.SyncRange(0, 10)
 	for call, err := range errs {
-		if !errors.Is(err, os.ErrClosed) && !(ftMayLack(call) && errors.Is(err, errors.ErrUnsupported)) {
+		if !errors.Is(err, os.ErrClosed) && !(mayLack(call) && errors.Is(err, errors.ErrUnsupported)) {
 			t.Errorf("%s after Close: %v", call, err)
 		}
 	}
 	var none *mmapfile.File
-	errs = ftControls(none, 0, 10)
+	errs = controlErrors(none, 0, 10)
 	errs["SyncRange"] = none.SyncRange(0, 10)
 	for call, err := range errs {
 		if err != os.ErrInvalid {
 			t.Errorf("%s of nil: %v", call, err)
 		}
 	}
-	dir, err := mmapfile.Open(ftDir(t))
+	dir, err := mmapfile.Open(tempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	for call, err := range ftControls(dir, 0, 10) {
+	for call, err := range controlErrors(dir, 0, 10) {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s of a directory: %v", call, err)
 		}
 	}
 }
 
-func TestPopulateWriteOfAFileForReadingIsRefused(t *testing.T) {
+func TestAdvise_PopulateWriteReadOnly(t *testing.T) {
 	t.Parallel()
 	if !mmapfile.CanMap {
 		t.Skip("nothing can be populated")
 	}
-	f, err := mmapfile.Open(ftTemp(t, ftPattern(3*int(page))))
+	f, err := mmapfile.Open(tempFile(t, pattern(3*int(page))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,18 +155,18 @@ func TestPopulateWriteOfAFileForReadingIsRefused(t *testing.T) {
 	if err := f.Advise(0, page, mmapfile.PopulateRead); err != nil {
 		t.Error(err)
 	}
-	ftSame(t, "Bytes", f.Bytes(), ftPattern(3*int(page)))
+	sameBytes(t, "Bytes", f.Bytes(), pattern(3*int(page)))
 }
 
-// What somebody cuts off while it is populated, locked or asked for is an error, and no crash.
-func TestControlsBesideTruncationAreErrors(t *testing.T) {
-	ftNeedsThreads(t)
+// A page that is truncated while it is populated, locked or counted is an error, not a crash.
+func TestMemory_BesideTruncation(t *testing.T) {
+	needThreads(t)
 	t.Parallel()
-	ftCanCut(t)
-	name := ftTemp(t, ftPattern(64*int(page)))
-	f := ftOpenMapped(t, name)
-	rounds := ftLess(3000) // with 300, one of three runs saw a cut that was undone at once
-	ftTogether(t, 2, func(i int) error {
+	needForeignTruncate(t)
+	name := tempFile(t, pattern(64*int(page)))
+	f := mustOpenMapped(t, name)
+	rounds := iterations(3000) // with 300, only one of three runs met a truncation
+	together(t, 2, func(i int) error {
 		for r := range rounds {
 			if i == 0 {
 				if err := errors.Join(os.Truncate(name, page*int64(r%64)), os.Truncate(name, 64*page)); err != nil {
@@ -174,8 +174,8 @@ func TestControlsBesideTruncationAreErrors(t *testing.T) {
 				}
 				continue
 			}
-			for call, err := range ftControls(f, page, 60*page) {
-				if call == "LockMemory" || err == nil || errors.Is(err, io.ErrUnexpectedEOF) || ftMayLack(call) && errors.Is(err, errors.ErrUnsupported) {
+			for call, err := range controlErrors(f, page, 60*page) {
+				if call == "LockMemory" || err == nil || errors.Is(err, io.ErrUnexpectedEOF) || mayLack(call) && errors.Is(err, errors.ErrUnsupported) {
 					continue
 				}
 				return fmt.Errorf("%s: %w", call, err)
@@ -191,20 +191,20 @@ func TestControlsBesideTruncationAreErrors(t *testing.T) {
 	})
 }
 
-func TestResidentCountsWhatWasJustRead(t *testing.T) {
+func TestResident_JustRead(t *testing.T) {
 	t.Parallel()
 	size := 20*page + 100
 	for _, private := range []bool{false, true} {
-		f, err := mmapfile.Options{Private: private}.OpenFile(ftTemp(t, ftPattern(int(size))), os.O_RDWR, 0)
+		f, err := mmapfile.Options{Private: private}.OpenFile(tempFile(t, pattern(int(size))), os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := f.Resident(0, 1); errors.Is(err, errors.ErrUnsupported) && ftMayLack("Resident") {
+		if _, err := f.Resident(0, 1); errors.Is(err, errors.ErrUnsupported) && mayLack("Resident") {
 			t.Skip(err)
 		}
 		if private {
-			ftTouch(f.Bytes()) // mincore may know of no page that is not mapped
+			loadBytes(f.Bytes()) // mincore may report mapped pages only
 		}
 		for _, r := range [][3]int64{{0, size, size}, {0, math.MaxInt64, size}, {5, 10, 10}, {page - 1, 2, 2}, {page, page, page},
 			{1, 3 * page, 3 * page}, {size - 10, 10, 10}, {size - 10, 50, 10}, {size, 1, 0}, {0, 0, 0}} {

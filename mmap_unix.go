@@ -32,20 +32,10 @@ const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = unix.ENOMEM
 
-// memory is the state of a platform without mappings.
-//
-//lint:ignore U1000 the fallback has a use for it
-type memory struct{}
-
-func (f *file) bytesCopy() []byte { return nil }
-func (f *file) copied() bool      { return false }
-
-func (f *file) viewCopy(int64, int, func([]byte) error) error { return errors.ErrUnsupported }
-
 // mapFile maps length bytes of f, rounded up to pages, for writing if it can.
 // Unless asked for, the mapping is not locked by mlockall(MCL_FUTURE).
 func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
-	length = (length + pageSize - 1) &^ (pageSize - 1)
+	length = wholePages(length)
 	cerr := withFd(f, func(fd int) {
 		var p unsafe.Pointer
 		mmap := sys.MapUnlocked
@@ -72,7 +62,7 @@ func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable b
 
 // mapPrivate maps length bytes of f, rounded up to pages, copy on write.
 func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
-	length = (length + pageSize - 1) &^ (pageSize - 1)
+	length = wholePages(length)
 	prot := unix.PROT_READ
 	if write {
 		prot |= unix.PROT_WRITE
@@ -89,38 +79,46 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	return data, err
 }
 
-// reserve replaces the range by one that cannot be touched.
-func reserve(data []byte) {
+func wholePages(n int) int {
+	page := os.Getpagesize()
+	return (n + page - 1) &^ (page - 1)
+}
+
+// reserve replaces the range by one that cannot be accessed, and returns it.
+func reserve(data, _ []byte) (held []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))
 	if _, err := unix.MmapPtr(-1, 0, p, n, unix.PROT_NONE, unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
 		// As good, but for the file, which stays referenced until unmap.
 		unix.Mprotect(data, unix.PROT_NONE)
 	}
 	unix.Munlock(data) // or mlockall(MCL_FUTURE) counts it
+	return data
 }
+
+// mapReserved is needed only by systems that refuse to truncate a mapped file.
+func mapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
+	return nil, nil, errors.ErrUnsupported
+}
+
+func refusesMapped(error) bool { return false }
 
 func unmap(data, _ []byte) {
 	unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)))
 }
 
-func (f *file) cut(size int64) error { return f.inner.Truncate(size) }
-
-// descriptorMode asks the descriptor: New is given one of which we know nothing.
-func descriptorMode(f *os.File, _ int) (m mode, err error) {
-	var flag int
-	cerr := withFd(f, func(fd int) {
-		flag, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	})
-	if cerr != nil {
-		err = cerr
+// flushMemory writes changed pages back, if fsync does not do that by itself. On Linux it
+// does (fsync(2): all modified in-core data), elsewhere POSIX leaves that to msync.
+// What follows is os.File.Sync, which on Darwin is F_FULLFSYNC
+// (internal/poll/fd_fsync_darwin.go): fsync(2) there leaves data in the drive's cache.
+func flushMemory(data []byte) error {
+	if runtime.GOOS == "linux" {
+		return nil
 	}
-	access := flag & unix.O_ACCMODE
-	m.read = access == unix.O_RDONLY || access == unix.O_RDWR
-	m.write = access == unix.O_RDWR
-	m.direct = flag&sys.Direct != 0
-	m.plain = flag&(unix.O_APPEND|unix.O_SYNC|sys.DataSync|sys.Direct) == 0
-	return m, err
+	return unix.Msync(data, unix.MS_SYNC)
 }
+
+// reloadMemory has the mapping show what system calls have written.
+func reloadMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
 
 // withFd calls fn while f cannot be closed.
 func withFd(f *os.File, fn func(fd int)) error {
@@ -129,35 +127,4 @@ func withFd(f *os.File, fn func(fd int)) error {
 		return err
 	}
 	return c.Control(func(fd uintptr) { fn(int(fd)) })
-}
-
-// flush starts what fsync does not do by itself: on Linux it flushes mapped
-// pages as well (fsync(2): all modified in-core data), elsewhere POSIX leaves
-// that to msync. What follows is os.File.Sync, which on Darwin is F_FULLFSYNC
-// (internal/poll/fd_fsync_darwin.go): fsync(2) there leaves data in the drive's cache.
-func (f *file) flush() error {
-	if m := f.m.Load(); m != nil && m.writable && runtime.GOOS != "linux" {
-		if n := min(f.size.Load(), int64(len(m.data))); n > 0 {
-			return unix.Msync(m.data[:n], unix.MS_SYNC)
-		}
-	}
-	return nil
-}
-
-// settle brings what was stored into memory to where system calls see it.
-func (f *file) settle(off int64, n int) error {
-	if !split {
-		return nil
-	}
-	return f.flush()
-}
-
-// absorb brings what a system call wrote to where loads see it.
-func (f *file) absorb(b []byte, off int64) {
-	if !split {
-		return
-	}
-	if m := f.m.Load(); m != nil {
-		unix.Msync(m.data, unix.MS_INVALIDATE)
-	}
 }

@@ -5,7 +5,6 @@ package mmapfile
 import (
 	"errors"
 	"os"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -25,16 +24,6 @@ const (
 const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
-
-// memory is the state of a platform without mappings.
-//
-//lint:ignore U1000 the fallback has a use for it
-type memory struct{}
-
-func (f *file) bytesCopy() []byte { return nil }
-func (f *file) copied() bool      { return false }
-
-func (f *file) viewCopy(int64, int, func([]byte) error) error { return errors.ErrUnsupported }
 
 // mapFile maps the first length bytes of f, for writing if it can.
 func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
@@ -72,7 +61,7 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 var placing sync.Mutex
 
 // mapView maps the file where it finds room. From the top, where no other
-// code looks first, since a view may have to leave its range for a moment (see lift).
+// code looks first, since a view may have to leave its range for a moment (see reserve).
 func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -115,7 +104,38 @@ func addrPointer(addr uintptr) unsafe.Pointer {
 
 func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-func reserve([]byte) {}
+// reserve takes the view out of the range data and returns the range as a reservation: touching it
+// faults. rest is what was reserved after the view. Between the two calls another thread
+// could be given the range, hence mapView's choice of it; then the range is lost, and the
+// result is nil. (A placeholder, which VirtualAlloc2 has from Windows 10 1803 on, would close
+// that gap; wine 8 has none to test it with.)
+func reserve(data, rest []byte) (held []byte) {
+	placing.Lock()
+	defer placing.Unlock()
+	windows.UnmapViewOfFile(addrOf(data))
+	release(rest)
+	return hold(data)
+}
+
+// mapReserved maps the first length bytes of f to the range held, which reserve has returned,
+// and reserves the rest of it.
+func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []byte, err error) {
+	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
+	if write {
+		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
+	}
+	placing.Lock()
+	defer placing.Unlock()
+	release(held)
+	cerr := withHandle(f, func(h windows.Handle) { view, err = mapViewAt(addrOf(held), h, length, protect, access) })
+	if cerr != nil {
+		err = cerr
+	}
+	return view, hold(held[min(granules(len(view)), len(held)):]), err
+}
+
+// refusesMapped reports whether err is the system's refusal to truncate a file that is mapped.
+func refusesMapped(err error) bool { return errors.Is(err, windows.ERROR_USER_MAPPED_FILE) }
 
 // unmap gives back a view, and the reservation after it that a truncation has left.
 func unmap(view, rest []byte) {
@@ -151,87 +171,6 @@ func granules(n int) int {
 	return (n + granule - 1) &^ (granule - 1)
 }
 
-// cut truncates the file. The system refuses that below a view, so if need be
-// all views leave; and those whose memory a caller may hold, through Bytes
-// or inside View, come back afterwards to where they were, as long as the file is
-// now. Called with mu held.
-func (f *file) cut(size int64) error {
-	err := f.inner.Truncate(size)
-	m := f.m.Load()
-	if m == nil || !errors.Is(err, windows.ERROR_USER_MAPPED_FILE) {
-		return err
-	}
-	var held []*mapping
-	for f.m.Store(nil); m != nil; m = m.prev {
-		if !m.region.abandon() {
-			held = append(held, m)
-		}
-	}
-	placing.Lock()
-	defer placing.Unlock()
-	for _, m := range held {
-		lift(m.region)
-	}
-	err = f.inner.Truncate(size)
-	if fi, serr := f.inner.Stat(); serr == nil {
-		size = fi.Size()
-	}
-	for _, m := range slices.Backward(held) {
-		next := *m
-		next.data = f.lower(m, int(min(size, int64(len(m.data)))))
-		next.limit = min(next.limit, len(next.data))
-		next.prev = f.m.Load()
-		f.m.Store(&next)
-	}
-	return err
-}
-
-// lift takes the view out of a range and keeps the range: who touches it
-// faults. Between the two calls another thread could be given the
-// range, hence mapView's choice of it; then it is lost. (A placeholder, which
-// VirtualAlloc2 has from Windows 10 1803 on, would close that gap; wine 8 has
-// none to test it with.)
-func lift(r *region) {
-	if len(r.shown) == 0 {
-		return // it has left before
-	}
-	windows.UnmapViewOfFile(addrOf(r.data))
-	release(r.rest)
-	r.shown, r.rest = nil, hold(r.data)
-}
-
-// lower maps the first length bytes of the file to where lift took them from, and
-// keeps the rest of the range reserved.
-func (f *file) lower(m *mapping, length int) []byte {
-	r := m.region
-	if length == 0 || len(r.rest) != len(r.data) {
-		return nil
-	}
-	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
-	if m.writable {
-		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
-	}
-	release(r.rest)
-	r.rest = nil
-	withHandle(f.inner, func(h windows.Handle) {
-		r.shown, _ = mapViewAt(addrOf(r.data), h, length, protect, access)
-	})
-	r.rest = hold(r.data[min(granules(len(r.shown)), len(r.data)):])
-	return r.shown[:len(r.shown):len(r.shown)]
-}
-
-// descriptorMode tells from the flags of our own open call: a handle does not
-// say. What New was given is written by system calls, and so is what was opened
-// with O_APPEND, O_SYNC or one of the system's own flags, such as FILE_FLAG_WRITE_THROUGH.
-func descriptorMode(_ *os.File, flag int) (mode, error) {
-	const known = os.O_RDWR | os.O_CREATE | os.O_EXCL | os.O_TRUNC
-	return mode{
-		read:  flag < 0 || flag&os.O_WRONLY == 0,
-		write: flag < 0 || flag&os.O_RDWR != 0,
-		plain: flag >= 0 && flag&^known == 0,
-	}, nil
-}
-
 func withHandle(f *os.File, fn func(h windows.Handle)) error {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -240,19 +179,11 @@ func withHandle(f *os.File, fn func(h windows.Handle)) error {
 	return c.Control(func(fd uintptr) { fn(windows.Handle(fd)) })
 }
 
-// flush writes the views' changed pages to the file; FlushFileBuffers, which
+// flushMemory writes the view's changed pages to the file; FlushFileBuffers, which
 // comes after it, does the rest (FlushViewOfFile, remarks).
-func (f *file) flush() (err error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	for m := f.m.Load(); m != nil; m = m.prev {
-		if m.writable && len(m.data) > 0 {
-			err = errors.Join(err, windows.FlushViewOfFile(addrOf(m.data), uintptr(len(m.data))))
-		}
-	}
-	return err
+func flushMemory(data []byte) error {
+	return windows.FlushViewOfFile(addrOf(data), uintptr(len(data)))
 }
 
-// Views and system calls see the same bytes.
-func (f *file) settle(int64, int) error { return nil }
-func (f *file) absorb([]byte, int64)    {}
+// reloadMemory has nothing to do: views and system calls see the same bytes.
+func reloadMemory([]byte) {}

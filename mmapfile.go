@@ -1,10 +1,13 @@
 package mmapfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // File is an open file with the methods of [os.File], answered from a memory
@@ -20,29 +23,35 @@ type File struct {
 
 // file is what a File points to. The first block is read by every call and
 // seldom written, so that readers on several cores share its cache line.
+//
+// Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
+// ascending order, mu. No lock is taken while one of these is held: ending, copies.mu,
+// pages.mu, and for all Files collecting and, on Windows, placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
-	pages pages
 
 	flusher *flusher // of its FlushPolicy; nil if that is none
-	private bool     // copy on write
+	private bool     // copy on write: see private.go
+	pages   pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // not a file that can be mapped: stop trying
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
-	cur cursor
-	mem memory
+	cur    cursor
+	copies atomic.Pointer[copies] // without mappings, what Bytes has handed out
 
-	mu     sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
-	closed bool          // under mu
-	flag   int           // of our open call, or -1
-	truncs atomic.Uint32 // goes up before and after each truncation of ours: odd during one
-	ending sync.Mutex    // held while the file is marked as modified
-	before atomic.Int64  // the modification time at the first write of a period; 0 before any
-	due    atomic.Int64  // when a timer ends the period, since started; 0 if none does
+	mu      sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
+	closed  bool          // under mu
+	revoked *mapping      // under mu: what m was at Close, for Guard
+	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
+	flag    int           // of our open call, or -1
+	truncs  atomic.Uint32 // goes up before and after each truncation of ours: odd during one
+	ending  sync.Mutex    // held while the file is marked as modified
+	before  atomic.Int64  // the modification time at the first write of a period; 0 before any
+	due     atomic.Int64  // when a timer ends the period, since started; 0 if none does
 }
 
 // newFile wraps inner, which was opened with flag, or elsewhere if that is
@@ -93,6 +102,9 @@ func Create(name string) (*File, error) {
 // either the file is as it was, and a file that did not exist does not. Where a
 // platform cannot allocate, the new part is written as zeros. The allocation is
 // durable after [File.Sync].
+//
+// [Options.OpenFile] opens a file with more than a size: copy on write, or with a
+// [FlushPolicy].
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {
@@ -106,7 +118,9 @@ func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, er
 	case want < 0 || len(size) > 1:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	default:
-		inner, err = openSized(name, flag, perm, want)
+		if inner, err = sys.OpenSized(name, flag, perm, want); err != nil {
+			err = &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -132,6 +146,63 @@ func OpenInRoot(dir, name string) (*File, error) {
 		return nil, err
 	}
 	return newFile(inner, os.O_RDONLY), nil
+}
+
+// Options is what does not fit into the flags of an open call. The zero value
+// is what [OpenFile] does without a size.
+type Options struct {
+	// Size in bytes is what OpenFile takes as its last argument: a file that is
+	// shorter becomes so long, with its blocks allocated.
+	Size int64
+
+	// Private makes a copy on write of the file. What is written, by any method
+	// or into its memory, is seen through this File alone, and gone with Close:
+	// the file never changes, and is opened for reading only.
+	//
+	// Such a File has the length that the file had when it was opened. Writing
+	// past that, Truncate and O_APPEND are [errors.ErrUnsupported], and so is
+	// what is not a regular file; O_WRONLY and O_TRUNC are [fs.ErrInvalid].
+	// O_CREATE makes an empty file where there is none. Sync and SyncRange do
+	// nothing, and Flush says nothing. SyscallConn is errors.ErrUnsupported,
+	// since system calls see the file as it is on the disk; Fd and OS give that
+	// file.
+	//
+	// The system says whether a page that was not written shows what another
+	// process writes to the file later (mmap(2), MAP_PRIVATE). When another process
+	// truncates the file, this File ends at the new end, too. When the file is
+	// extended again, each byte after that end is one of the file or an own change
+	// from before: the system says which. Linux keeps the changes in the page that
+	// the end was in, and drops the others.
+	Private bool
+
+	// Flush says when written bytes are made durable without a call of Sync. It
+	// says nothing for a file that is open for reading only, nor for a pipe, a
+	// socket, a character device or a directory.
+	Flush FlushPolicy
+}
+
+// OpenFile is [OpenFile] with what o says: name, flag, perm, the errors and the rest
+// are as there. What o does not allow for is a *[fs.PathError] with Op "open" and
+// [fs.ErrInvalid], a negative number for one, or [errors.ErrUnsupported].
+func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
+	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	if o.Private {
+		return openPrivate(name, flag, perm, o.Size)
+	}
+	f, err := OpenFile(name, flag, perm, o.Size)
+	if err == nil && o.Flush != (FlushPolicy{}) && flag&(os.O_WRONLY|os.O_RDWR) != 0 && flushable(f.inner) {
+		f.flusher = newFlusher(f.file, o.Flush)
+	}
+	return f, err
+}
+
+// flushable reports whether there is something to be durable about f.
+func flushable(f *os.File) bool {
+	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
+	fi, err := f.Stat()
+	return err == nil && fi.Mode()&never == 0
 }
 
 // New takes over f, an open file of any kind, at its present cursor. The
@@ -161,4 +232,13 @@ func NewFile(fd uintptr, name string) *File {
 // fail wraps err as os.File would: with the operation and the file's name.
 func (f *file) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.inner.Name(), Err: err}
+}
+
+// cause is the error inside a *fs.PathError.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

@@ -131,7 +131,7 @@ func (p *pages) has(shift uint, off int64, n int) bool {
 	first, last := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits
 	for {
 		w, end := p.word(int64(first/16)), min(last, first|15)
-		if w == nil || run(w.Load()>>(shift&63), first) <= end-first {
+		if w == nil || runLength(w.Load()>>(shift&63), first) <= end-first {
 			return split
 		}
 		if first = end + 1; end == last {
@@ -140,8 +140,8 @@ func (p *pages) has(shift uint, off int64, n int) bool {
 	}
 }
 
-// run returns for how many pages from first on the bits of its block are set.
-func run(set, first uint64) uint64 {
+// runLength returns for how many pages from first on the bits of its block are set.
+func runLength(set, first uint64) uint64 {
 	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
 }
 

@@ -17,7 +17,7 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// pageTables returns how much of data the process has in its page tables.
+// pageTables returns the number of bytes of data that are in the page tables.
 func pageTables(t *testing.T, data []byte) (bytes int) {
 	t.Helper()
 	smaps, err := os.Open("/proc/self/smaps")
@@ -39,7 +39,7 @@ func pageTables(t *testing.T, data []byte) (bytes int) {
 	return 0
 }
 
-// drop takes the file out of memory, and of the page tables of its mapping.
+// drop evicts the file from memory, and from the page tables of its mapping.
 func drop(t *testing.T, f *File) {
 	t.Helper()
 	if err := f.Sync(); err != nil {
@@ -56,7 +56,7 @@ func drop(t *testing.T, f *File) {
 	}
 }
 
-// mapLazily has f mapped, and know its first block.
+// mapLazily reads until f is mapped. Only its first block is known.
 func mapLazily(t *testing.T, f *File) *mapping {
 	t.Helper()
 	for range trackFrom + mapFrom + readyFrom + 1 {
@@ -69,7 +69,7 @@ func mapLazily(t *testing.T, f *File) *mapping {
 	return m
 }
 
-func TestReadAt_UnknownPageIsNotTouched(t *testing.T) {
+func TestReadAt_UnknownPage(t *testing.T) {
 	const size = 64 << 20
 	f := lazyFile(t, size)
 	m := mapLazily(t, f)
@@ -79,7 +79,7 @@ func TestReadAt_UnknownPageIsNotTouched(t *testing.T) {
 		readAt(t, f, off, 4096)
 	}
 	if got := pageTables(t, m.data); got > 0 {
-		t.Errorf("%d bytes of a file that is not in memory were touched", got)
+		t.Errorf("%d bytes of a file that is not in memory were mapped in", got)
 	}
 	for range 4 {
 		readAt(t, f, 5<<20, 4096)
@@ -89,7 +89,7 @@ func TestReadAt_UnknownPageIsNotTouched(t *testing.T) {
 	}
 }
 
-func TestView_RangeIsBroughtInBySystemCall(t *testing.T) {
+func TestView_ReadsRangeIn(t *testing.T) {
 	const size = 8 << 20
 	f := lazyFile(t, size)
 	mapLazily(t, f)
@@ -121,7 +121,7 @@ func TestView_RangeIsBroughtInBySystemCall(t *testing.T) {
 	}
 }
 
-func TestRead_OrderIsNotForeseenIfNotInMemory(t *testing.T) {
+func TestRead_InOrderNotInMemory(t *testing.T) {
 	const size = 8 << 20
 	f := lazyFile(t, size)
 	if _, err := f.Stat(); err != nil {
@@ -139,12 +139,12 @@ func TestRead_OrderIsNotForeseenIfNotInMemory(t *testing.T) {
 	}
 }
 
-func TestReadAt_EvictionIsNoticed(t *testing.T) {
+func TestReadAt_Eviction(t *testing.T) {
 	const size = 4 << 20
 	f := lazyFile(t, size)
 	mapLazily(t, f)
 	gen := evictions.gen.Load()
-	for range 20 { // a disk may be so fast that the fault is none
+	for range 20 { // with a fast disk the fault may be a minor one
 		drop(t, f)
 		f.pages.note(noteReady, 0, size)
 		readAt(t, f, 1<<20, 100) // by the mapping: a major fault
@@ -159,7 +159,7 @@ func TestReadAt_EvictionIsNoticed(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-func TestAdvise_PopulateReadIsASystemCall(t *testing.T) {
+func TestAdvise_PopulateRead(t *testing.T) {
 	const size = 8 << 20
 	f := lazyFile(t, size)
 	m := mapLazily(t, f)
@@ -175,7 +175,7 @@ func TestAdvise_PopulateReadIsASystemCall(t *testing.T) {
 	}
 }
 
-// A tmpfs gives a hole that is touched memory for good. A system call does not.
+// A page fault in a hole of a tmpfs allocates memory, a system call does not.
 func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
 	dir := "/dev/shm"
 	var fs unix.Statfs_t
@@ -216,4 +216,67 @@ func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
 	if st.Blocks > 0 {
 		t.Errorf("reading holes has given them %d bytes", st.Blocks*512)
 	}
+}
+
+// Whole blocks are prefaulted, and no block beside them.
+func TestPages_PrefaultBlocks(t *testing.T) {
+	f := lazyFile(t, 4*blockSize)
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	m := f.m.Load()
+	if err := sys.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		off, end int64
+		want     [4]bool
+	}{
+		{0, 1, [4]bool{true}}, {blockSize, 2 * blockSize, [4]bool{1: true}}, {blockSize + 100, blockSize + 200, [4]bool{1: true}},
+		{2*blockSize - 1, 2*blockSize + 1, [4]bool{1: true, 2: true}}, {3 * blockSize, 4 * blockSize, [4]bool{3: true}},
+		{100, 4*blockSize - 100, [4]bool{true, true, true, true}},
+	} {
+		f.pages.truncated(0)
+		if !f.prefault(m, c.off, c.end) {
+			t.Errorf("%d to %d: not prefaulted", c.off, c.end)
+		}
+		for block, want := range c.want {
+			if got := f.pages.has(prefaultedShift, int64(block)*blockSize, blockSize); got != want {
+				t.Errorf("%d to %d: block %d is prefaulted: %v", c.off, c.end, block, got)
+			}
+		}
+	}
+	if f.prefault(m, 4*blockSize, 4*blockSize+1) {
+		t.Error("prefaulted past the end of the file")
+	}
+}
+
+func TestOpenFile_ManyExtents(t *testing.T) {
+	const size, piece = 1 << 20, 8 << 10
+	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for off := int64(0); off < size; off += 2 * piece { // written and unwritten parts are extents of their own
+		if _, err := f.WriteAt(make([]byte, piece), off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	own := false
+	withFd(f.inner, func(fd int) { own = sys.OwnBlocks(fd, 0, size) })
+	if !own {
+		t.Error("all blocks are allocated, and OwnBlocks reports false")
+	}
+	if err := f.inner.Truncate(2 * size); err != nil {
+		t.Fatal(err)
+	}
+	withFd(f.inner, func(fd int) {
+		if sys.OwnBlocks(fd, size/2, size) {
+			t.Error("half of the range is a hole, and OwnBlocks reports true")
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,13 +15,13 @@ import (
 
 const blockSize = 1 << blockBits
 
-// lazyFile opens a new file of size bytes, of which nothing is known, for reading and writing.
+// lazyFile opens a new file of size bytes for reading and writing. None of its pages is known.
 func lazyFile(t *testing.T, size int) *File {
 	t.Helper()
 	if !canMap || locked || split {
 		t.Skip("nothing is mapped unasked")
 	}
-	name := filepath.Join(tempDir(t), "file")
+	name := filepath.Join(TempDir(t), "file")
 	content := make([]byte, size)
 	rand.NewChaCha8([32]byte{1}).Read(content)
 	if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -39,17 +40,6 @@ func lazyFile(t *testing.T, size int) *File {
 		t.Skip("this file system is not mapped unasked")
 	}
 	return f
-}
-
-// tempDir is t.TempDir, but for files that a mapping still holds on Windows.
-func tempDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mmapfile-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // readAt reads n bytes at off.
@@ -141,13 +131,86 @@ func TestPages_Model(t *testing.T) {
 	}
 }
 
+func TestPages_OffsetPastTheTable(t *testing.T) {
+	t.Parallel()
+	var p pages
+	p.note(noteSeen, 0, 1)
+	for _, off := range []int64{tableMost, 1 << 47, 1<<53 + 5, 1 << 54, 1<<62 + 5} {
+		p.calls.Add(1 << 20)
+		if p.note(noteSeen, off, 64); p.seen(off, 1) {
+			t.Errorf("%d is past the table, and noted", off)
+		}
+	}
+	if p.seen(1<<pageBits, 1) {
+		t.Error("an offset past the table is noted at another")
+	}
+}
+
+// The first pass over a huge file takes little memory.
+func TestPages_LeavesOfAHugeFile(t *testing.T) {
+	t.Parallel()
+	var p pages
+	const calls = 10_000
+	for i := range int64(calls) {
+		p.calls.Add(1)
+		p.note(noteSeen, i<<leafBits, 1)
+	}
+	if got := p.table.Load().grown; got > calls/4+128 || mapLimit > tableMost && got < calls/8 {
+		t.Errorf("%d leaves after %d reads far apart", got, calls)
+	}
+}
+
+// A Sync beside writes leaves no page prefaulted that a later Sync does not reset.
+func TestPages_SyncBesidePrefault(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		var p pages
+		p.note(noteSeen, 0, blockSize)
+		var both sync.WaitGroup
+		both.Add(2)
+		go func() {
+			defer both.Done()
+			for range 50 {
+				p.notePrefaulted(0, blockSize)
+			}
+		}()
+		go func() {
+			defer both.Done()
+			for range 50 {
+				p.synced(0, 1<<leafBits)
+			}
+		}()
+		both.Wait()
+		p.notePrefaulted(0, blockSize)
+		p.synced(0, 1<<leafBits)
+		if p.has(prefaultedShift, 0, 1) {
+			t.Fatal("prefaulted after a Sync")
+		}
+	}
+}
+
+// A Sync of a range across two leaves resets its blocks, and no others.
+func TestPages_SyncedRange(t *testing.T) {
+	t.Parallel()
+	const leaf = 1 << leafBits
+	var p pages
+	p.notePrefaulted(0, 2*leaf)
+	const off, end = leaf / 2, leaf + blockSize + 1
+	p.synced(off, end)
+	for at := int64(0); at < 2*leaf; at += blockSize {
+		if got, want := p.has(prefaultedShift, at, blockSize), at < off || at >= end; got != want {
+			t.Errorf("block at %d is prefaulted: %v", at, got)
+		}
+	}
+}
+
 func TestReadAt_MappedOnceReadsComeBack(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
 	f := lazyFile(t, size)
 	pass := func(step int64) {
 		for off := int64(0); off < size; off += step {
-			readAt(t, f, size-step-off, 100) // backwards, so that no read foresees the next
+			readAt(t, f, size-step-off, 100) // backwards, so that the order predicts nothing
 		}
 	}
 	calls := 0
@@ -178,18 +241,18 @@ func TestReadAt_OnePassMapsNothing(t *testing.T) {
 	const size = 8 << 20
 	for _, n := range []int64{512, 100_000, 1 << 20} {
 		f := lazyFile(t, size)
-		f.pages.blind.Store(true) // the system does not say what is in memory
+		f.pages.blind.Store(true) // the system cannot report what is in memory
 		for off := int64(0); off+n <= size; off += 2 * n {
 			readAt(t, f, off, int(n))
 		}
-		// Small reads may meet in a page. There are no others that come back.
+		// Small reads may come back to a page, larger ones do not.
 		if m := f.m.Load(); m != nil && n >= 1<<pageBits {
 			t.Errorf("mapped by one pass in reads of %d bytes", n)
 		}
 	}
 }
 
-func TestRead_InOrderIsForeseen(t *testing.T) {
+func TestRead_InOrder(t *testing.T) {
 	t.Parallel()
 	const size, n = 2 << 20, 4 << 10
 	f := lazyFile(t, size)
@@ -212,13 +275,13 @@ func TestRead_InOrderIsForeseen(t *testing.T) {
 	t.Error("reads in order of a file in memory have not mapped it")
 }
 
-func TestTruncate_PagesAreForgotten(t *testing.T) {
+func TestTruncate_Pages(t *testing.T) {
 	t.Parallel()
 	f := lazyFile(t, 4*blockSize)
 	if f.Bytes() == nil {
 		t.Fatal("not mapped")
 	}
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if err := f.Truncate(blockSize + 10); err != nil {
 		t.Fatal(err)
 	}
@@ -238,14 +301,14 @@ func TestSync_NoPageStaysPrefaulted(t *testing.T) {
 	f := lazyFile(t, 4*blockSize)
 	f.Bytes()
 	has := func(block int64) bool { return f.pages.has(prefaultedShift, block*blockSize, blockSize) }
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if err := f.SyncRange(blockSize+1, 5); err != nil {
 		t.Fatal(err)
 	}
 	if sys.SyncsRanges && (!has(0) || has(1) || !has(2)) {
 		t.Errorf("prefaulted after SyncRange in block 1: %v %v %v", has(0), has(1), has(2))
 	}
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -257,10 +320,10 @@ func TestSync_NoPageStaysPrefaulted(t *testing.T) {
 	}
 }
 
-func TestEvictions_AllFilesForget(t *testing.T) {
+func TestEvictions_AllFiles(t *testing.T) {
 	f := lazyFile(t, blockSize)
 	f.Bytes()
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if !f.pages.ready(0, blockSize) {
 		t.Fatal("not ready")
 	}
@@ -281,9 +344,9 @@ func TestEvictions_AllFilesForget(t *testing.T) {
 	}
 }
 
-// A timer of a test with a clock of its own must not end those of others.
+// The timer of a synctest bubble does not stop the timers of other tests.
 func TestEvictions_Synctest(t *testing.T) {
-	name := filepath.Join(tempDir(t), "file")
+	name := filepath.Join(TempDir(t), "file")
 	if err := os.WriteFile(name, bytes.Repeat([]byte{1}, 100_000), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,19 +11,19 @@ import (
 	"testing/iotest"
 )
 
-// Copies between everything that can be read and everything that can be written, one of
-// them at least the file under test.
+// The copies between all readers and writers, of which at least one is the file under test.
 
 var errMidway = errors.New("failed midway")
 
 // onlyReader and onlyWriter hide every other method.
 type onlyReader struct{ io.Reader }
+
 type onlyWriter struct{ io.Writer }
 
 // embedsFile has every method of its file, and is of another type.
 type embedsFile struct{ anyFile }
 
-// limitedWriter takes left bytes and then fails, or says nothing if short.
+// limitedWriter takes left bytes. Then it fails, or returns a short count if short.
 type limitedWriter struct {
 	bytes.Buffer
 	left  int
@@ -42,7 +42,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 
 func (w *limitedWriter) ReadFrom() {} // not an io.ReaderFrom: the embedded one is hidden
 
-// liar says that it wrote one byte more than it was given.
+// liar reports one byte more than it was given.
 type liar struct{}
 
 func (liar) Write(p []byte) (int, error) { return len(p) + 1, nil }
@@ -109,7 +109,7 @@ var copySinks = []copySink{
 	{"panicking writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return panicWriter{} }},
 }
 
-// A copyCall is one way to move data, told what it should log.
+// copyCalls are the ways to copy. Each returns its result for the log.
 var copyCalls = []struct {
 	name string
 	do   func(r *run, dst io.Writer, src io.Reader, size int64) string
@@ -156,7 +156,7 @@ func readFromOf(r *run, dst io.Writer, src io.Reader) string {
 	return r.did(n, err, nil)
 }
 
-// limited is ReadFrom with a LimitedReader, whose N afterwards counts as a result.
+// limited calls ReadFrom with a LimitedReader. The N that is left is a part of the result.
 func limited(r *run, dst io.Writer, src io.Reader, n int64) string {
 	lr := &io.LimitedReader{R: src, N: n}
 	s := guarded(func() string { return readFromOf(r, dst, lr) })
@@ -167,7 +167,7 @@ func limited(r *run, dst io.Writer, src io.Reader, n int64) string {
 func copyAll(r *run, size int64) {
 	from, to := filepath.Join(r.dir, "from"), filepath.Join(r.dir, "to")
 	data, _ := os.ReadFile(r.path)
-	target := patternBytes(600)
+	target := patternWithZeros(600)
 	for _, dflag := range []int{os.O_RDWR, os.O_WRONLY | os.O_APPEND} {
 		os.WriteFile(from, data, 0o644)
 		os.WriteFile(to, target, 0o644)
@@ -224,14 +224,14 @@ func init() {
 		sequence{"copies", []content{threePage}, nil, allModes, false, func(r *run, _ anyFile, size int64) { copyAll(r, size) }},
 		sequence{"copies of nothing and of more than a buffer", []content{empty, bigZeros}, nil, quiet, false, func(r *run, _ anyFile, size int64) { copyAll(r, size) }},
 		sequence{"copies with all flags", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
-			r.readFrom(f, "bytes", bytes.NewReader(patternBytes(100)))
+			r.readFrom(f, "bytes", bytes.NewReader(patternWithZeros(100)))
 			r.writeTo(f)
 			r.seek(f, size/2, io.SeekStart)
 			r.writeTo(f)
 			r.writeTo(f)
 			r.seek(f, size+3, io.SeekStart)
 			r.writeTo(f)
-			r.readFrom(f, "more bytes", onlyReader{bytes.NewReader(patternBytes(2 * page))})
+			r.readFrom(f, "more bytes", onlyReader{bytes.NewReader(patternWithZeros(2 * page))})
 			r.readFrom(f, "nothing", bytes.NewReader(nil))
 			r.disk(r.path)
 			for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR} {
@@ -246,7 +246,7 @@ func init() {
 				g.Close()
 			}
 		}},
-		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", patternBytes(20<<10)), filled("200KB", patternBytes(200<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", patternWithZeros(20<<10)), filled("200KB", patternWithZeros(200<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f anyFile, size int64) {
 			r.step(f, "Copy to itself", func() string { n, err := io.Copy(f, f); return r.did(n, err, nil) })
 			r.disk(r.path)
 			r.seek(f, 10, io.SeekStart)
@@ -263,7 +263,7 @@ func init() {
 		sequence{"appending copies, many small", few, writers, quiet, false, func(r *run, f anyFile, size int64) {
 			r.seek(f, 0, io.SeekEnd)
 			for i := range 100 {
-				r.readFrom(f, "bytes", bytes.NewReader(patternBytes(int64(i))))
+				r.readFrom(f, "bytes", bytes.NewReader(patternWithZeros(int64(i))))
 				r.readFrom(f, "string", onlyReader{bytes.NewBufferString("plain")})
 			}
 			r.seek(f, size, io.SeekStart)

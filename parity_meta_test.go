@@ -9,13 +9,12 @@ import (
 	"runtime"
 	"sort"
 	"strings"
-	"testing"
 	"time"
 
 	"go.dw1.io/mmapfile"
 )
 
-// What is known about a file besides its bytes, and files that are no files.
+// The metadata of files, and files that are not regular.
 
 func init() {
 	nothing := []content{filled("", []byte("some content"))}
@@ -94,8 +93,8 @@ func init() {
 	)
 }
 
-// everyMethod calls each of the 24 but Close, Chdir on what is no directory only, and
-// nothing that blocks on a file that has room bytes to give and to take.
+// everyMethod calls all methods except Close. It calls Chdir only if f is not a directory. No
+// call blocks on a file that can give and take room bytes.
 func (r *run) everyMethod(f anyFile, room int64) {
 	fi, statErr := f.Stat()
 	r.step(nil, "Name", func() string { return r.plain(f.Name()) })
@@ -174,8 +173,8 @@ func (r *run) everyMethod(f anyFile, room int64) {
 	r.seek(f, 0, io.SeekCurrent)
 }
 
-// listing reads a directory in pieces. The order is the file system's own, so only the
-// sum of the pieces is compared by name.
+// listing reads a directory in pieces. The file system decides on the order, so the names of
+// all pieces are compared together.
 func (r *run) listing() {
 	dir := filepath.Join(r.dir, "sub")
 	os.Mkdir(dir, 0o755)
@@ -216,8 +215,8 @@ func (r *run) listing() {
 	r.step(nil, "closed", func() string { _, err := f.ReadDir(1); return r.err(err) })
 }
 
-// times is about the modification time: writes move it, reads do not, and what somebody
-// sets after the writes stays.
+// times checks the modification time: writes move it, reads do not, and a time that is set
+// after the writes stays.
 func (r *run) times(size int64, ends, hows []string) {
 	write := func(f anyFile) {
 		for range 100 {
@@ -231,8 +230,8 @@ func (r *run) times(size int64, ends, hows []string) {
 				return
 			}
 			r.note("----", end, how)
-			// Which came first, the stores of the warm-up or the set time, cannot be told
-			// afterwards: Stat accounts for them.
+			// Stat accounts for the mapped writes before the time is set. Afterwards their order
+			// is unknown.
 			r.stat(f)
 			r.setTime(r.path, past)
 			switch how {
@@ -278,7 +277,7 @@ func (r *run) times(size int64, ends, hows []string) {
 	}
 }
 
-// openers compares the other ways to open a file, and their errors.
+// openers compares all functions that open a file, and their errors.
 func (r *run) openers() {
 	in := func(name string) string { return filepath.Join(r.dir, name) }
 	for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_CREATE | os.O_EXCL, os.O_CREATE | os.O_WRONLY,
@@ -351,7 +350,7 @@ func (r *run) openers() {
 	if f := both("OpenInRoot of a missing root", func() (*os.File, error) { return os.OpenInRoot(in("nowhere"), "x") }, func() (*mmapfile.File, error) { return mmapfile.OpenInRoot(in("nowhere"), "x") }); f != nil {
 		r.close(f)
 	}
-	// New goes on where its file stands.
+	// New keeps the cursor of its file.
 	for _, at := range []int64{0, 3, 100} {
 		o, err := os.OpenFile(r.path, os.O_RDWR, 0)
 		if err != nil {
@@ -372,39 +371,4 @@ func (r *run) openers() {
 		}
 		return fmt.Sprint(mmapfile.NewFile(^uintptr(0), "x") == nil)
 	})
-}
-
-// Where a process stands is one for all of it, so this is not part of the matrix.
-func TestChdirGoesWhereOSFileGoes(t *testing.T) {
-	back, err := os.Getwd()
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() {
-		if err := os.Chdir(back); err != nil {
-			t.Fatal(err)
-		}
-	}()
-	dir := scratchDir(t)
-	there := func(chdir func() error) string {
-		t.Helper()
-		if err := chdir(); err != nil {
-			return err.Error()
-		}
-		wd, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		os.Chdir(back)
-		return wd
-	}
-	o, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	f := mustOpen(t, dir, os.O_RDONLY)
-	if want, got := there(o.Chdir), there(f.Chdir); got != want {
-		t.Errorf("Chdir leads to %s, os.File's to %s", got, want)
-	}
 }

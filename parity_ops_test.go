@@ -13,9 +13,9 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// The recorded calls that the sequences are made of.
+// The calls that sequences record.
 
-// openFile opens path with the kind of file that the run is about; nil if it fails.
+// openFile opens path as the kind of file under test. It returns nil if that fails.
 func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
 	return r.opened(fmt.Sprintf("OpenFile(%s, %#x)", filepath.Base(path), flag), path, func() (anyFile, error) {
 		if r.st.os {
@@ -27,7 +27,7 @@ func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
 
 func (r *run) open(flag int) anyFile { return r.openFile(r.path, flag, 0o644) }
 
-// opened records the outcome of an opener, and what a failed one returned.
+// opened records the error of an opener, and whether the file was nil then.
 func (r *run) opened(what, path string, fn func() (anyFile, error)) anyFile {
 	f, err := fn()
 	r.note(what, r.err(err))
@@ -38,7 +38,7 @@ func (r *run) opened(what, path string, fn func() (anyFile, error)) anyFile {
 	return r.track(f, path)
 }
 
-// adopt turns an *os.File that is open already into the kind that the run is about.
+// adopt turns an open *os.File into the kind of file under test.
 func (r *run) adopt(f *os.File, path string) anyFile {
 	return r.opened("New", path, func() (anyFile, error) {
 		if r.st.os {
@@ -48,8 +48,8 @@ func (r *run) adopt(f *os.File, path string) anyFile {
 	})
 }
 
-// js reports whether n is a number that JavaScript does not have: os.File panics for it there, with the
-// file's lock held, so that Close waits for ever.
+// js reports whether JavaScript cannot represent n. There os.File panics for it with its lock
+// held, and Close would block.
 func js(n int64) bool { return runtime.GOOS == "js" && (n > 1<<53 || n < -1<<53) }
 
 func (r *run) read(f anyFile, n int64) {
@@ -116,7 +116,7 @@ func (r *run) readFrom(f anyFile, what string, src io.Reader) {
 	})
 }
 
-// writeTo writes to nobody first, where it can go back.
+// writeTo writes to io.Discard and to a buffer, or only to the buffer if it cannot seek back.
 func (r *run) writeTo(f anyFile) {
 	if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 		r.step(f, "WriteTo io.Discard", func() string {
@@ -132,7 +132,7 @@ func (r *run) writeTo(f anyFile) {
 	})
 }
 
-// stat records the parts of Stat that twins share.
+// stat records the results of Stat that do not depend on the twin.
 func (r *run) stat(f anyFile) {
 	r.step(f, "Stat", func() string {
 		fi, err := f.Stat()
@@ -151,13 +151,13 @@ func (r *run) close(f anyFile) {
 	r.note("Close", r.err(f.Close()))
 }
 
-// disk records a file as anybody else sees it.
+// disk records the content of a file as another handle reads it.
 func (r *run) disk(path string) {
 	b, err := os.ReadFile(path)
 	r.note("content of "+filepath.Base(path), show(b), r.err(err))
 }
 
-// finish ends a sequence: what others see before Close and after it.
+// finish ends a sequence. It records the content before and after Close.
 func (r *run) finish(f anyFile) {
 	r.seek(f, 0, io.SeekCurrent)
 	r.disk(r.path)
@@ -165,7 +165,7 @@ func (r *run) finish(f anyFile) {
 	r.disk(r.path)
 }
 
-// other does something to the file behind the back of the run.
+// other changes the file through another handle.
 func (r *run) other(what string, fn func(f *os.File) error) {
 	f, err := os.OpenFile(r.path, os.O_RDWR, 0)
 	if err == nil {
@@ -186,15 +186,15 @@ func (r *run) otherWrites(b []byte, off int64) {
 	})
 }
 
-// These are far enough away for any clock to tell a new time from them.
+// These times are far from the present on every clock.
 var past, farPast, future = time.Unix(1_000_000_000, 0), time.Unix(900_000_000, 0), time.Unix(2_100_000_000, 0)
 
 func (r *run) setTime(path string, to time.Time) {
 	r.note(fmt.Sprint("Chtimes ", to.Unix()), r.err(os.Chtimes(path, to, to)))
 }
 
-// mtime records whether the modification time is one that was set or a new one, as f's
-// Stat tells it or, with nil, as others see it.
+// mtime records whether the modification time was set or is a new one. It asks f, or the file
+// system if f is nil.
 func (r *run) mtime(f anyFile) {
 	name := func(fi fs.FileInfo, err error) string {
 		switch {

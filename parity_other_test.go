@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// What somebody else does to the file between two steps of ours.
+// The sequences in which another handle changes the file.
 
 func init() {
 	sequences = append(sequences,
@@ -16,7 +16,7 @@ func init() {
 			for _, n := range []int64{1, 16, page - 1, page, 2*page + 3, 70 << 10} {
 				fi, _ := os.Stat(r.path)
 				end := fi.Size()
-				r.otherWrites(patternBytes(n), end)
+				r.otherWrites(patternWithZeros(n), end)
 				r.readAt(f, 10, end-5)
 				r.readAt(f, n, end)
 				r.readAt(f, n+1, end)
@@ -66,7 +66,7 @@ func init() {
 			r.readAt(f, size, 0)
 			r.writeAt(f, []byte{0}, size-1)
 			r.writeAt(f, []byte{1}, size-1)
-			r.otherWrites(patternBytes(size), 0)
+			r.otherWrites(patternWithZeros(size), 0)
 			r.readAt(f, size, 0)
 		}},
 		sequence{"another handle truncates, then reads", borders, readers, quiet, true, func(r *run, f anyFile, size int64) {
@@ -89,7 +89,7 @@ func init() {
 			}
 		}},
 		sequence{"another handle truncates, a read comes first", few, readers, allModes, true, func(r *run, f anyFile, size int64) {
-			// One read only after each cut: the first to meet the new end must notice.
+			// Only one read after each truncation: the first one to meet the new end must notice.
 			for _, n := range cuts(size) {
 				for _, read := range []func(){
 					func() { r.readAt(f, 1, n) },
@@ -171,7 +171,7 @@ func init() {
 				r.readAt(f, 2*page, (3-i)*page)
 				r.write(f, []byte("at f's cursor"))
 				r.seek(g, 0, io.SeekEnd)
-				r.write(g, patternBytes(page))
+				r.write(g, patternWithZeros(page))
 				r.readAt(f, 2*page, (3-i)*page)
 				r.stat(f)
 				r.stat(g)
@@ -181,7 +181,7 @@ func init() {
 	)
 }
 
-// cuts is where a file of that size may be cut off.
+// cuts returns the sizes to which a file of size bytes is truncated.
 func cuts(size int64) []int64 {
 	var ns []int64
 	last := size - size%page
@@ -193,5 +193,5 @@ func cuts(size int64) []int64 {
 	return ns
 }
 
-// restore makes the file as long as it was, from outside, zeros where it had been cut.
+// restore extends the file to size again through another handle.
 func (r *run) restore(size int64) { r.otherTruncates(size) }

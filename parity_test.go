@@ -18,37 +18,37 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// The parity matrix: every sequence of calls runs on *os.File and on File in each of its
-// states, on twin files, and every step must give the same. This file is the harness;
-// the sequences are in the other parity_*_test.go.
+// The parity matrix runs every sequence of calls on *os.File, and on a File in each of its
+// states, with twin files. Each step must have the same result. This file is the harness,
+// and the other parity_*_test.go have the sequences.
 
-// A state is how a File stands when a sequence gets it.
+// A state is that of a File when a sequence begins.
 type state struct {
-	name    string
-	os      bool // the reference
-	hot     bool // stores of what is there already are made first, on the reference too
-	warm    bool // small reads first
-	options mmapfile.Options
-	prep    func(f *mmapfile.File)
+	name       string
+	os         bool // the reference
+	prefaulted bool // the pages are prefaulted by writes of their content, for os.File too
+	read       bool // the file is mapped by small reads
+	options    mmapfile.Options
+	prep       func(f *mmapfile.File)
 }
 
 var states = []state{
 	{name: "os", os: true},
-	{name: "os hot", os: true, hot: true},
+	{name: "os prefaulted", os: true, prefaulted: true},
 	{name: "unmapped", prep: mmapfile.NeverMap},
 	{name: "lazy"},
-	{name: "warm", warm: true},
+	{name: "read", read: true},
 	{name: "eager", prep: func(f *mmapfile.File) { f.Bytes() }},
-	{name: "hot", hot: true, warm: true, prep: func(f *mmapfile.File) {
+	{name: "prefaulted", prefaulted: true, read: true, prep: func(f *mmapfile.File) {
 		if !mmapfile.MapsUnasked {
 			f.Bytes()
 		}
 	}},
-	{name: "policy", warm: true, options: mmapfile.Options{Flush: mmapfile.FlushPolicy{Bytes: 50_000, Interval: 20 * time.Millisecond}}},
+	{name: "policy", read: true, options: mmapfile.Options{Flush: mmapfile.FlushPolicy{Bytes: 50_000, Interval: 20 * time.Millisecond}}},
 }
 
-// A mode is what the harness looks at after each step. Each look changes what comes
-// after it: a probed cursor has been handed over, a kernel's offset stays the kernel's.
+// A mode says what the harness records after each step. That changes the next steps: once Fd
+// was called, the cursor stays in the kernel.
 type mode string
 
 const (
@@ -57,15 +57,15 @@ const (
 	kernel mode = "kernel" // the kernel's offset, through Fd
 )
 
-// kernelOffset asks the kernel for the offset behind fd; nil where it cannot be asked.
+// kernelOffset returns the offset of fd in the kernel. It is nil on systems that have none.
 var kernelOffset func(fd uintptr) string
 
-// A run is one sequence on one kind of file, and what it gave.
+// A run is one sequence on one kind of file, and its log.
 type run struct {
 	t    *testing.T
 	st   state
 	mode mode
-	dir  string // everything the sequence makes is in here
+	dir  string // for all files of the sequence
 	path string // the main file
 	log  []entry
 	fds  map[anyFile]uintptr
@@ -74,14 +74,14 @@ type run struct {
 
 type entry struct{ what, got string }
 
-// A content is what the main file holds when the sequence begins.
+// A content is that of the main file when the sequence begins.
 type content struct {
 	name string
 	size int64
 	make func(t *testing.T, path string)
 }
 
-// compare runs seq in every state and fails on the first step that is not os.File's.
+// compare runs seq in all states, and reports the first step that differs from os.File.
 func compare(t *testing.T, m mode, c *content, seq func(r *run)) {
 	t.Helper()
 	compareIn(t, states, m, c, seq)
@@ -93,14 +93,14 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 	if m == kernel && kernelOffset == nil {
 		return
 	}
-	top := scratchDir(t)
+	top := tempDir(t)
 	ref := map[bool]*run{}
 	for i, st := range states {
-		if !mmapfile.CanMap && (st.name == "unmapped" || st.name == "warm") {
-			continue // nothing is mapped in any state: these are the same as lazy
+		if !mmapfile.CanMap && (st.name == "unmapped" || st.name == "read") {
+			continue // without mappings these are the same as lazy
 		}
-		if testing.Short() && (st.name == "policy" || st.hot && runtime.GOARCH == "wasm") {
-			continue // flushing takes its time; and so do writes on wasm, where hot is no other way
+		if testing.Short() && (st.name == "policy" || st.prefaulted && runtime.GOARCH == "wasm") {
+			continue // flushes are slow, and so are writes on wasm, which never maps them
 		}
 		r := &run{t: t, st: st, mode: m, dir: filepath.Join(top, fmt.Sprint("s", i)), fds: map[anyFile]uintptr{}}
 		if err := os.Mkdir(r.dir, 0o755); err != nil {
@@ -116,14 +116,14 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 		}
 		os.RemoveAll(r.dir)
 		if st.os {
-			ref[st.hot] = r
+			ref[st.prefaulted] = r
 			continue
 		}
-		diff(t, ref[st.hot], r)
+		diff(t, ref[st.prefaulted], r)
 	}
 }
 
-// diff reports the first step where two runs part, with a few that led to it.
+// diff reports the first step that differs, and the steps before it.
 func diff(t *testing.T, want, got *run) {
 	t.Helper()
 	for i := 0; i < max(len(want.log), len(got.log)); i++ {
@@ -159,7 +159,7 @@ func (r *run) note(what string, got ...any) {
 	r.log = append(r.log, entry{what, r.plain(strings.TrimSpace(fmt.Sprintln(got...)))})
 }
 
-// step makes one call, catches its panic, and looks at the cursor as the mode says.
+// step makes one call, recovers its panic, and records the cursor as the mode requires.
 func (r *run) step(f anyFile, what string, fn func() string) {
 	r.log = append(r.log, entry{what, guarded(fn)})
 	switch {
@@ -176,7 +176,7 @@ func (r *run) step(f anyFile, what string, fn func() string) {
 	}
 }
 
-// guarded is fn's result, or its panic: os.File panics for some calls as well.
+// guarded returns the result of fn, or its panic: os.File panics for some calls, too.
 func guarded(fn func() string) (s string) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -192,12 +192,12 @@ func guarded(fn func() string) (s string) {
 	return fn()
 }
 
-// plain takes out what differs between twins and should: the directory.
+// plain replaces the directory, which differs between twins.
 func (r *run) plain(s string) string {
 	return strings.ReplaceAll(s, r.dir, "DIR")
 }
 
-// err describes an error by what a program can find out about it.
+// err describes everything that a program can learn from an error.
 func (r *run) err(err error) string {
 	switch err {
 	case nil:
@@ -216,7 +216,7 @@ func (r *run) err(err error) string {
 			fmt.Fprintf(&b, "SyscallError{%s} ", e.Syscall)
 		default:
 			fmt.Fprintf(&b, "%T ", e)
-			if v := reflect.ValueOf(e); v.Kind() == reflect.Uintptr { // syscall.Errno, where there is one
+			if v := reflect.ValueOf(e); v.Kind() == reflect.Uintptr { // syscall.Errno on most systems
 				fmt.Fprint(&b, v.Uint(), " ")
 			}
 		}
@@ -240,7 +240,7 @@ var knownErrors = []struct {
 	{"errMidway", errMidway},
 }
 
-// show is data as it goes into the log: all of it if short, else its length, sum and ends.
+// show returns b for the log: all of it if short, else its length, checksum and ends.
 func show(b []byte) string {
 	if len(b) <= 16 {
 		return fmt.Sprintf("%x", b)
@@ -248,7 +248,7 @@ func show(b []byte) string {
 	return fmt.Sprintf("[%d crc %08x %x..%x]", len(b), crc32.ChecksumIEEE(b), b[:4], b[len(b)-4:])
 }
 
-// did is the result of a call that moved n bytes of b (if b is what was read).
+// did returns the result of a call for the log. A reader has read n bytes into b.
 func (r *run) did(n int64, err error, b []byte) string {
 	s := fmt.Sprint(n, " ", r.err(err))
 	if b != nil && n > 0 && n <= int64(len(b)) {
@@ -257,7 +257,7 @@ func (r *run) did(n int64, err error, b []byte) string {
 	return s
 }
 
-// track brings a newly opened file into the state that the run is about.
+// track brings a new file into the state of the run.
 func (r *run) track(f anyFile, path string) anyFile {
 	r.all = append(r.all, f)
 	if m, ok := f.(*mmapfile.File); ok && r.st.prep != nil {
@@ -270,39 +270,59 @@ func (r *run) track(f anyFile, path string) anyFile {
 	return f
 }
 
-// settle repeats the warm-up, say after the file has grown. Nothing that it does can be
-// seen in the results: it leaves the cursor and the content alone.
+// settle brings f into the state of the run again, for example after the file has grown. It
+// changes neither the cursor nor the content.
 func (r *run) settle(f anyFile, path string) {
 	if m, ok := f.(*mmapfile.File); ok && r.st.name == "eager" {
 		m.Bytes()
 	}
-	if r.st.warm {
+	if r.st.read {
 		var b [8]byte
 		for i := range 80 {
 			f.ReadAt(b[:1+i%8], int64(i%3))
 		}
 	}
-	if !r.st.hot {
+	if !r.st.prefaulted {
 		return
 	}
 	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
-		return // the likes of /dev/zero never end
+		return // devices such as /dev/zero never end
 	}
 	was, err := os.ReadFile(path)
 	if err != nil || len(was) == 0 {
 		return
 	}
-	// Often enough in every 64 KiB for stores to go through the mapping from then on.
+	// Often enough in each block of 64 KiB to make further writes mapped ones.
 	last := max(0, len(was)-16)
 	for off := 0; off < len(was); off += 64 << 10 {
-		hotten(f, was, off)
+		writeOften(f, was, off)
 	}
-	hotten(f, was, last)
+	writeOften(f, was, last)
 }
 
-func hotten(f anyFile, was []byte, off int) {
+// writeOften rewrites 16 bytes of was at off.
+func writeOften(f anyFile, was []byte, off int) {
 	p := was[off:min(off+16, len(was))]
 	for range 100 {
-		f.WriteAt(p, int64(off)) // where it must fail, it must do so every time
+		f.WriteAt(p, int64(off)) // may fail: f may be read-only
+	}
+}
+
+// Without mapped states the matrix would compare os.File with itself.
+func TestParity_StatesAreMapped(t *testing.T) {
+	path := tempFile(t, patternWithZeros(3*page+17))
+	for _, st := range states {
+		if st.os {
+			continue
+		}
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+			f := mustOpenFile(t, path, flag)
+			r := &run{t: t, st: st}
+			r.track(f, path)
+			want := mmapfile.MapsUnasked && (st.read || st.prefaulted) || mmapfile.CanMap && (st.name == "eager" || st.prefaulted)
+			if got := mmapfile.Mapped(f); got != want {
+				t.Errorf("state %s, flag %d: mapped %v, want %v", st.name, flag, got, want)
+			}
+		}
 	}
 }

@@ -8,10 +8,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
 )
@@ -30,10 +35,10 @@ func init() {
 				return
 			}
 			f, g := r.adopt(pr, "|0"), r.adopt(pw, "|1")
-			r.write(g, patternBytes(3000))
+			r.write(g, patternWithZeros(3000))
 			r.read(f, 1000)
 			r.read(f, 5)
-			r.readFrom(g, "bytes", bytes.NewReader(patternBytes(2000)))
+			r.readFrom(g, "bytes", bytes.NewReader(patternWithZeros(2000)))
 			r.readAt(f, 3, 0)
 			r.seek(f, 0, io.SeekStart)
 			r.truncate(g, 3)
@@ -49,6 +54,29 @@ func init() {
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
+		sequence{"FIFO", []content{empty}, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			fifo := filepath.Join(r.dir, "fifo")
+			if err := unix.Mkfifo(fifo, 0o644); err != nil {
+				r.note("Mkfifo", r.err(err))
+				return
+			}
+			both := r.openFile(fifo, os.O_RDWR, 0) // does not wait for the other end
+			if both == nil {
+				return
+			}
+			for _, flag := range []int{os.O_RDWR, os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_APPEND} {
+				f := r.openFile(fifo, flag, 0)
+				if f == nil {
+					continue
+				}
+				r.write(both, patternWithZeros(100))
+				r.everyMethod(f, 20)
+				r.close(f)
+				r.write(both, []byte("so that the next read does not wait"))
+				r.read(both, 4000)
+			}
+			r.close(both)
+		}},
 		sequence{"socket", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
 			fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 			if err != nil {
@@ -59,7 +87,7 @@ func init() {
 				syscall.SetNonblock(fd, true)
 			}
 			f, g := r.newFile(uintptr(fds[0]), "s0"), r.newFile(uintptr(fds[1]), "s1")
-			r.write(g, patternBytes(3000))
+			r.write(g, patternWithZeros(3000))
 			r.read(f, 1000)
 			r.readAt(f, 3, 0)
 			r.everyMethod(f, 20)
@@ -128,7 +156,7 @@ func init() {
 		}},
 		sequence{"the descriptor moved by others", some, []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND}, []mode{silent, probed}, false, descriptorMoves},
 		sequence{"an offset shared with a duplicate", few, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
-			// As between a parent process and a child, where nobody asks for the descriptor.
+			// As between a parent process and a child, without a call of Fd.
 			o, err := os.OpenFile(r.path, os.O_RDWR, 0)
 			if err != nil {
 				r.t.Fatal(err)
@@ -176,14 +204,14 @@ func init() {
 		}},
 		sequence{"no permission", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
 			if os.Geteuid() == 0 {
-				return // everything is permitted; TestPermissionDeniedIsTheSameError goes on in a child
+				return // root may open everything; TestOpenFile_PermissionDenied runs a child
 			}
 			r.denied()
 		}},
 	)
 }
 
-// denied opens what the mode bits forbid.
+// denied opens the file with modes that its permissions forbid.
 func (r *run) denied() {
 	for _, mode := range []fs.FileMode{0, 0o400, 0o200} {
 		os.Chmod(r.path, mode)
@@ -215,14 +243,14 @@ func (r *run) removedOrRenamed(f anyFile, size int64) {
 	r.readAt(f, size, 0)
 	r.settle(f, r.path)
 	r.write(f, []byte("still here"))
-	r.writeAt(f, patternBytes(page), size)
+	r.writeAt(f, patternWithZeros(page), size)
 	r.readAt(f, size+page, 0)
 	r.truncate(f, size+7)
 	r.seek(f, 0, io.SeekStart)
 	r.writeTo(f)
 }
 
-// descriptor is one of the ways to get at it. OS is not there on *os.File, which is its own.
+// descriptor returns the descriptor of f by one of the methods. *os.File has no OS.
 func descriptor(f anyFile, how string) (fd uintptr) {
 	switch how {
 	case "Control":
@@ -240,8 +268,8 @@ func descriptor(f anyFile, how string) (fd uintptr) {
 	return f.Fd()
 }
 
-// descriptorMoves moves the kernel's offset behind f's back, which f must see from the
-// first hand-over on.
+// descriptorMoves moves the offset through the descriptor. f must follow it once the
+// descriptor was handed out.
 func descriptorMoves(r *run, f anyFile, size int64) {
 	r.read(f, 3)
 	r.write(f, []byte("before"))
@@ -279,7 +307,7 @@ func descriptorMoves(r *run, f anyFile, size int64) {
 	}
 }
 
-func TestPermissionDeniedIsTheSameError(t *testing.T) {
+func TestOpenFile_PermissionDenied(t *testing.T) {
 	const child = "MMAPFILE_TEST_DENIED"
 	if os.Getenv(child) != "" || os.Geteuid() != 0 {
 		c := filled("", []byte("content"))
@@ -287,4 +315,93 @@ func TestPermissionDeniedIsTheSameError(t *testing.T) {
 		return
 	}
 	runAsNobody(t, child)
+}
+
+const onLinux = runtime.GOOS == "linux" || runtime.GOOS == "android"
+
+func init() {
+	if !onLinux {
+		return
+	}
+	sequences = append(sequences,
+		sequence{"SEEK_DATA and SEEK_HOLE", append(some, zeroTail), append(readers, os.O_WRONLY), []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+			const seekData, seekHole = 3, 4
+			for _, whence := range []int{seekData, seekHole} {
+				for _, off := range around(size) {
+					r.seek(f, off, whence)
+					r.read(f, 3)
+				}
+			}
+			r.writeAt(f, []byte("data far out"), size+10*page)
+			r.seek(f, size, seekData)
+			r.read(f, 3)
+			r.seek(f, 0, seekHole)
+			r.read(f, 3)
+		}},
+		sequence{"files of the kernel", []content{empty}, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+			for _, name := range []string{"/proc/version", "/proc/filesystems", "/sys/kernel/mm/transparent_hugepage/enabled"} {
+				f := r.openFile(name, os.O_RDONLY, 0)
+				if f == nil {
+					continue
+				}
+				r.stat(f)
+				r.readAt(f, 20, 3)
+				for range 20 {
+					r.read(f, 13)
+				}
+				r.seek(f, 0, io.SeekEnd)
+				r.seek(f, 0, io.SeekStart)
+				r.writeTo(f)
+				r.everyMethod(f, 1<<20)
+				r.close(f)
+			}
+			// This one differs from one open to the next: its first line does not.
+			if f := r.openFile("/proc/self/status", os.O_RDONLY, 0); f != nil {
+				r.read(f, 5)
+				rest, err := io.ReadAll(f)
+				r.note("rest is long", len(rest) > 100, r.err(err))
+				r.seek(f, 0, io.SeekStart)
+				r.readAt(f, 5, 0)
+				r.seek(f, 0, io.SeekEnd)
+				r.close(f)
+			}
+		}},
+	)
+}
+
+// runAsNobody runs the calling test again in a child without the rights of root.
+func runAsNobody(t *testing.T, env string) {
+	t.Helper()
+	if !onLinux {
+		t.Skip("root is permitted everything, and the child without its rights needs Linux")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The user nobody may not have access to the test binary, nor to t.TempDir.
+	dir, err := os.MkdirTemp("", "mmapfile-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "mmapfile.test")
+	if err := os.WriteFile(copied, readFile(t, exe), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	line := testCommand(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env+"=1", "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		t.Skipf("cannot run a child as nobody: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-func TestPeriod_IsHalfOfWhatIsPromised(t *testing.T) {
+func TestPeriod_Length(t *testing.T) {
 	if periodLasts > 50*time.Millisecond {
 		t.Errorf("it lasts %v", periodLasts)
 	}
 }
 
-// after reports whether do waits for what release ends. It cannot tell that do is slow, and
-// waits for it a while.
+// after reports whether do waits for release. It gives do some time first, so a slow do may
+// look like one that waits.
 func after(do, release func()) (waits bool) {
 	var released atomic.Bool
 	waited := make(chan bool)
@@ -32,9 +32,9 @@ func after(do, release func()) (waits bool) {
 	return <-waited
 }
 
-// A timer that is marking the file as modified must not do so after Close or Stat, when a
-// program sets the time.
-func TestClose_WaitsForThePeriodToEnd(t *testing.T) {
+// A timer that marks the file as modified does not run after Close, Stat or Sync, when a
+// program may set the time.
+func TestClose_WaitsForPeriodEnd(t *testing.T) {
 	t.Parallel()
 	for _, do := range []func(f *File){
 		func(f *File) { f.Close() }, func(f *File) { f.Stat() }, func(f *File) { f.Sync() },
@@ -43,13 +43,13 @@ func TestClose_WaitsForThePeriodToEnd(t *testing.T) {
 		f.before.Store(1)
 		f.ending.Lock() // as the timer does
 		if !after(func() { do(f) }, f.ending.Unlock) {
-			t.Error("it does not wait")
+			t.Error("it does not wait for the end of the period")
 		}
 	}
 }
 
-// A mapping that comes while Truncate waits is one whose writes it waits for.
-func TestTruncate_WaitsForWritesOfANewMapping(t *testing.T) {
+// Truncate waits for the writes of a mapping that is published while it waits.
+func TestTruncate_WaitsForNewMapping(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
 	m := f.m.Load()
@@ -76,9 +76,9 @@ func TestTruncate_WaitsForWritesOfANewMapping(t *testing.T) {
 	}
 }
 
-// A File that is used in a bubble of testing/synctest, whose timers end with it, has its
-// periods end after that.
-func TestWriteAt_PeriodsEndAfterASynctestBubble(t *testing.T) {
+// The timers of a testing/synctest bubble end with it. The periods of a File that was used
+// in the bubble end nevertheless.
+func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
 	f := readyFile(t, 1<<20)
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestWriteAt_PeriodsEndAfterASynctestBubble(t *testing.T) {
 	for f.due.Load() != 0 {
 		runtime.Gosched()
 	}
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	synctest.Test(t, func(t *testing.T) {
 		for range 10 {
 			if _, err := f.WriteAt([]byte("in the bubble"), 100); err != nil {
@@ -109,8 +109,8 @@ func TestWriteAt_PeriodsEndAfterASynctestBubble(t *testing.T) {
 	}
 }
 
-// A descriptor that has come to append while a long write begins a period appends all of it.
-func TestWriteAt_LongOneBesideAHandedOutDescriptor(t *testing.T) {
+// If a descriptor gets O_APPEND while a long write begins a period, the write appends all bytes.
+func TestWriteAt_LongBesideDescriptor(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
 	b := bytes.Repeat([]byte{7}, 3*firstWhole)
@@ -120,9 +120,9 @@ func TestWriteAt_LongOneBesideAHandedOutDescriptor(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	if f.dirty.Load() == stored {
-		t.Error("the rest is a mapped write, and the first page may be elsewhere")
+		t.Error("the rest was a mapped write, but the first page may have been appended")
 	}
 	if got := f.Bytes()[4096:][:len(b)]; !bytes.Equal(got, b) {
-		t.Error("the file has something else")
+		t.Error("the file has other bytes")
 	}
 }

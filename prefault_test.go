@@ -14,7 +14,7 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// mappedFile is a new file of so many bytes, mapped.
+// mappedFile opens and maps a new file of size bytes.
 func mappedFile(t *testing.T, size int64) (*File, *mapping) {
 	t.Helper()
 	if !canMap || locked {
@@ -26,12 +26,12 @@ func mappedFile(t *testing.T, size int64) (*File, *mapping) {
 	}
 	t.Cleanup(func() { f.Close() })
 	if f.Bytes() == nil {
-		t.Skip("it cannot be mapped here")
+		t.Skip("the file cannot be mapped here")
 	}
 	return f, f.m.Load()
 }
 
-// readyFile is a File of size bytes, of which nothing is written, that is mapped.
+// readyFile opens and maps a sparse file of size bytes.
 func readyFile(t *testing.T, size int64) *File {
 	t.Helper()
 	f, _ := mappedFile(t, 1)
@@ -39,7 +39,7 @@ func readyFile(t *testing.T, size int64) *File {
 		t.Fatal(err)
 	}
 	if int64(len(f.Bytes())) != size || f.m.Load().locks == nil {
-		t.Skip("nothing is stored here")
+		t.Skip("no write is mapped here")
 	}
 	if kind := sys.StorageOf(f.inner); kind == sys.StorageMemory {
 		t.Skip("a file with holes is not mapped for calls here")
@@ -50,7 +50,7 @@ func readyFile(t *testing.T, size int64) *File {
 	return f
 }
 
-// mapsWrites reports whether a write that do makes goes to f's mapping.
+// mapsWrites reports whether do makes a mapped write to f.
 func mapsWrites(f *File, do func()) bool {
 	for f.due.Load() != 0 { // a timer would end it
 		runtime.Gosched()
@@ -91,9 +91,9 @@ func TestWriteAt_MappedBesideTruncation(t *testing.T) {
 			}
 		}
 		for op := range 300 {
-			makeReady(f.file, 0)
+			prefaultAll(f.file, 0)
 			off, b := r.Int64N(size), make([]byte, 1+r.IntN(9000))
-			if r.IntN(3) > 0 { // else zeros, which prove nothing
+			if r.IntN(3) > 0 { // otherwise zeros, which prove nothing
 				for i := range b {
 					b[i] = byte(r.Uint32())
 				}
@@ -144,7 +144,7 @@ type writeTruncater interface {
 	Truncate(size int64) error
 }
 
-// Each 64 KiB have a lock: the writes overlap in one of them, or past its end.
+// Each 64 KiB have a lock. The writes overlap within the range of one lock, or past its end.
 func TestWriteAt_MappedOverlapping(t *testing.T) {
 	t.Parallel()
 	const lock = blockSize
@@ -168,7 +168,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 		} {
 			from, to := max(c.one, c.other), min(c.one, c.other)+c.n
 			for round := range 40 {
-				makeReady(f.file, 0)
+				prefaultAll(f.file, 0)
 				var writers sync.WaitGroup
 				var wrote [2]atomic.Int32
 				for i, off := range []int64{c.one, c.other} {
@@ -216,10 +216,10 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 	if _, err := f.Stat(); err != nil { // so that the next write is by a system call
 		t.Fatal(err)
 	}
-	if !storable(f.m.Load().data[:blockSize]) { // the first store to a page moves the time by itself
+	if !storable(f.m.Load().data[:blockSize]) { // the first write to a page moves the time by itself
 		t.Fatal("a fault")
 	}
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if _, err := f.WriteAt([]byte{1}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -229,31 +229,31 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	makeReady(f.file, 0)
+	prefaultAll(f.file, 0)
 	if !mapsWrites(f, func() {
 		if _, err := f.WriteAt([]byte{2}, 4096); err != nil {
 			t.Fatal(err)
 		}
 	}) {
-		t.Fatal("no mapped write: this tests something else")
+		t.Fatal("no mapped write, so this tests nothing")
 	}
 	if _, err := f.Stat(); err != nil {
 		t.Fatal(err)
 	}
 	if after := timeOf(f.Name()); !after.After(before) {
-		t.Errorf("%v after a store, and %v before", after, before)
+		t.Errorf("the time is %v after a mapped write, and was %v before", after, before)
 	}
 }
 
-// A period that ends while a write is under way leaves that to another one, which ends too.
-func TestWriteAt_MappedWhileThePeriodEnds(t *testing.T) {
+// A write during the end of a period belongs to the next period, which ends too.
+func TestWriteAt_MappedAtPeriodEnd(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
 	if !mapsWrites(f, func() {
 		f.endPeriod()
 		f.markStored()
 	}) {
-		t.Fatal("the write is forgotten")
+		t.Fatal("the write was not noted")
 	}
 	for began := time.Now(); f.dirty.Load() != clean; runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
@@ -268,28 +268,28 @@ func TestWriteAt_MappedOwnBytes(t *testing.T) {
 	for _, c := range []struct{ size, n int }{{100_000, 50_000}, {3 << 20, 3 << 19}, {12 << 20, 9 << 20}} {
 		f, m := mappedFile(t, int64(c.size))
 		if m.locks == nil {
-			t.Skip("nothing is stored here")
+			t.Skip("no write is mapped here")
 		}
 		want := make([]byte, c.size)
 		rand.NewChaCha8([32]byte{}).Read(want)
-		for range 2 { // from the second on these are stores
-			makeReady(f.file, 0)
+		for range 2 { // the second one is a mapped write
+			prefaultAll(f.file, 0)
 			if _, err := f.WriteAt(want, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, move := range []struct{ from, to int }{{1000, 31_000}, {31_000, 1000}, {0, 1}} {
-			makeReady(f.file, 0)
+			prefaultAll(f.file, 0)
 			if !mapsWrites(f, func() {
 				if n, err := f.WriteAt(f.Bytes()[move.from:move.from+c.n], int64(move.to)); n != c.n || err != nil {
 					t.Fatal(n, err)
 				}
 			}) {
-				t.Error("no mapped write: this tests something else")
+				t.Error("no mapped write, so this tests nothing")
 			}
 			copy(want[move.to:], want[move.from:move.from+c.n])
 			if !bytes.Equal(f.Bytes(), want) {
-				t.Errorf("%d bytes moved from %d to %d are others", c.n, move.from, move.to)
+				t.Errorf("%d bytes moved from %d to %d are wrong", c.n, move.from, move.to)
 			}
 		}
 	}
@@ -305,11 +305,11 @@ func TestWriteTo_DiscardCopiesNothing(t *testing.T) {
 	}
 	from := f.cur.pos
 	if n, end := f.skip(); from+n != size || f.cur.pos != size || !end {
-		t.Errorf("from %d on it skips %d bytes, to %d, end %v", from, n, f.cur.pos, end)
+		t.Errorf("from %d it skips %d bytes to %d, end %v", from, n, f.cur.pos, end)
 	}
 }
 
-// A period of mapped writes begins when those would have saved what prefaulting costs.
+// Pages are prefaulted when mapped writes would have saved the cost of it.
 func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	t.Parallel()
 	f := lazyFile(t, 4*blockSize)
@@ -338,7 +338,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	}
 	for i := 0; f.dirty.Load() != stored; i++ {
 		if i == 100 {
-			t.Fatal("not mapped, and prefaulted")
+			t.Fatal("the pages are prefaulted, and writes are not mapped")
 		}
 		write(off) // the first of a period is by system call
 	}
@@ -353,7 +353,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	}
 }
 
-func TestSetPrice_OneLongWaitIsNotTypical(t *testing.T) {
+func TestPages_PriceOutlier(t *testing.T) {
 	var p pages
 	p.setPrice(int64(time.Second))
 	for range 20 {
@@ -367,5 +367,34 @@ func TestSetPrice_OneLongWaitIsNotTypical(t *testing.T) {
 	}
 	if got := p.price.Load(); got < 80_000 {
 		t.Errorf("%d after samples of 100000", got)
+	}
+	if got, want := p.blockPrice(), uint64(p.price.Load())/savedWrite; got != want {
+		t.Errorf("a price of %d for a block, want %d", got, want)
+	}
+}
+
+func TestPages_PriceAfterLosses(t *testing.T) {
+	t.Parallel()
+	var p pages
+	first := p.blockPrice()
+	if first != firstPrice/savedWrite {
+		t.Errorf("a price of %d without samples, want %d", first, firstPrice/savedWrite)
+	}
+	p.lost()
+	p.lost()
+	if got := p.blockPrice(); got != 4*first {
+		t.Errorf("a price of %d after two losses, and %d before", got, first)
+	}
+	for range 100 {
+		p.lost()
+	}
+	if got := p.blockPrice(); got != savedMost {
+		t.Errorf("a price of %d after many losses, want %d", got, savedMost)
+	}
+	for range 10_000 {
+		p.gained()
+	}
+	if got := p.blockPrice(); got != first {
+		t.Errorf("a price of %d after many gains, want %d", got, first)
 	}
 }

@@ -11,6 +11,10 @@ import (
 // A private File is its mapping, which is never replaced: of the file, which is
 // open for reading only, calls ask where it ends. The cursor stays with us,
 // since nothing may read at the kernel's.
+//
+// Each method that differs checks private once, and hands the whole call to its form below.
+// The functions that methods share do not check it, except for shown and inPlace. Code that
+// takes the content of a page for a proof checks mapping.own.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
@@ -59,21 +63,12 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	// With a limit of 0 no call goes by the content of a page to tell where the
 	// file ends: a page of our own keeps what it has when the file is truncated
 	// in its middle, and shows it when the file is extended again.
-	f.m.Store(&mapping{data: data[:size:size], writable: writable, region: newRegion(f, data)})
+	f.m.Store(&mapping{data: data[:size:size], writable: writable, own: true, region: newRegion(f, data)})
 	f.m.Load().region.countFile()
 	return nil
 }
 
-// ownSize is the part of a file of size bytes that was there when it was opened.
-func (f *file) ownSize(size int64) int64 {
-	m := f.m.Load()
-	if m == nil {
-		return 0 // it was empty, or is closed
-	}
-	return min(size, int64(len(m.data)))
-}
-
-// readPrivate is readAt: what the mapping does not have, the file has.
+// readPrivate is ReadAt: what the mapping does not have, the file has.
 func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -106,7 +101,35 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// writePrivate is writeAt.
+// readNextPrivate is Read.
+func (f *file) readNextPrivate(b []byte) (n int, err error) {
+	if len(b) == 0 || !f.lockCursor() { // it is closed
+		return f.inner.Read(b)
+	}
+	defer f.cur.mu.Unlock()
+	n, err = f.readPrivate(b[:min(len(b), maxRead)], f.cur.pos)
+	if n > 0 {
+		f.cur.pos += int64(n)
+		err = nil // it comes with the next call
+	}
+	return n, err
+}
+
+// seekPrivate is Seek: the file may be longer than what f shows.
+func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
+	if !f.lockCursor() { // it is closed
+		return f.inner.Seek(offset, whence)
+	}
+	defer f.cur.mu.Unlock()
+	if whence == io.SeekEnd {
+		if size := f.ask(); size >= 0 {
+			offset, whence = offset+size, io.SeekStart
+		}
+	}
+	return f.seekCursor(offset, whence)
+}
+
+// writePrivate is WriteAt.
 func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,6 +154,20 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 		return 0, f.fail("write", io.ErrUnexpectedEOF)
 	}
 	return 0, f.fail("write", syscall.EIO)
+}
+
+// writeNextPrivate is Write.
+func (f *file) writeNextPrivate(b []byte) (n int, err error) {
+	if len(b) > 0 && f.lockCursor() {
+		defer f.cur.mu.Unlock()
+		n, err = f.writePrivate(b, f.cur.pos)
+		f.cur.pos += int64(n)
+		return n, err
+	}
+	if f.flag&os.O_RDWR == 0 {
+		return f.inner.Write(b) // which says what is wrong
+	}
+	return 0, f.stillOpen("write")
 }
 
 // truncatePrivate is Truncate.

@@ -8,44 +8,32 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile"
 )
 
-// ftPrivate opens name copy on write, and closes it at the test's end.
-func ftPrivate(t testing.TB, name string) *mmapfile.File {
-	t.Helper()
-	f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-// As long as nothing grows, a private File is an os.File of a copy that nobody else sees.
-func TestPrivateFileIsAnOSFileOfACopy(t *testing.T) {
+// A private File behaves as an os.File of a copy, unless it grows.
+func TestPrivate_SameAsOSFileOfCopy(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(ftLess(60)) {
+	for seed := range uint64(iterations(60)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		size := []int{1, 100, int(page), 3*int(page) + 17, 200_000}[seed%5]
-		content := ftPattern(size)
+		content := pattern(size)
 		if seed%3 == 0 {
 			clear(content)
 		}
-		name, twin := ftTemp(t, content), ftTemp(t, content)
-		f := ftPrivate(t, name)
+		name, twin := tempFile(t, content), tempFile(t, content)
+		f := mustOpenPrivate(t, name)
 		o, err := os.OpenFile(twin, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pair := []ftFile{o, f}
+		pair := []anyFile{o, f}
 		for step := range 200 {
 			off, n := rnd.Int64N(int64(size)+1), rnd.IntN(size+10)
-			data := ftPattern(n)
+			data := pattern(n)
 			whence, kind := rnd.IntN(3), rnd.IntN(9)
 			fits := min(n, size-int(off))
 			var got [2]string
@@ -89,29 +77,29 @@ func TestPrivateFileIsAnOSFileOfACopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, _ := ftWalk(t, f, 1000)
-		ftSame(t, "Chunks", all, want)
-		ftSame(t, "Bytes", f.Bytes(), want)
-		if err := f.View(0, int64(size), func(p []byte) error { ftSame(t, "View", p, want); return nil }); err != nil {
+		all, _ := readChunks(t, f, 1000)
+		sameBytes(t, "Chunks", all, want)
+		sameBytes(t, "Bytes", f.Bytes(), want)
+		if err := f.View(0, int64(size), func(p []byte) error { sameBytes(t, "View", p, want); return nil }); err != nil {
 			t.Error(err)
 		}
 		o.Close()
 		if err := errors.Join(f.Sync(), f.SyncRange(0, 10), f.Close()); err != nil {
 			t.Error(err)
 		}
-		ftSame(t, "the file afterwards", ftGet(t, name), content)
+		sameBytes(t, "the file afterwards", readFile(t, name), content)
 	}
 }
 
-func TestPrivateFileNeverChangesTheFile(t *testing.T) {
+func TestPrivate_FileUnchanged(t *testing.T) {
 	t.Parallel()
-	content := ftPattern(50_000)
-	name := ftTemp(t, content)
+	content := pattern(50_000)
+	name := tempFile(t, content)
 	before, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := ftPrivate(t, name)
+	f := mustOpenPrivate(t, name)
 	mine := bytes.Clone(content)
 	write := func(s string, off int) { copy(mine[off:], s) }
 	if _, err := f.WriteAt([]byte("WriteAt"), 100); err != nil {
@@ -142,25 +130,25 @@ func TestPrivateFileNeverChangesTheFile(t *testing.T) {
 	if _, err := f.ReadAt(got, 0); err != nil {
 		t.Error(err)
 	}
-	ftSame(t, "ReadAt", got, mine)
+	sameBytes(t, "ReadAt", got, mine)
 	other, err := mmapfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	ftSame(t, "another File", other.Bytes(), content)
+	sameBytes(t, "another File", other.Bytes(), content)
 	if err := f.Sync(); err != nil {
 		t.Error(err)
 	}
-	ftSame(t, "the file after Sync", ftGet(t, name), content)
+	sameBytes(t, "the file after Sync", readFile(t, name), content)
 	for what, copied := range map[string]func(dst io.Writer) (int64, error){
 		"WriteTo":  f.WriteTo,
 		"io.Copy":  func(dst io.Writer) (int64, error) { return io.Copy(dst, f) },
 		"ReadFrom": func(dst io.Writer) (int64, error) { return dst.(io.ReaderFrom).ReadFrom(f) },
 		"io.CopyN": func(dst io.Writer) (int64, error) { return io.CopyN(dst, f, int64(len(mine))) },
-	} { // what goes to a file is not the kernel's copy of the file
+	} { // the kernel cannot copy it, because the file has other bytes
 		for _, kind := range []string{"os.File", "File", "private File"} {
-			to := ftTemp(t, make([]byte, len(mine)))
+			to := tempFile(t, make([]byte, len(mine)))
 			var dst interface {
 				io.WriteCloser
 				io.ReaderAt
@@ -171,7 +159,7 @@ func TestPrivateFileNeverChangesTheFile(t *testing.T) {
 			case "File":
 				dst, err = mmapfile.OpenFile(to, os.O_RDWR, 0)
 			default:
-				dst = ftPrivate(t, to)
+				dst = mustOpenPrivate(t, to)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -185,22 +173,22 @@ func TestPrivateFileNeverChangesTheFile(t *testing.T) {
 			}
 			clear(got)
 			dst.ReadAt(got, 0)
-			ftSame(t, what+" to "+kind, got, mine)
+			sameBytes(t, what+" to "+kind, got, mine)
 			dst.Close()
 		}
 	}
 	f.Close()
-	ftSame(t, "the file after Close", ftGet(t, name), content)
+	sameBytes(t, "the file after Close", readFile(t, name), content)
 	if after, err := os.Stat(name); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("its time was %v and is %v (%v)", before.ModTime(), after.ModTime(), err)
 	}
 }
 
-func TestPrivateFileDoesNotGrow(t *testing.T) {
+func TestPrivate_Growth(t *testing.T) {
 	t.Parallel()
-	content := ftPattern(10_000)
-	name := ftTemp(t, content)
-	f := ftPrivate(t, name)
+	content := pattern(10_000)
+	name := tempFile(t, content)
+	f := mustOpenPrivate(t, name)
 	size := int64(len(content))
 	refused := func(what, op string, n int64, err error) {
 		t.Helper()
@@ -231,9 +219,9 @@ func TestPrivateFileDoesNotGrow(t *testing.T) {
 			t.Errorf("ReadAt at the end: %d, %v", n, err)
 		}
 	}
-	ftSame(t, "Bytes", f.Bytes(), content)
+	sameBytes(t, "Bytes", f.Bytes(), content)
 
-	empty := ftPrivate(t, ftTemp(t, nil))
+	empty := mustOpenPrivate(t, tempFile(t, nil))
 	if n, err := empty.Write([]byte("x")); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Write to an empty one: %d, %v", n, err)
 	}
@@ -245,9 +233,9 @@ func TestPrivateFileDoesNotGrow(t *testing.T) {
 	}
 }
 
-func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
+func TestPrivate_OpenErrors(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(100))
+	name := tempFile(t, pattern(100))
 	for _, c := range []struct {
 		flag int
 		size int64
@@ -262,8 +250,8 @@ func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
 			t.Errorf("flag %#x, size %d: %v", c.flag, c.size, err)
 		}
 	}
-	ftSame(t, "the file", ftGet(t, name), ftPattern(100))
-	if f, err := (mmapfile.Options{Private: true}).OpenFile(ftDir(t), os.O_RDONLY, 0); f != nil || err == nil {
+	sameBytes(t, "the file", readFile(t, name), pattern(100))
+	if f, err := (mmapfile.Options{Private: true}).OpenFile(tempDir(t), os.O_RDONLY, 0); f != nil || err == nil {
 		t.Errorf("a directory: %v", err)
 	}
 	if f, err := (mmapfile.Options{Private: true}).OpenFile(name+"x", os.O_RDWR, 0); f != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -279,10 +267,10 @@ func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	for what, call := range map[string]func(f ftFile) error{ // one that is open for reading is as any other
-		"WriteAt":  func(f ftFile) error { _, err := f.WriteAt([]byte("x"), 0); return err },
-		"Write":    func(f ftFile) error { _, err := f.Write([]byte("x")); return err },
-		"Truncate": func(f ftFile) error { return f.Truncate(0) },
+	for what, call := range map[string]func(f anyFile) error{ // read-only private Files have the errors of os.File
+		"WriteAt":  func(f anyFile) error { _, err := f.WriteAt([]byte("x"), 0); return err },
+		"Write":    func(f anyFile) error { _, err := f.Write([]byte("x")); return err },
+		"Truncate": func(f anyFile) error { return f.Truncate(0) },
 	} {
 		if want, got := call(o), call(f); want == nil || got == nil || want.Error() != got.Error() {
 			t.Errorf("%s: %v, with os.File %v", what, got, want)
@@ -297,166 +285,14 @@ func TestPrivateOpenRefusesWhatItCannotBe(t *testing.T) {
 	}
 }
 
-// A page of its own keeps its content where the file is cut in its middle, and is not to be seen for all that.
-func TestCutPrivateFileForgetsItsOwnBytes(t *testing.T) {
+func TestPrivate_FailedOpen(t *testing.T) {
 	t.Parallel()
-	ftCanCut(t)
-	name := ftTemp(t, ftPattern(2*int(page)))
-	f := ftPrivate(t, name)
-	if _, err := f.WriteAt(bytes.Repeat([]byte("X"), int(page)), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, 100); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 500)
-	if n, err := f.ReadAt(b, 200); n != 0 || err != io.EOF {
-		t.Errorf("ReadAt behind the new end: %d, %v", n, err)
-	}
-	if n, err := f.ReadAt(b, 0); n != 100 || err != io.EOF || b[0] != 'X' {
-		t.Errorf("ReadAt across the new end: %d, %v", n, err)
-	}
-	if err := f.View(200, 50, func([]byte) error { return nil }); err != io.EOF {
-		t.Errorf("View behind the new end: %v", err)
-	}
-	if all, _ := ftWalk(t, f, 64); len(all) != 100 {
-		t.Errorf("Chunks gives %d bytes", len(all))
-	}
-	if n := f.Len(); n != 100 {
-		t.Errorf("Len is %d", n)
-	}
-}
-
-func TestPrivateFileKeepsTheLengthThatTheFileHad(t *testing.T) {
-	t.Parallel()
-	for _, size := range []int{0, 100, int(page), 10_000} {
-		name := ftTemp(t, ftPattern(size))
-		f := ftPrivate(t, name)
-		if size > 0 {
-			if _, err := f.WriteAt([]byte{'X'}, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		o, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Write(bytes.Repeat([]byte("b"), 5000)); err != nil {
-			t.Fatal(err)
-		}
-		o.Close()
-		want := ftPattern(size)
-		if size > 0 {
-			want[0] = 'X'
-		}
-		got, err := io.ReadAll(f)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bytes: reads %d, %v", size, len(got), err)
-		}
-		if end, err := f.Seek(0, io.SeekEnd); end != int64(size) || err != nil {
-			t.Errorf("%d bytes: the end is at %d, %v", size, end, err)
-		}
-		if n, err := f.ReadAt(make([]byte, 10), int64(size)); n != 0 || err != io.EOF {
-			t.Errorf("%d bytes: ReadAt at the end: %d, %v", size, n, err)
-		}
-		if n, err := f.WriteAt([]byte("x"), int64(size)); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%d bytes: WriteAt at the end: %d, %v", size, n, err)
-		}
-		if b := f.Bytes(); len(b) != size || f.Len() != size {
-			t.Errorf("%d bytes: Bytes %d, Len %d", size, len(b), f.Len())
-		}
-	}
-}
-
-func TestPrivateOpenThatFailsLeavesNothing(t *testing.T) {
-	t.Parallel()
-	name := ftTemp(t, nil) + "new"
+	name := tempFile(t, nil) + "new"
 	f, err := mmapfile.Options{Private: true, Size: 10}.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if f != nil || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a new file of 10 bytes: %v", err)
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is there: %v", err)
-	}
-}
-
-func TestCutPrivateFileReadsToItsNewEnd(t *testing.T) {
-	t.Parallel()
-	ftCanCut(t)
-	if !mmapfile.CanMap {
-		t.Skip("a copy does not notice")
-	}
-	page := int(page)
-	for _, end := range []int{0, 1, page, page + 10} {
-		name := ftTemp(t, ftPattern(4*page))
-		f := ftPrivate(t, name)
-		if _, err := f.WriteAt([]byte("own"), int64(3*page)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(name, int64(end)); err != nil {
-			t.Fatal(err)
-		}
-		b := make([]byte, 4*page)
-		n, err := f.ReadAt(b, 0)
-		if n != end || err != io.EOF || !bytes.Equal(b[:n], ftPattern(end)) {
-			t.Errorf("cut to %d: ReadAt gives %d, %v", end, n, err)
-		}
-		if n, err := f.WriteAt([]byte("x"), int64(2*page)); n != 0 || err == nil {
-			t.Errorf("cut to %d: WriteAt behind the end: %d, %v", end, n, err)
-		}
-		if err := f.View(int64(2*page), 10, func(p []byte) error { ftTouch(p); return nil }); err == nil {
-			t.Errorf("cut to %d: View behind the end has no error", end)
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		if runtime.GOOS == "linux" && len(ftGet(t, name)) != end {
-			t.Errorf("the file has %d bytes, want %d", len(ftGet(t, name)), end)
-		}
-	}
-}
-
-// What Options.Private says of a file that another process truncates and extends again.
-func TestPrivate_TruncatedAndExtended(t *testing.T) {
-	t.Parallel()
-	ftCanCut(t)
-	page := int(page)
-	for _, end := range []int{0, 100, page, page + 10} {
-		for _, look := range []bool{false, true} { // at the file while it is short
-			size := 3 * page
-			name := ftTemp(t, ftPattern(size))
-			f := ftPrivate(t, name)
-			own := bytes.Repeat([]byte{0xff}, size)
-			if _, err := f.WriteAt(own, 0); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(name, int64(end)); err != nil {
-				t.Fatal(err)
-			}
-			b := make([]byte, size)
-			if look {
-				if n, err := f.ReadAt(b, 0); n != end || err != io.EOF || !bytes.Equal(b[:n], own[:n]) {
-					t.Errorf("truncated to %d: ReadAt gives %d, %v", end, n, err)
-				}
-			}
-			if err := os.Truncate(name, int64(size)); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := f.ReadAt(b, 0); n != size || err != nil {
-				t.Fatalf("extended again from %d: ReadAt gives %d, %v", end, n, err)
-			}
-			ftSame(t, "what was never truncated", b[:end], own[:end])
-			for i, c := range b[end:] {
-				if c != 0 && c != 0xff {
-					t.Fatalf("extended again from %d: byte %d is %d", end, end+i, c)
-				}
-			}
-			if runtime.GOOS == "linux" && mmapfile.CanMap {
-				kept := (end + page - 1) / page * page
-				ftSame(t, "the page of the end", b[:kept], own[:kept])
-				ftSame(t, "the pages after it", b[kept:], make([]byte, size-kept))
-			}
-			ftSame(t, "Bytes", f.Bytes(), b)
-		}
 	}
 }

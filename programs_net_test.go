@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-func ftNeedsNet(t *testing.T) {
+func needNet(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no network on " + runtime.GOOS)
 	}
 }
 
-// ftAnswer is a response as text. A multipart boundary is random, so it is replaced.
-func ftAnswer(r *http.Response) (string, error) {
+// responseText returns a response as text. It replaces the multipart boundary, which is random.
+func responseText(r *http.Response) (string, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return "", err
@@ -43,11 +43,11 @@ func ftAnswer(r *http.Response) (string, error) {
 	return text, nil
 }
 
-func TestServeContentAnswersTheSame(t *testing.T) {
+func TestPrograms_ServeContent(t *testing.T) {
 	t.Parallel()
-	ftNeedsNet(t)
-	content := ftPattern(300_000)
-	name := ftTemp(t, content)
+	needNet(t)
+	content := pattern(300_000)
+	name := tempFile(t, content)
 	modified := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	day := modified.Add(-24 * time.Hour).Format(http.TimeFormat)
 	for _, req := range []struct {
@@ -73,8 +73,8 @@ func TestServeContentAnswersTheSame(t *testing.T) {
 		{"GET", []string{"If-None-Match", `"tag"`}},
 		{"GET", []string{"If-Match", `"other"`}},
 	} {
-		ftSameAnswer(t, name, func(f ftFile) (string, error) {
-			if _, err := f.Seek(123, io.SeekStart); err != nil { // where it is does not matter
+		sameAnswer(t, name, func(f anyFile) (string, error) {
+			if _, err := f.Seek(123, io.SeekStart); err != nil { // the cursor does not matter
 				return "", err
 			}
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func TestServeContentAnswersTheSame(t *testing.T) {
 				return "", err
 			}
 			defer response.Body.Close()
-			text, err := ftAnswer(response)
+			text, err := responseText(response)
 			if err != nil {
 				return "", err
 			}
@@ -107,12 +107,12 @@ func TestServeContentAnswersTheSame(t *testing.T) {
 	}
 }
 
-// ftConnect returns both ends of a connection.
-func ftConnect(t testing.TB, network string) (client, server net.Conn) {
+// connect returns both ends of a connection.
+func connect(t testing.TB, network string) (client, server net.Conn) {
 	t.Helper()
 	address := "127.0.0.1:0"
 	if network == "unix" {
-		dir, err := os.MkdirTemp("", "ft") // short: the name of a socket has little room
+		dir, err := os.MkdirTemp("", "s") // the name of a socket must be short
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +142,8 @@ func ftConnect(t testing.TB, network string) (client, server net.Conn) {
 	return client, server
 }
 
-// ftReceive reads all that comes from c.
-func ftReceive(c net.Conn) <-chan []byte {
+// receive reads c to its end.
+func receive(c net.Conn) <-chan []byte {
 	got := make(chan []byte, 1)
 	go func() {
 		b, _ := io.ReadAll(c)
@@ -152,45 +152,45 @@ func ftReceive(c net.Conn) <-chan []byte {
 	return got
 }
 
-func TestCopiesToAndFromSocketsAreTheSame(t *testing.T) {
+func TestPrograms_SocketCopies(t *testing.T) {
 	t.Parallel()
-	ftNeedsNet(t)
+	needNet(t)
 	const size = 1 << 20
-	content := ftPattern(size)
-	name := ftTemp(t, content)
+	content := pattern(size)
+	name := tempFile(t, content)
 	for _, network := range []string{"tcp", "unix"} {
-		for way, do := range map[string]func(c net.Conn, f ftFile) (int64, error){
-			"Copy":    func(c net.Conn, f ftFile) (int64, error) { return io.Copy(c, f) },
-			"CopyN":   func(c net.Conn, f ftFile) (int64, error) { return io.CopyN(c, f, 200_000) },
-			"CopyBig": func(c net.Conn, f ftFile) (int64, error) { return io.CopyN(c, f, size) },
-			"WriteTo": func(c net.Conn, f ftFile) (int64, error) { return f.WriteTo(c) },
+		for way, do := range map[string]func(c net.Conn, f anyFile) (int64, error){
+			"Copy":    func(c net.Conn, f anyFile) (int64, error) { return io.Copy(c, f) },
+			"CopyN":   func(c net.Conn, f anyFile) (int64, error) { return io.CopyN(c, f, 200_000) },
+			"CopyBig": func(c net.Conn, f anyFile) (int64, error) { return io.CopyN(c, f, size) },
+			"WriteTo": func(c net.Conn, f anyFile) (int64, error) { return f.WriteTo(c) },
 		} {
 			t.Run(network+way, func(t *testing.T) {
 				t.Parallel()
-				ftSameAnswer(t, name, func(f ftFile) (string, error) {
+				sameAnswer(t, name, func(f anyFile) (string, error) {
 					if _, err := f.Seek(1000, io.SeekStart); err != nil {
 						return "", err
 					}
-					client, server := ftConnect(t, network)
-					got := ftReceive(server)
+					client, server := connect(t, network)
+					got := receive(server)
 					n, err := do(client, f)
 					_ = client.Close()
 					sent := <-got
 					pos, perr := f.Seek(0, io.SeekCurrent)
 					b := make([]byte, 20)
 					m, rerr := f.Read(b)
-					return fmt.Sprint(n, err, pos, perr, m, rerr, b, ftSum(sent)), nil
+					return fmt.Sprint(n, err, pos, perr, m, rerr, b, digest(sent)), nil
 				})
 			})
 		}
 		t.Run(network+"ToFile", func(t *testing.T) {
 			t.Parallel()
 			for _, limit := range []int64{-1, 5000, 700_000} {
-				ftWriters(t, os.O_RDWR, func(f ftFile) (string, error) {
+				sameWrites(t, os.O_RDWR, func(f anyFile) (string, error) {
 					if _, err := f.Seek(500, io.SeekStart); err != nil {
 						return "", err
 					}
-					client, server := ftConnect(t, network)
+					client, server := connect(t, network)
 					go func() {
 						_, _ = io.Copy(client, bytes.NewReader(content))
 						_ = client.Close()

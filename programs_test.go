@@ -26,13 +26,13 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Every program here runs with each kind of file, and has to come to the same answer.
+// Each program here runs with all kinds of files, and must have the same result.
 
-// ftKinds opens name for reading in every way there is.
-func ftKinds(t *testing.T, name string, each func(t *testing.T, kind string, f ftFile)) {
+// eachKind opens name for reading as each kind of file.
+func eachKind(t *testing.T, name string, each func(t *testing.T, kind string, f anyFile)) {
 	t.Helper()
 	for _, kind := range []string{"os", "lazy", "mapped", "never"} {
-		var f ftFile
+		var f anyFile
 		if kind == "os" {
 			inner, err := os.Open(name)
 			if err != nil {
@@ -40,11 +40,11 @@ func ftKinds(t *testing.T, name string, each func(t *testing.T, kind string, f f
 			}
 			f = inner
 		} else {
-			m := ftOpenUnmapped(t, name)
+			m := openReadOnly(t, name)
 			switch kind {
 			case "mapped":
 				if m.Len() > 0 {
-					ftMap(t, m)
+					mustMap(t, m)
 				}
 			case "never":
 				mmapfile.NeverMap(m)
@@ -58,11 +58,11 @@ func ftKinds(t *testing.T, name string, each func(t *testing.T, kind string, f f
 	}
 }
 
-// ftSameAnswer runs a program with every kind of file and compares with os.File's answer.
-func ftSameAnswer(t *testing.T, name string, program func(f ftFile) (string, error)) {
+// sameAnswer runs a program with each kind of file. The result must be that with os.File.
+func sameAnswer(t *testing.T, name string, program func(f anyFile) (string, error)) {
 	t.Helper()
 	want := ""
-	ftKinds(t, name, func(t *testing.T, kind string, f ftFile) {
+	eachKind(t, name, func(t *testing.T, kind string, f anyFile) {
 		got, err := program(f)
 		switch {
 		case err != nil:
@@ -75,7 +75,7 @@ func ftSameAnswer(t *testing.T, name string, program func(f ftFile) (string, err
 	})
 }
 
-var ftGoroot = sync.OnceValues(func() (string, error) {
+var goroot = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv("GOROOT"); dir != "" { // go test sets it
 		return dir, nil
 	}
@@ -86,10 +86,10 @@ var ftGoroot = sync.OnceValues(func() (string, error) {
 	return string(bytes.TrimSpace(out)), err
 })
 
-// ftInGoroot is the name of a file or directory of the Go distribution.
-func ftInGoroot(t *testing.T, path ...string) string {
+// inGoroot returns the path of a file or directory of the Go distribution.
+func inGoroot(t *testing.T, path ...string) string {
 	t.Helper()
-	root, err := ftGoroot()
+	root, err := goroot()
 	if err != nil {
 		t.Skip("no Go distribution here: ", err)
 	}
@@ -100,11 +100,11 @@ func ftInGoroot(t *testing.T, path ...string) string {
 	return name
 }
 
-func ftSum(b []byte) string { return fmt.Sprintf("%d:%x", len(b), sha256.Sum256(b)) }
+func digest(b []byte) string { return fmt.Sprintf("%d:%x", len(b), sha256.Sum256(b)) }
 
-func TestZipReadsTheTimeZonesTheSame(t *testing.T) {
+func TestPrograms_Zip(t *testing.T) {
 	t.Parallel()
-	ftSameAnswer(t, ftInGoroot(t, "lib", "time", "zoneinfo.zip"), func(f ftFile) (string, error) {
+	sameAnswer(t, inGoroot(t, "lib", "time", "zoneinfo.zip"), func(f anyFile) (string, error) {
 		fi, err := f.Stat()
 		if err != nil {
 			return "", err
@@ -123,21 +123,21 @@ func TestZipReadsTheTimeZonesTheSame(t *testing.T) {
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", entry.Name, err)
 			}
-			fmt.Fprintln(&all, entry.Name, entry.CRC32, ftSum(b))
+			fmt.Fprintln(&all, entry.Name, entry.CRC32, digest(b))
 		}
 		return all.String(), nil
 	})
 }
 
-func TestELFReadsTheGoCommandTheSame(t *testing.T) {
+func TestPrograms_ELF(t *testing.T) {
 	t.Parallel()
-	name := ftInGoroot(t, "bin", "go"+map[bool]string{true: ".exe"}[runtime.GOOS == "windows"])
+	name := inGoroot(t, "bin", "go"+map[bool]string{true: ".exe"}[runtime.GOOS == "windows"])
 	if inner, err := elf.Open(name); err != nil {
 		t.Skip("the go command is no ELF file: ", err)
 	} else {
 		_ = inner.Close()
 	}
-	ftSameAnswer(t, name, func(f ftFile) (string, error) {
+	sameAnswer(t, name, func(f anyFile) (string, error) {
 		e, err := elf.NewFile(f)
 		if err != nil {
 			return "", err
@@ -153,16 +153,16 @@ func TestELFReadsTheGoCommandTheSame(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			fmt.Fprintln(&all, ftSum(b))
+			fmt.Fprintln(&all, digest(b))
 		}
 		return all.String(), nil
 	})
 }
 
-func TestScannerAndCopyReadTheGoSourcesTheSame(t *testing.T) {
+func TestPrograms_ScannerAndCopy(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"net", "runtime"} {
-		names, err := filepath.Glob(filepath.Join(ftInGoroot(t, "src", dir), "*.go"))
+		names, err := filepath.Glob(filepath.Join(inGoroot(t, "src", dir), "*.go"))
 		if err != nil || len(names) == 0 {
 			t.Skip("no sources: ", err)
 		}
@@ -170,7 +170,7 @@ func TestScannerAndCopyReadTheGoSourcesTheSame(t *testing.T) {
 			if (testing.Short() || mmapfile.RaceDetector) && i%10 != 0 {
 				continue
 			}
-			ftSameAnswer(t, name, func(f ftFile) (string, error) {
+			sameAnswer(t, name, func(f anyFile) (string, error) {
 				lines, words := 0, 0
 				s := bufio.NewScanner(f)
 				for ; s.Scan(); lines++ {
@@ -194,15 +194,15 @@ func TestScannerAndCopyReadTheGoSourcesTheSame(t *testing.T) {
 	}
 }
 
-func TestReaderPassesIotest(t *testing.T) {
+func TestPrograms_Iotest(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 100, 4096, 10_001} {
 		if runtime.GOARCH == "wasm" && size > 4096 {
-			continue // byte by byte, by the system calls of node
+			continue // TestReader reads byte by byte, and each is a system call of node
 		}
-		content := ftPattern(size)
-		name := ftTemp(t, content)
-		ftKinds(t, name, func(t *testing.T, kind string, f ftFile) {
+		content := pattern(size)
+		name := tempFile(t, content)
+		eachKind(t, name, func(t *testing.T, kind string, f anyFile) {
 			if err := iotest.TestReader(f, content); err != nil {
 				t.Errorf("%s, %d bytes: %v", kind, size, err)
 			}
@@ -210,14 +210,14 @@ func TestReaderPassesIotest(t *testing.T) {
 	}
 }
 
-// An ftFS serves a directory through one of the openers.
-type ftFS struct {
-	dir  string
-	root bool
-	warm bool
+// An openerFS is a file system of Files in a directory, opened by OpenInRoot or Open.
+type openerFS struct {
+	dir    string
+	root   bool
+	mapped bool
 }
 
-func (s ftFS) Open(name string) (fs.File, error) {
+func (s openerFS) Open(name string) (fs.File, error) {
 	local, err := filepath.Localize(name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -235,15 +235,15 @@ func (s ftFS) Open(name string) (fs.File, error) {
 		}
 		return nil, err
 	}
-	if s.warm {
+	if s.mapped {
 		f.Bytes()
 	}
 	return f, nil
 }
 
-func TestFilesOfATreePassFstest(t *testing.T) {
+func TestPrograms_Fstest(t *testing.T) {
 	t.Parallel()
-	dir := ftDir(t)
+	dir := tempDir(t)
 	want := []string{"a.txt", "empty", "sub/b.bin", "sub/deep/c"}
 	for i, name := range want {
 		file := filepath.Join(dir, filepath.FromSlash(name))
@@ -251,14 +251,14 @@ func TestFilesOfATreePassFstest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "empty" {
-			ftPut(t, file, nil)
+			writeFile(t, file, nil)
 			continue
 		}
 		size := 5000*i + 7
 		if runtime.GOARCH == "wasm" {
-			size = 50*i + 7 // read byte by byte, by the system calls of node
+			size = 50*i + 7 // TestFS reads byte by byte, and each is a system call of node
 		}
-		ftPut(t, file, ftPattern(size))
+		writeFile(t, file, pattern(size))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -268,9 +268,9 @@ func TestFilesOfATreePassFstest(t *testing.T) {
 	if err := fstest.TestFS(root.FS(), want...); err != nil {
 		t.Skip("os.Root.FS does not pass here either: ", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
-	for _, s := range []ftFS{{dir, false, false}, {dir, false, true}, {dir, true, false}, {dir, true, true}} {
+	for _, s := range []openerFS{{dir, false, false}, {dir, false, true}, {dir, true, false}, {dir, true, true}} {
 		if err := fstest.TestFS(s, want...); err != nil {
-			t.Errorf("through OpenInRoot: %v, mapped: %v: %v", s.root, s.warm, err)
+			t.Errorf("through OpenInRoot: %v, mapped: %v: %v", s.root, s.mapped, err)
 		}
 	}
 	if f, err := mmapfile.OpenInRoot(dir, "../"+filepath.Base(dir)+"/a.txt"); err == nil || f != nil {
@@ -278,15 +278,16 @@ func TestFilesOfATreePassFstest(t *testing.T) {
 	}
 }
 
-// ftWriters opens a new file for writing in every way and compares what is in it afterwards.
-func ftWriters(t *testing.T, flag int, program func(f ftFile) (string, error)) {
+// sameWrites runs a program that writes with each kind of file. The result and the file must
+// be those with os.File.
+func sameWrites(t *testing.T, flag int, program func(f anyFile) (string, error)) {
 	t.Helper()
-	dir := ftDir(t)
+	dir := tempDir(t)
 	answer := map[string]string{}
 	for _, kind := range []string{"os", "lazy", "mapped"} {
 		name := filepath.Join(dir, kind)
-		ftPut(t, name, bytes.Repeat([]byte("old content\n"), 1000))
-		var f ftFile
+		writeFile(t, name, bytes.Repeat([]byte("old content\n"), 1000))
+		var f anyFile
 		if kind == "os" {
 			inner, err := os.OpenFile(name, flag, 0)
 			if err != nil {
@@ -299,9 +300,9 @@ func ftWriters(t *testing.T, flag int, program func(f ftFile) (string, error)) {
 				t.Fatal(err)
 			}
 			if kind == "mapped" && flag&os.O_RDWR != 0 {
-				ftMap(t, m)
+				mustMap(t, m)
 				if flag&os.O_APPEND == 0 {
-					ftHeat(t, m, bytes.Repeat([]byte("old content\n"), 1000))
+					prefaultWrites(t, m, bytes.Repeat([]byte("old content\n"), 1000))
 				}
 			}
 			f = m
@@ -313,24 +314,24 @@ func ftWriters(t *testing.T, flag int, program func(f ftFile) (string, error)) {
 		if err := f.Close(); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		answer[kind] = got + ftSum(ftGet(t, name))
+		answer[kind] = got + digest(readFile(t, name))
 		if answer[kind] != answer["os"] {
 			t.Errorf("%s: got %.200q, want %.200q", kind, answer[kind], answer["os"])
 		}
 	}
 }
 
-func TestEncodersWriteAndReadTheSameStreams(t *testing.T) {
+func TestPrograms_Encoders(t *testing.T) {
 	t.Parallel()
 	type item struct {
 		N    int
 		Name string
 		Data []byte
 	}
-	ftWriters(t, os.O_RDWR, func(f ftFile) (string, error) {
+	sameWrites(t, os.O_RDWR, func(f anyFile) (string, error) {
 		g, j := gob.NewEncoder(f), json.NewEncoder(f)
 		for i := range 500 {
-			if err := g.Encode(item{i, "gob", ftPattern(i)}); err != nil {
+			if err := g.Encode(item{i, "gob", pattern(i)}); err != nil {
 				return "", err
 			}
 		}
@@ -339,7 +340,7 @@ func TestEncodersWriteAndReadTheSameStreams(t *testing.T) {
 			return "", err
 		}
 		for i := range 500 {
-			if err := j.Encode(item{i, "json", ftPattern(i)}); err != nil {
+			if err := j.Encode(item{i, "json", pattern(i)}); err != nil {
 				return "", err
 			}
 		}
@@ -373,10 +374,10 @@ func TestEncodersWriteAndReadTheSameStreams(t *testing.T) {
 	})
 }
 
-func TestLoggersAppendTheSameLines(t *testing.T) {
+func TestPrograms_Loggers(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []int{os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_APPEND, os.O_RDWR} {
-		ftWriters(t, flag, func(f ftFile) (string, error) {
+		sameWrites(t, flag, func(f anyFile) (string, error) {
 			one, two := log.New(f, "one ", 0), log.New(f, "two ", log.Lmsgprefix)
 			for i := range 1000 {
 				one.Print("line ", i)
@@ -390,58 +391,5 @@ func TestLoggersAppendTheSameLines(t *testing.T) {
 			n, rerr := f.ReadAt(last, pos-50)
 			return fmt.Sprint(pos, n, rerr, string(last[:n])), err
 		})
-	}
-}
-
-func TestCommandsShareTheCursorThroughOS(t *testing.T) {
-	t.Parallel()
-	content := ftPattern(100_000)
-	name := ftTemp(t, content)
-	for _, mapped := range []bool{false, true} {
-		f := ftOpen(t, name)
-		if mapped {
-			ftMap(t, f)
-		}
-		b := make([]byte, 1000)
-		if _, err := io.ReadFull(f, b); err != nil {
-			t.Fatal(err)
-		}
-		cmd := ftChild(t, nil, "cat", "500")
-		cmd.Stdin = f.OS()
-		ftSame(t, "what the command read", []byte(ftRun(t, cmd)), content[1000:1500])
-		if pos, err := f.Seek(0, io.SeekCurrent); pos != 1500 || err != nil {
-			t.Errorf("the cursor is at %d, %v", pos, err)
-		}
-		if _, err := io.ReadFull(f, b); err != nil || !bytes.Equal(b, content[1500:2500]) {
-			t.Errorf("the bytes behind the command's: %v", err)
-		}
-		cmd = ftChild(t, nil, "cat", "-1")
-		cmd.Stdin = f.OS()
-		ftSame(t, "the rest", []byte(ftRun(t, cmd)), content[2500:])
-		if n, err := f.Read(b); n != 0 || err != io.EOF {
-			t.Errorf("Read behind the end: %d, %v", n, err)
-		}
-		// And the other way round: the command writes in the middle, and beyond the end.
-		if _, err := f.Seek(99_000, io.SeekStart); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write([]byte("before")); err != nil {
-			t.Fatal(err)
-		}
-		cmd = ftChild(t, nil, "cat", "-1")
-		cmd.Stdin, cmd.Stdout = strings.NewReader(strings.Repeat("by the command ", 200)), f.OS()
-		ftRun(t, cmd)
-		if _, err := f.Write([]byte("after")); err != nil {
-			t.Fatal(err)
-		}
-		want := string(content[:99_000]) + "before" + strings.Repeat("by the command ", 200) + "after"
-		got := make([]byte, len(want)+1)
-		if n, err := f.ReadAt(got, 0); n != len(want) || err != io.EOF {
-			t.Errorf("ReadAt: %d, %v, want %d", n, err, len(want))
-		}
-		ftSame(t, "what is read", got[:len(want)], []byte(want))
-		ftSame(t, "what is on disk", ftGet(t, name), []byte(want))
-		f.Close() // Windows truncates no file that is mapped
-		ftPut(t, name, content)
 	}
 }

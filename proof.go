@@ -46,15 +46,13 @@ func (f *file) holds(m *mapping, i int) (ok bool) {
 	return ok
 }
 
-// touchAll reports whether m has each page from that of the byte at off to that of
+// hasAll reports whether m has each page from that of the byte at off to that of
 // the one at last: then the file reaches so far.
-func (f *file) touchAll(m *mapping, off, last int) bool {
-	if locked {
-		if !f.lockMapping(m) {
-			return false
-		}
-		defer f.mu.RUnlock()
+func (f *file) hasAll(m *mapping, off, last int) bool {
+	if !f.lockMapping(m) {
+		return false
 	}
+	defer f.unlockMappings()
 	ok := readable(m.data[off : last+1])
 	runtime.KeepAlive(f)
 	return ok

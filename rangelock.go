@@ -9,8 +9,7 @@ import (
 // rangeLocks orders writes of one File that overlap, as the kernel's lock on the
 // inode does for os.File: a range that two goroutines write is that of one of
 // them, never a mixture. A truncation takes all of them. Readers take no part, as
-// there. Each block of 64 KiB has one of the locks. They are taken in ascending order, after the cursor's lock
-// and before the File's.
+// there. Each block of 64 KiB has one of the locks.
 type rangeLocks [1 << lockBits]rangeLock
 
 type rangeLock struct {

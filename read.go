@@ -28,6 +28,9 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
+	if f.private {
+		return f.readPrivate(b, off)
+	}
 	return f.readAt(b, off)
 }
 
@@ -39,9 +42,6 @@ func (f *file) covers(m *mapping, off int64, n int) bool {
 
 // readAt reads through the inner file.
 func (f *file) readAt(b []byte, off int64) (n int, err error) {
-	if f.private {
-		return f.readPrivate(b, off)
-	}
 	f.settle(off, len(b))
 	known, truncs := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)
@@ -109,6 +109,9 @@ func (f *File) Read(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return f.readNextPrivate(b)
+	}
 	if f.lockCursor() {
 		n, err = f.readCursor(b)
 		f.cur.mu.Unlock()
@@ -164,6 +167,9 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return f.seekPrivate(offset, whence)
+	}
 	if f.lockCursor() {
 		n, err := f.seekCursor(offset, whence)
 		f.cur.mu.Unlock()
@@ -184,12 +190,6 @@ func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 	if whence == io.SeekCurrent {
 		offset += f.cur.pos // an overflow is negative, which the kernel refuses
 		whence = io.SeekStart
-	}
-	if whence == io.SeekEnd && f.private {
-		if size := f.ask(); size >= 0 {
-			offset += size
-			whence = io.SeekStart
-		}
 	}
 	if whence != io.SeekStart || offset < 0 || offset > f.size.Load() {
 		var err error

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// The pages of the documentation are held to what they talk about: snippets to the examples, commands to the
-// scripts, names and links to what is there.
+// The documentation must be true: snippets stand in examples, commands in scripts, and names and
+// links exist.
 
-// fileLines returns a file of the repository, line by line, whatever its line ends.
+// fileLines returns the lines of a file of the repository.
 func fileLines(t *testing.T, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.FromSlash(name))
@@ -95,7 +95,7 @@ func (p mdPage) text() []string {
 	return lines
 }
 
-// standsIn says whether want is a run of lines in file, all indented by the same amount.
+// standsIn reports whether file has the lines want in sequence, all indented by the same amount.
 func standsIn(file, want []string) bool {
 	for at := 0; len(want) > 0 && at+len(want) <= len(file); at++ {
 		indent, ok := strings.CutSuffix(file[at], want[0])
@@ -145,8 +145,7 @@ func TestReadme_Snippets(t *testing.T) {
 	}
 }
 
-// A visitor of the README has a minute. It names one command to test with, which is what CI calls, and one for
-// the benchmarks.
+// The README is short. It names one command for tests, which CI calls, and one for benchmarks.
 func TestReadme_Minute(t *testing.T) {
 	ci := fileLines(t, ".ci/run")
 	var tests, benchmarks int
@@ -225,7 +224,7 @@ func TestReadme_MakeTargets(t *testing.T) {
 	}
 }
 
-// What a page says of a feature, a test shows.
+// Each test that a page names for a feature exists.
 func TestReadme_Features(t *testing.T) {
 	source := strings.Join(sourceLines(t, "*_test.go"), "\n")
 	test := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
@@ -335,7 +334,7 @@ func (p mdPage) paragraphs() (list []string) {
 	return list
 }
 
-// Sentences that have to be read twice are not read. What a program writes is not held to it.
+// Sentences are short, and use no private language. Generated text is exempt.
 func TestReadme_Language(t *testing.T) {
 	written := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchdata/README.md", "benchdata/events.md", "benchdata/peers.md"}
 	const most = 25

@@ -6,14 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// A record that ends in zeros at the end of a page is read from the mapping too, once the
-// page after it is known, which shows that the file was not truncated.
+// A record that ends in zeros at the end of a page is read from the mapping, once the page after
+// it is known. That page proves that the file was not truncated.
 func TestReadAt_ZerosBeforeAnUnknownPage(t *testing.T) {
 	t.Parallel()
 	const off, n = 3*(1<<pageBits) - 64, 64
@@ -33,7 +32,7 @@ func TestReadAt_ZerosBeforeAnUnknownPage(t *testing.T) {
 	}
 }
 
-// A file that is not regular is not asked for its size at each read.
+// A read of a file that is not regular does not ask for its size.
 func TestRead_DeviceInOrder(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector allocates")
@@ -60,91 +59,10 @@ func TestRead_DeviceInOrder(t *testing.T) {
 	}
 }
 
-func TestPages_OffsetPastTheTable(t *testing.T) {
-	t.Parallel()
-	var p pages
-	p.note(noteSeen, 0, 1)
-	for _, off := range []int64{tableMost, 1 << 47, 1<<53 + 5, 1 << 54, 1<<62 + 5} {
-		p.calls.Add(1 << 20)
-		if p.note(noteSeen, off, 64); p.seen(off, 1) {
-			t.Errorf("%d is past the table, and noted", off)
-		}
-	}
-	if p.seen(1<<pageBits, 1) {
-		t.Error("an offset past the table is noted at another")
-	}
-}
-
-// Reads that do not come back to a file take little memory, however large it is.
-func TestPages_LeavesOfAHugeFile(t *testing.T) {
-	t.Parallel()
-	var p pages
-	const calls = 10_000
-	for i := range int64(calls) {
-		p.calls.Add(1)
-		p.note(noteSeen, i<<leafBits, 1)
-	}
-	if got := p.table.Load().grown; got > calls/4+128 || mapLimit > tableMost && got < calls/8 {
-		t.Errorf("%d leaves after %d reads far apart", got, calls)
-	}
-}
-
-// A Sync beside writes must not leave pages that no later Sync forgets.
-func TestPages_SyncBesidePrefault(t *testing.T) {
-	t.Parallel()
-	for range 200 {
-		var p pages
-		p.note(noteSeen, 0, blockSize)
-		var both sync.WaitGroup
-		both.Add(2)
-		go func() {
-			defer both.Done()
-			for range 50 {
-				p.notePrefaulted(0, blockSize)
-			}
-		}()
-		go func() {
-			defer both.Done()
-			for range 50 {
-				p.synced(0, 1<<leafBits)
-			}
-		}()
-		both.Wait()
-		p.notePrefaulted(0, blockSize)
-		p.synced(0, 1<<leafBits)
-		if p.has(prefaultedShift, 0, 1) {
-			t.Fatal("prefaulted after a Sync")
-		}
-	}
-}
-
-func TestPages_LossesMakePrefaultingDearer(t *testing.T) {
-	t.Parallel()
-	var p pages
-	first := p.blockPrice()
-	p.lost()
-	p.lost()
-	if got := p.blockPrice(); got != 4*first {
-		t.Errorf("a price of %d after two losses, and %d before", got, first)
-	}
-	for range 100 {
-		p.lost()
-	}
-	if got := p.blockPrice(); got != savedMost {
-		t.Errorf("a price of %d after many losses, want %d", got, savedMost)
-	}
-	for range 10_000 {
-		p.gained()
-	}
-	if got := p.blockPrice(); got != first {
-		t.Errorf("a price of %d after many gains, want %d", got, first)
-	}
-}
-
-// The hint follows the kernel's offset through copies.
+// The hint follows the offset of the kernel through copies.
 func TestReadFrom_HintFollows(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(tempDir(t), "src")
+	name := filepath.Join(TempDir(t), "src")
 	if err := os.WriteFile(name, make([]byte, 300_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +92,7 @@ func TestReadFrom_HintFollows(t *testing.T) {
 	}
 }
 
-// Seek keeps the cursor in the process after some calls, for each kind of File with os.File's results.
+// After some calls of Seek the cursor is in the process. The results are those of os.File.
 func TestSeek_CursorOfAnUnmappedFile(t *testing.T) {
 	t.Parallel()
 	f := lazyFile(t, 4*blockSize)

@@ -45,25 +45,23 @@ func (f *File) Len() int {
 	if f == nil {
 		return 0
 	}
+	size, regular := int64(0), false
 	if f.sizeSeen.Load() != f.sizeGen.Load() {
-		if size, regular := f.stat(); regular {
-			return f.lenOf(size)
-		}
+		size, regular = f.stat()
 	}
-	return f.lenOf(f.size.Load())
-}
-
-func (f *file) lenOf(size int64) int {
-	if f.private {
-		size = f.ownSize(size)
+	if !regular {
+		size = f.size.Load()
 	}
-	return int(min(size, maxInt))
+	return int(min(max(f.shown(size), 0), maxInt))
 }
 
 // ask is the file's present length, or -1 where it has none that can be
 // mapped. It does not allocate while the cursor is with us.
-func (f *file) ask() int64 {
-	size := f.askFile()
+func (f *file) ask() int64 { return f.shown(f.askFile()) }
+
+// shown returns how much of a file of size bytes f shows: all, or if it is private
+// what there was when it was opened, and -1 once it is closed.
+func (f *file) shown(size int64) int64 {
 	if !f.private || size < 0 {
 		return size
 	}
@@ -73,6 +71,15 @@ func (f *file) ask() int64 {
 		return -1
 	}
 	return f.ownSize(size)
+}
+
+// ownSize is shown for a private File that is open. Called with mu held.
+func (f *file) ownSize(size int64) int64 {
+	m := f.m.Load()
+	if m == nil {
+		return 0 // it was empty
+	}
+	return min(size, int64(len(m.data)))
 }
 
 func (f *file) askFile() int64 {

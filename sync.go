@@ -53,11 +53,10 @@ type flusher struct {
 	exposed atomic.Bool  // there may be stores that are not counted
 
 	// gate is held for reading by a write until it is counted, and by Close for
-	// writing until no write can succeed any more. It is taken before all other
-	// locks.
+	// writing until no write can succeed any more.
 	gate sync.RWMutex
 
-	mu      sync.Mutex          // one flush at a time; taken before the File's
+	mu      sync.Mutex          // one flush at a time
 	data    func(f *file) error // under mu: syncData, or what a test wants to happen
 	stopped bool                // under mu
 	err     error               // under mu: the first failure of a flush in the background
@@ -228,6 +227,9 @@ func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
+	if f.private {
+		return f.stillOpen("sync")
+	}
 	if f.flusher != nil {
 		return f.flusher.sync(f.file)
 	}
@@ -235,9 +237,6 @@ func (f *File) Sync() error {
 }
 
 func (f *file) sync() error {
-	if f.private {
-		return f.stillOpen("sync")
-	}
 	ferr := f.flush()
 	f.endPeriod()
 	if err := f.syncWhole(f.inner.Sync); err != nil {

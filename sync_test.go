@@ -15,40 +15,27 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// ftPolicy opens a new file of size bytes under that policy, and counts its flushes.
-func ftPolicy(t testing.TB, size int, p mmapfile.FlushPolicy) (f *mmapfile.File, flushes *atomic.Int64) {
-	t.Helper()
-	f, err := mmapfile.Options{Flush: p}.OpenFile(ftTemp(t, ftPattern(size)), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	flushes = new(atomic.Int64)
-	mmapfile.OnFlush(f, func() error { flushes.Add(1); return nil })
-	return f, flushes
-}
-
-func TestBytesPolicyCountsEveryMethodThatWrites(t *testing.T) {
+func TestFlushPolicy_BytesOfEveryMethod(t *testing.T) {
 	t.Parallel()
 	const size, n = 200_000, 100
-	data := ftPattern(n)
+	data := pattern(n)
 	for what, write := range map[string]func(f *mmapfile.File) error{
 		"WriteAt":             func(f *mmapfile.File) error { _, err := f.WriteAt(data, 50); return err },
 		"WriteAt beyond":      func(f *mmapfile.File) error { _, err := f.WriteAt(data, int64(f.Len())); return err },
 		"Write":               func(f *mmapfile.File) error { _, err := f.Write(data); return err },
 		"WriteString":         func(f *mmapfile.File) error { _, err := f.WriteString(string(data)); return err },
 		"ReadFrom a reader":   func(f *mmapfile.File) error { _, err := f.ReadFrom(bytes.NewReader(data)); return err },
-		"ReadFrom an os.File": func(f *mmapfile.File) error { return ftCopyIn(t, f, data, false) },
-		"ReadFrom a File":     func(f *mmapfile.File) error { return ftCopyIn(t, f, data, true) },
-		"WriteTo it":          func(f *mmapfile.File) error { _, err := ftOpen(t, ftTemp(t, data)).WriteTo(f); return err },
+		"ReadFrom an os.File": func(f *mmapfile.File) error { return readFromFile(t, f, data, false) },
+		"ReadFrom a File":     func(f *mmapfile.File) error { return readFromFile(t, f, data, true) },
+		"WriteTo it":          func(f *mmapfile.File) error { _, err := mustOpen(t, tempFile(t, data)).WriteTo(f); return err },
 		"View": func(f *mmapfile.File) error {
 			return f.View(0, n, func(p []byte) error { p[0]++; return nil })
 		},
 	} {
 		for _, mapped := range []bool{false, true} {
-			f, flushes := ftPolicy(t, size, mmapfile.FlushPolicy{Bytes: 10 * n})
+			f, flushes := openWithPolicy(t, size, mmapfile.FlushPolicy{Bytes: 10 * n})
 			if mapped {
-				ftMap(t, f)
+				mustMap(t, f)
 			}
 			for i := range 25 {
 				before := flushes.Load()
@@ -74,8 +61,8 @@ func TestBytesPolicyCountsEveryMethodThatWrites(t *testing.T) {
 	}
 }
 
-func ftCopyIn(t *testing.T, f *mmapfile.File, data []byte, mapped bool) error {
-	name := ftTemp(t, data)
+func readFromFile(t *testing.T, f *mmapfile.File, data []byte, mapped bool) error {
+	name := tempFile(t, data)
 	var src io.ReadCloser
 	src, err := os.Open(name)
 	if mapped {
@@ -90,14 +77,14 @@ func ftCopyIn(t *testing.T, f *mmapfile.File, data []byte, mapped bool) error {
 	return err
 }
 
-func TestBytesPolicyHoldsForManyWriters(t *testing.T) {
-	ftNeedsThreads(t)
+func TestFlushPolicy_BytesManyWriters(t *testing.T) {
+	needThreads(t)
 	t.Parallel()
 	const limit = 5000
-	f, _ := ftPolicy(t, 1<<20, mmapfile.FlushPolicy{Bytes: limit})
-	ftTogether(t, 4, func(i int) error {
-		for r := range ftLess(200) {
-			if _, err := f.WriteAt(ftPattern(100*(i+1)), int64(i<<18+r*400)); err != nil {
+	f, _ := openWithPolicy(t, 1<<20, mmapfile.FlushPolicy{Bytes: limit})
+	together(t, 4, func(i int) error {
+		for r := range iterations(200) {
+			if _, err := f.WriteAt(pattern(100*(i+1)), int64(i<<18+r*400)); err != nil {
 				return err
 			}
 		}
@@ -111,50 +98,50 @@ func TestBytesPolicyHoldsForManyWriters(t *testing.T) {
 	}
 }
 
-func TestIntervalPolicyFlushesWhatIsThere(t *testing.T) {
-	ftNeedsThreads(t)
+func TestFlushPolicy_Interval(t *testing.T) {
+	needThreads(t)
 	t.Parallel()
-	f, flushes := ftPolicy(t, 100_000, mmapfile.FlushPolicy{Interval: time.Millisecond})
+	f, flushes := openWithPolicy(t, 100_000, mmapfile.FlushPolicy{Interval: time.Millisecond})
 	for range 3 {
 		before := flushes.Load()
 		if _, err := f.WriteAt([]byte("x"), 5); err != nil {
 			t.Fatal(err)
 		}
-		if !ftUntil(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 && flushes.Load() > before }) {
+		if !eventually(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 && flushes.Load() > before }) {
 			t.Fatalf("%d bytes pending, %d flushes, %d before", mmapfile.Pending(f), flushes.Load(), before)
 		}
 	}
-	// With memory out there may always be stores.
+	// The program may write into exposed memory at any time.
 	b := f.Bytes()
 	before := flushes.Load()
-	if !ftUntil(20*time.Second, func() bool { b[7]++; return flushes.Load() > before+2 }) {
-		t.Error("nothing is flushed while memory is lent")
+	if !eventually(20*time.Second, func() bool { b[7]++; return flushes.Load() > before+2 }) {
+		t.Error("nothing is flushed while memory is exposed")
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestIntervalPolicyLeavesNoGoroutine(t *testing.T) {
-	ftNeedsThreads(t)
+func TestFlushPolicy_IntervalGoroutines(t *testing.T) {
+	needThreads(t)
 	before := runtime.NumGoroutine()
 	for i := range 50 {
-		f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Hour}}.OpenFile(ftTemp(t, ftPattern(100)), os.O_RDWR, 0)
+		f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Hour}}.OpenFile(tempFile(t, pattern(100)), os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.WriteString("x")
 		if i%2 == 0 {
 			f.Close()
-		} // the others are forgotten, and collected
+		} // the collector closes the others
 	}
-	if !ftUntil(30*time.Second, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before }) {
+	if !eventually(30*time.Second, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before }) {
 		t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 	}
 }
 
-// Whatever stored something, and however it ended, Close flushes it.
-func TestCloseFlushesEveryKindOfStore(t *testing.T) {
+// Close flushes everything that was written, in each of the ways.
+func TestClose_FlushesEveryWrite(t *testing.T) {
 	t.Parallel()
 	for what, store := range map[string]func(f *mmapfile.File) error{
 		"Write":    func(f *mmapfile.File) error { _, err := f.Write([]byte("x")); return err },
@@ -194,12 +181,12 @@ func TestCloseFlushesEveryKindOfStore(t *testing.T) {
 			return nil
 		},
 		"View that panics": func(f *mmapfile.File) error {
-			ftCaught(func() { f.View(0, 5, func(p []byte) error { p[0] = 'x'; panic("x") }) })
+			recovered(func() { f.View(0, 5, func(p []byte) error { p[0] = 'x'; panic("x") }) })
 			return nil
 		},
 	} {
 		for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}} {
-			f, flushes := ftPolicy(t, 16<<10, p)
+			f, flushes := openWithPolicy(t, 16<<10, p)
 			if err := f.View(0, 1, func([]byte) error { return nil }); err != nil { // maps it
 				t.Fatal(err)
 			}
@@ -214,19 +201,19 @@ func TestCloseFlushesEveryKindOfStore(t *testing.T) {
 			}
 		}
 	}
-	f, flushes := ftPolicy(t, 16<<10, mmapfile.FlushPolicy{Interval: time.Hour})
+	f, flushes := openWithPolicy(t, 16<<10, mmapfile.FlushPolicy{Interval: time.Hour})
 	f.Advise(0, 100, mmapfile.Sequential)
 	if err := f.Close(); err != nil || flushes.Load() != 0 {
-		t.Errorf("nothing was stored: %d flushes by Close, %v", flushes.Load(), err)
+		t.Errorf("nothing was written: %d flushes by Close, %v", flushes.Load(), err)
 	}
 }
 
-// A write that returned without an error was flushed, if the policy says so, also when Close came meanwhile.
-func TestWritesBesideCloseAreFlushedOrFail(t *testing.T) {
-	ftNeedsThreads(t)
+// A write beside Close that returned without an error was flushed, if the policy requires it.
+func TestClose_FlushBesideWrites(t *testing.T) {
+	needThreads(t)
 	t.Parallel()
-	for round := range ftLess(300) {
-		f, _ := ftPolicy(t, 100_000, mmapfile.FlushPolicy{Bytes: 1})
+	for round := range iterations(300) {
+		f, _ := openWithPolicy(t, 100_000, mmapfile.FlushPolicy{Bytes: 1})
 		var written, flushed atomic.Int64
 		mmapfile.OnFlush(f, func() error { flushed.Store(written.Load()); return nil })
 		var writer sync.WaitGroup
@@ -238,7 +225,7 @@ func TestWritesBesideCloseAreFlushedOrFail(t *testing.T) {
 					return
 				}
 				if flushed.Load() < i {
-					t.Errorf("round %d: write %d has returned, and flushed were %d", round, i, flushed.Load())
+					t.Errorf("round %d: write %d has returned, and %d were flushed", round, i, flushed.Load())
 					return
 				}
 			}
@@ -253,11 +240,11 @@ func TestWritesBesideCloseAreFlushedOrFail(t *testing.T) {
 	}
 }
 
-// An interval does not wait for the end of a copy that takes its time, nor for that of a View.
-func TestIntervalPolicyFlushesDuringLongCalls(t *testing.T) {
-	ftNeedsThreads(t)
+// An interval policy flushes during a long copy, and during View.
+func TestFlushPolicy_IntervalLongCalls(t *testing.T) {
+	needThreads(t)
 	t.Parallel()
-	f, flushes := ftPolicy(t, 1000, mmapfile.FlushPolicy{Interval: time.Millisecond})
+	f, flushes := openWithPolicy(t, 1000, mmapfile.FlushPolicy{Interval: time.Millisecond})
 	r, w := io.Pipe()
 	copied := make(chan error)
 	go func() { _, err := io.Copy(f, r); copied <- err }()
@@ -266,7 +253,7 @@ func TestIntervalPolicyFlushesDuringLongCalls(t *testing.T) {
 		if _, err := w.Write([]byte("some")); err != nil {
 			t.Fatal(err)
 		}
-		if !ftUntil(20*time.Second, func() bool { return flushes.Load() > before }) {
+		if !eventually(20*time.Second, func() bool { return flushes.Load() > before }) {
 			t.Fatal("nothing is flushed during io.Copy")
 		}
 	}
@@ -276,7 +263,7 @@ func TestIntervalPolicyFlushesDuringLongCalls(t *testing.T) {
 	}
 	if err := f.View(0, 10, func(p []byte) error {
 		before := flushes.Load()
-		if !ftUntil(20*time.Second, func() bool { return flushes.Load() > before+1 }) {
+		if !eventually(20*time.Second, func() bool { return flushes.Load() > before+1 }) {
 			t.Error("nothing is flushed during View")
 		}
 		return nil
@@ -285,10 +272,10 @@ func TestIntervalPolicyFlushesDuringLongCalls(t *testing.T) {
 	}
 }
 
-func TestSyncRangeTellsOfAFailedFlushToo(t *testing.T) {
+func TestSyncRange_FailedFlush(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("the disk is gone")
-	f, _ := ftPolicy(t, 10_000, mmapfile.FlushPolicy{Bytes: 10})
+	f, _ := openWithPolicy(t, 10_000, mmapfile.FlushPolicy{Bytes: 10})
 	mmapfile.OnFlush(f, func() error { return bad })
 	if _, err := f.WriteAt(make([]byte, 100), 0); err != nil {
 		t.Fatal(err)
@@ -296,7 +283,7 @@ func TestSyncRangeTellsOfAFailedFlushToo(t *testing.T) {
 	if err := f.SyncRange(0, 100); !errors.Is(err, bad) {
 		t.Errorf("SyncRange after a failed flush: %v", err)
 	}
-	if err := f.Sync(); !errors.Is(err, bad) { // whose it is to tell
+	if err := f.Sync(); !errors.Is(err, bad) { // which reports it, too
 		t.Errorf("Sync: %v", err)
 	}
 	if err := errors.Join(f.SyncRange(0, 100), f.Close()); err != nil {
@@ -304,10 +291,10 @@ func TestSyncRangeTellsOfAFailedFlushToo(t *testing.T) {
 	}
 }
 
-func TestCloseFlushesWhatThePolicyLeft(t *testing.T) {
+func TestClose_FlushesRest(t *testing.T) {
 	t.Parallel()
 	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}, {Bytes: 1 << 30, Interval: time.Hour}} {
-		f, flushes := ftPolicy(t, 1000, p)
+		f, flushes := openWithPolicy(t, 1000, p)
 		if _, err := f.WriteAt([]byte("x"), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -326,12 +313,12 @@ func TestCloseFlushesWhatThePolicyLeft(t *testing.T) {
 	}
 }
 
-// A flush that fails is told by the next Sync or Close, and by one of them only; the write is in the file.
-func TestFailureOfAFlushIsToldByTheNextSyncOrClose(t *testing.T) {
+// The next Sync or Close reports a failed flush, once. The write itself succeeds.
+func TestFlushPolicy_Failure(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("the disk is gone")
 	for _, by := range []string{"Sync", "Close"} {
-		f, _ := ftPolicy(t, 1000, mmapfile.FlushPolicy{Bytes: 10})
+		f, _ := openWithPolicy(t, 1000, mmapfile.FlushPolicy{Bytes: 10})
 		var failure error = bad
 		mmapfile.OnFlush(f, func() error { return failure })
 		if n, err := f.WriteAt(make([]byte, 100), 0); n != 100 || err != nil {
@@ -350,18 +337,18 @@ func TestFailureOfAFlushIsToldByTheNextSyncOrClose(t *testing.T) {
 			t.Errorf("%s after a failed flush: %v", by, err)
 		}
 		if err := second(); errors.Is(err, bad) {
-			t.Errorf("after %s the error comes again: %v", by, err)
+			t.Errorf("the error is reported again after %s: %v", by, err)
 		}
 	}
 }
 
-func TestSyncRangeMakesPolicyAndModesNoDifference(t *testing.T) {
+func TestSyncRange_OpenFlags(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_SYNC} {
 		if runtime.GOOS == "js" && flag&os.O_SYNC != 0 {
-			continue // which it does not have
+			continue // js has no O_SYNC
 		}
-		name := ftTemp(t, ftPattern(100_000))
+		name := tempFile(t, pattern(100_000))
 		f, err := mmapfile.OpenFile(name, flag, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -375,7 +362,7 @@ func TestSyncRangeMakesPolicyAndModesNoDifference(t *testing.T) {
 				f.Bytes()
 			}
 			err := f.SyncRange(5000, 10)
-			if want := o.Sync(); (err == nil) != (want == nil) { // Windows syncs nothing through a handle for reading
+			if want := o.Sync(); (err == nil) != (want == nil) { // Windows cannot sync a read-only handle
 				t.Errorf("flag %#x, mapped %v: %v, os.File.Sync says %v", flag, mapped, err, want)
 			}
 		}

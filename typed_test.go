@@ -18,27 +18,27 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-type ftHeader struct {
+type fileHeader struct {
 	Magic   [4]byte
 	Version uint32
 	Count   uint64
 	_       [8]byte
 }
 
-func TestAtIsTheFileInPlace(t *testing.T) {
+func TestAt_InPlace(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(10_000))
-	f := ftOpen(t, name)
-	h, err := mmapfile.At[ftHeader](f, 16)
+	name := tempFile(t, pattern(10_000))
+	f := mustOpen(t, name)
+	h, err := mmapfile.At[fileHeader](f, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ftPattern(10_000)[16:]
+	b := pattern(10_000)[16:]
 	if h.Magic != [4]byte(b) || h.Version != binary.NativeEndian.Uint32(b[4:]) || h.Count != binary.NativeEndian.Uint64(b[8:]) {
 		t.Errorf("read %v", *h)
 	}
 	h.Count = 42
-	again, err := mmapfile.At[ftHeader](f, 16)
+	again, err := mmapfile.At[fileHeader](f, 16)
 	if err != nil || again != h {
 		t.Errorf("a second At is at %p, the first at %p (%v)", again, h, err)
 	}
@@ -54,9 +54,9 @@ func TestAtIsTheFileInPlace(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	got := ftGet(t, name)
+	got := readFile(t, name)
 	if binary.NativeEndian.Uint64(got[24:]) != 42 || binary.NativeEndian.Uint32(got[208:]) != 7 || binary.NativeEndian.Uint32(got[212:]) != 8 {
-		t.Errorf("stores did not reach the file: % x", got[200:220])
+		t.Errorf("the writes are not in the file: % x", got[200:220])
 	}
 	last, err := mmapfile.At[byte](f, 29_999)
 	if err != nil || *last != 0 {
@@ -64,13 +64,13 @@ func TestAtIsTheFileInPlace(t *testing.T) {
 	}
 }
 
-// ftAt is At for tables.
-func ftAt[T any](f *mmapfile.File, off int64) error { _, err := mmapfile.At[T](f, off); return err }
+// atError returns the error of At.
+func atError[T any](f *mmapfile.File, off int64) error { _, err := mmapfile.At[T](f, off); return err }
 
-func TestAtChecksBoundsAndAlignment(t *testing.T) {
+func TestAt_BoundsAndAlignment(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(100))
-	f := ftOpen(t, name)
+	name := tempFile(t, pattern(100))
+	f := mustOpen(t, name)
 	slice := func(off int64, n int) error { _, err := mmapfile.SliceAt[uint32](f, off, n); return err }
 	big := func(off int64, n int) error { _, err := mmapfile.SliceAt[[1 << 20]uint64](f, off, n); return err }
 	type nested struct {
@@ -78,13 +78,13 @@ func TestAtChecksBoundsAndAlignment(t *testing.T) {
 		B [2]struct{ C float64 }
 	}
 	for i, c := range []struct{ got, want error }{
-		{ftAt[uint64](f, 88), nil}, {ftAt[uint64](f, 92), fs.ErrInvalid}, {ftAt[uint64](f, 96), io.EOF},
-		{ftAt[uint64](f, 4), fs.ErrInvalid}, {ftAt[atomic.Int64](f, 4), fs.ErrInvalid}, {ftAt[atomic.Int64](f, 8), nil},
-		{ftAt[complex128](f, 4), fs.ErrInvalid}, {ftAt[complex64](f, 4), nil}, {ftAt[nested](f, 4), fs.ErrInvalid}, {ftAt[nested](f, 8), nil},
-		{ftAt[uint32](f, 2), fs.ErrInvalid}, {ftAt[uint16](f, 98), nil}, {ftAt[uint16](f, 99), fs.ErrInvalid},
-		{ftAt[byte](f, 99), nil}, {ftAt[byte](f, 100), io.EOF}, {ftAt[byte](f, -1), fs.ErrInvalid}, {ftAt[byte](f, 1<<62), io.EOF},
-		{ftAt[[3]byte](f, 97), nil}, {ftAt[[100]byte](f, 1), io.EOF}, {ftAt[struct{}](f, 100), nil}, {ftAt[struct{}](f, 101), io.EOF},
-		{ftAt[[0]*int](f, 0), nil}, {ftAt[bool](f, 50), nil},
+		{atError[uint64](f, 88), nil}, {atError[uint64](f, 92), fs.ErrInvalid}, {atError[uint64](f, 96), io.EOF},
+		{atError[uint64](f, 4), fs.ErrInvalid}, {atError[atomic.Int64](f, 4), fs.ErrInvalid}, {atError[atomic.Int64](f, 8), nil},
+		{atError[complex128](f, 4), fs.ErrInvalid}, {atError[complex64](f, 4), nil}, {atError[nested](f, 4), fs.ErrInvalid}, {atError[nested](f, 8), nil},
+		{atError[uint32](f, 2), fs.ErrInvalid}, {atError[uint16](f, 98), nil}, {atError[uint16](f, 99), fs.ErrInvalid},
+		{atError[byte](f, 99), nil}, {atError[byte](f, 100), io.EOF}, {atError[byte](f, -1), fs.ErrInvalid}, {atError[byte](f, 1<<62), io.EOF},
+		{atError[[3]byte](f, 97), nil}, {atError[[100]byte](f, 1), io.EOF}, {atError[struct{}](f, 100), nil}, {atError[struct{}](f, 101), io.EOF},
+		{atError[[0]*int](f, 0), nil}, {atError[bool](f, 50), nil},
 		{slice(0, 25), nil}, {slice(0, 26), io.EOF}, {slice(100, 0), nil}, {slice(104, 0), io.EOF}, {slice(0, -1), fs.ErrInvalid},
 		{slice(0, int(^uint(0)>>1)), io.EOF}, {slice(1, 1), fs.ErrInvalid}, {big(0, 1<<20), io.EOF}, {big(0, int(^uint(0)>>1)), io.EOF},
 	} {
@@ -102,7 +102,7 @@ func TestAtChecksBoundsAndAlignment(t *testing.T) {
 	if s, err := mmapfile.SliceAt[uint32](f, 100, 0); s == nil || len(s) != 0 || err != nil {
 		t.Errorf("an empty slice: %v, %v", s, err)
 	}
-	for i := range int64(8) { // however the memory was come by
+	for i := range int64(8) { // memory of a mapping and of a copy
 		x, err := mmapfile.At[[8]byte](f, 8*i)
 		if err != nil || uintptr(unsafe.Pointer(x))%8 != 0 {
 			t.Errorf("offset %d is at %p (%v)", 8*i, x, err)
@@ -110,18 +110,18 @@ func TestAtChecksBoundsAndAlignment(t *testing.T) {
 	}
 }
 
-func TestAtRefusesTypesWithPointers(t *testing.T) {
+func TestAt_Pointers(t *testing.T) {
 	t.Parallel()
-	f := ftOpen(t, ftTemp(t, ftPattern(1000)))
+	f := mustOpen(t, tempFile(t, pattern(1000)))
 	type inner struct {
 		N int32
 		S []string
 	}
 	type list struct{ Next *list }
 	for i, err := range []error{
-		ftAt[*int](f, 0), ftAt[string](f, 0), ftAt[[]byte](f, 0), ftAt[map[int]int](f, 0), ftAt[chan int](f, 0), ftAt[func()](f, 0),
-		ftAt[any](f, 0), ftAt[error](f, 0), ftAt[unsafe.Pointer](f, 0), ftAt[[2]inner](f, 0), ftAt[list](f, 0),
-		ftAt[struct{ x [1]any }](f, 0), ftAt[atomic.Pointer[int]](f, 0), ftAt[atomic.Value](f, 0), ftAt[reflect.Value](f, 0),
+		atError[*int](f, 0), atError[string](f, 0), atError[[]byte](f, 0), atError[map[int]int](f, 0), atError[chan int](f, 0), atError[func()](f, 0),
+		atError[any](f, 0), atError[error](f, 0), atError[unsafe.Pointer](f, 0), atError[[2]inner](f, 0), atError[list](f, 0),
+		atError[struct{ x [1]any }](f, 0), atError[atomic.Pointer[int]](f, 0), atError[atomic.Value](f, 0), atError[reflect.Value](f, 0),
 	} {
 		if !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "pointers") {
 			t.Errorf("case %d: %v", i, err)
@@ -129,9 +129,9 @@ func TestAtRefusesTypesWithPointers(t *testing.T) {
 	}
 }
 
-func TestAtOfAFileForReadingRefusesTypesThatWrite(t *testing.T) {
+func TestAt_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(1000))
+	name := tempFile(t, pattern(1000))
 	f, err := mmapfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -142,36 +142,36 @@ func TestAtOfAFileForReadingRefusesTypesThatWrite(t *testing.T) {
 		Count [4]atomic.Uint32
 	}
 	for i, err := range []error{
-		ftAt[atomic.Uint64](f, 0), ftAt[atomic.Bool](f, 0), ftAt[counters](f, 8), ftAt[sync.Mutex](f, 0),
+		atError[atomic.Uint64](f, 0), atError[atomic.Bool](f, 0), atError[counters](f, 8), atError[sync.Mutex](f, 0),
 	} {
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("case %d: %v", i, err)
 		}
 	}
-	if err := errors.Join(ftAt[uint64](f, 0), ftAt[ftHeader](f, 8)); err != nil {
+	if err := errors.Join(atError[uint64](f, 0), atError[fileHeader](f, 8)); err != nil {
 		t.Error(err)
 	}
-	w := ftOpen(t, name)
-	if err := errors.Join(ftAt[atomic.Uint64](w, 0), ftAt[counters](w, 8), ftAt[sync.Mutex](w, 0)); err != nil {
+	w := mustOpen(t, name)
+	if err := errors.Join(atError[atomic.Uint64](w, 0), atError[counters](w, 8), atError[sync.Mutex](w, 0)); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAtOfWhatHasNoMemory(t *testing.T) {
+func TestAt_NoMemory(t *testing.T) {
 	t.Parallel()
-	name := ftTemp(t, ftPattern(100))
-	closed := ftOpen(t, name)
+	name := tempFile(t, pattern(100))
+	closed := mustOpen(t, name)
 	closed.Bytes()
 	closed.Close()
-	dir, err := mmapfile.Open(ftDir(t))
+	dir, err := mmapfile.Open(tempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
 	var none *mmapfile.File
 	for i, c := range []struct{ got, want error }{
-		{ftAt[byte](closed, 0), os.ErrClosed}, {ftAt[byte](dir, 0), errors.ErrUnsupported}, {ftAt[byte](none, 0), os.ErrInvalid},
-		{ftAt[byte](ftOpen(t, ftTemp(t, nil)), 0), io.EOF},
+		{atError[byte](closed, 0), os.ErrClosed}, {atError[byte](dir, 0), errors.ErrUnsupported}, {atError[byte](none, 0), os.ErrInvalid},
+		{atError[byte](mustOpen(t, tempFile(t, nil)), 0), io.EOF},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("case %d: %v, want %v", i, c.got, c.want)
@@ -179,13 +179,13 @@ func TestAtOfWhatHasNoMemory(t *testing.T) {
 	}
 }
 
-func TestAtDoesNotAllocate(t *testing.T) {
-	f := ftOpenMapped(t, ftTemp(t, ftPattern(100_000)))
+func TestAt_NoAllocation(t *testing.T) {
+	f := mustOpenMapped(t, tempFile(t, pattern(100_000)))
 	if !mmapfile.MapsUnasked {
-		t.Skip("not where there is a lock, or no mapping")
+		t.Skip("it allocates with a lock, or without a mapping")
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		x, err := mmapfile.At[ftHeader](f, 512)
+		x, err := mmapfile.At[fileHeader](f, 512)
 		s, serr := mmapfile.SliceAt[uint64](f, 1024, 100)
 		if err != nil || serr != nil || x.Version == 0 || s[99] == 0 {
 			t.Fatal(err, serr)
@@ -195,12 +195,12 @@ func TestAtDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func init() { ftChildren["count"] = ftChildCount }
+func init() { children["count"] = childCount }
 
-const ftCounts = 20_000
+const countTo = 20_000
 
-// ftChildCount adds to a counter in a file that it shares with its parent.
-func ftChildCount(args []string) error {
+// childCount adds to a counter in a file that the parent has mapped, too.
+func childCount(args []string) error {
 	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -210,50 +210,50 @@ func ftChildCount(args []string) error {
 	if err != nil {
 		return err
 	}
-	for range ftCounts {
+	for range countTo {
 		counter.Add(1)
 	}
 	return nil
 }
 
-func TestTwoProcessesCountInOneAtomic(t *testing.T) {
+func TestAt_TwoProcesses(t *testing.T) {
 	t.Parallel()
 	if !mmapfile.CanMap {
-		t.Skip("here each process has a copy")
+		t.Skip("each process has a copy here")
 	}
-	name := ftTemp(t, make([]byte, 16))
-	cmd := ftChild(t, nil, "count", name)
-	f := ftOpen(t, name)
+	name := tempFile(t, make([]byte, 16))
+	cmd := childCommand(t, nil, "count", name)
+	f := mustOpen(t, name)
 	counter, err := mmapfile.At[atomic.Uint64](f, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ftStart(t, cmd)
-	for range ftCounts {
+	startChild(t, cmd)
+	for range countTo {
 		counter.Add(1)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if n := counter.Load(); n != 2*ftCounts {
-		t.Errorf("counted to %d, want %d", n, 2*ftCounts)
+	if n := counter.Load(); n != 2*countTo {
+		t.Errorf("counted to %d, want %d", n, 2*countTo)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := binary.NativeEndian.Uint64(ftGet(t, name)[8:]); n != 2*ftCounts {
+	if n := binary.NativeEndian.Uint64(readFile(t, name)[8:]); n != 2*countTo {
 		t.Errorf("the file says %d", n)
 	}
 }
 
-func TestAtOfEveryTypeInParallel(t *testing.T) {
+func TestAt_ParallelTypes(t *testing.T) {
 	t.Parallel()
-	f := ftOpen(t, ftTemp(t, ftPattern(4096)))
-	ftTogether(t, 8, func(i int) error {
-		return errors.Join(ftAt[[1]uint16](f, 0), ftAt[[2]uint16](f, 0), ftAt[[3]int8](f, 0), ftAt[[4]float32](f, 0))
+	f := mustOpen(t, tempFile(t, pattern(4096)))
+	together(t, 8, func(i int) error {
+		return errors.Join(atError[[1]uint16](f, 0), atError[[2]uint16](f, 0), atError[[3]int8](f, 0), atError[[4]float32](f, 0))
 	})
 	s, err := mmapfile.SliceAt[byte](f, 0, 4096)
-	if err != nil || !slices.Equal(s, ftPattern(4096)) {
+	if err != nil || !slices.Equal(s, pattern(4096)) {
 		t.Error(fmt.Sprint("the whole file: ", err))
 	}
 }

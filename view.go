@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -24,7 +25,7 @@ import (
 // [File.Close], and no sooner when the file grows; it does not grow itself, so
 // call again. f must stay reachable while it is used ([runtime.KeepAlive]).
 // If the file is truncated, by any program, the part of the slice that is gone faults
-// when it is touched, which ends the process: [File.View] is the form that is
+// when it is touched, which ends the process: [File.View] and [File.Guard] are
 // safe from that. The memory is not synchronised with concurrent writes.
 //
 // Where the system maps nothing beyond a file's end (Windows), each Bytes that
@@ -43,7 +44,7 @@ func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
 	}
-	if !canMap && !f.private {
+	if !f.inPlace() {
 		f.exposes()
 		return f.bytesCopy()
 	}
@@ -58,6 +59,9 @@ func (f *File) Bytes() []byte {
 	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
 }
+
+// inPlace reports whether callers get memory of a mapping. A private File has one everywhere.
+func (f *file) inPlace() bool { return canMap || f.private }
 
 // lend returns a mapping of at least size bytes whose memory callers will hold
 // for as long as the File is open.
@@ -187,7 +191,7 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 		return nil, f.noSize()
 	case off+n > size:
 		return nil, io.EOF
-	case n == 0 || !canMap && !f.private:
+	case n == 0 || !f.inPlace():
 		return nil, nil
 	case size > mapLimit:
 		size = off + n // as much as is needed, where address space is short
@@ -203,6 +207,30 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 		return nil, io.EOF
 	}
 	return m, err
+}
+
+// viewCopy is View where there are no mappings: fn gets a copy, and the bytes
+// that it changed, no others, go into the file when it ends, in whatever way.
+func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
+	p := make([]byte, n)
+	if _, err := f.readAt(p, off); err == io.EOF {
+		return err
+	} else if err != nil {
+		return f.fail("view", cause(err))
+	}
+	was := bytes.Clone(p)
+	defer func() {
+		for i, j := range changes(was, p) {
+			if werr := f.writeBack(p[i:j], off+int64(i)); werr != nil {
+				if err == nil {
+					err = f.fail("view", cause(werr))
+				}
+				return
+			}
+			f.absorb(p[i:j], off+int64(i))
+		}
+	}()
+	return fn(p)
 }
 
 // noSize is why the file has no size that could be mapped.
@@ -253,7 +281,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	case c.returned:
 		// A store past an end that has moved here makes the rest of the last
 		// page look like file (see reaches): ask while it can be told.
-		if c.m.writable && !f.private && !f.inside(c.m, int(c.off+c.n-1)) {
+		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
 	case r == nil && exiting():

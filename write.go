@@ -18,6 +18,9 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return f.writePrivate(b, off)
+	}
 	if f.flusher != nil {
 		return f.flusher.write(f.file, func() (int, error) { return f.writeAt(b, off) })
 	}
@@ -93,9 +96,6 @@ func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 
 
 // writeInner writes b through the inner file.
 func (f *file) writeInner(b []byte, off int64) (n int, err error) {
-	if f.private {
-		return f.writePrivate(b, off)
-	}
 	known, truncs := f.size.Load(), f.truncs.Load()
 	f.settle(off, len(b))
 	n, err = f.inner.WriteAt(b, off)
@@ -133,6 +133,9 @@ func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
 	}
+	if f.private {
+		return f.writeNextPrivate(b)
+	}
 	if f.flusher != nil {
 		return f.flusher.write(f.file, func() (int, error) { return f.write(b) })
 	}
@@ -142,15 +145,12 @@ func (f *File) Write(b []byte) (n int, err error) {
 func (f *file) write(b []byte) (n int, err error) {
 	if len(b) > 0 && f.lockCursor() {
 		n, err = f.writeAt(b, f.cur.pos)
-		if err != nil && !f.private {
+		if err != nil {
 			n, err = f.writeAgain(b)
 		}
 		f.cur.pos += int64(n)
 		f.cur.mu.Unlock()
 		return n, err
-	}
-	if f.private && f.flag&os.O_RDWR != 0 {
-		return 0, f.stillOpen("write")
 	}
 	f.settle(0, -1)
 	counted := f.cur.enter(f.inner)

@@ -282,7 +282,11 @@ func oldPages(t *testing.T, text string, blocks ...block) (file string, page fun
 		pages[b.page] += "before " + b.name + "\n" + b.begin() + "old\n" + b.end() + "after " + b.name + "\n"
 	}
 	for name, text := range pages {
-		write(filepath.Join(dir, name), text)
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(path, text)
 	}
 	return file, func(b block) string {
 		t.Helper()
@@ -313,7 +317,7 @@ func putBlocks(t *testing.T, file string) {
 }
 
 func TestReadme(t *testing.T) {
-	file, page := oldPages(t, everything(), firstBlock, callsBlock, performanceBlock, programsBlock)
+	file, page := oldPages(t, everything(), firstBlock, callsBlock, performanceBlock, programsBlock, paysBlock)
 	putBlocks(t, file)
 	if s := page(firstBlock); !strings.HasPrefix(s, "before bench\n"+firstBlock.begin()+"| op") ||
 		!strings.HasSuffix(s, ".\n"+firstBlock.end()+"after bench\n") {
@@ -384,7 +388,7 @@ func peersSample() string {
 }
 
 func TestPeerBenchmarks(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "bench_peers_test.go"))
+	source, err := os.ReadFile(filepath.Join("internal", "peers", "peers_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func measurePeers(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	binary, err := buildTest(ctx, dir, ".")
-	if err != nil {
+	binary := filepath.Join(dir, "peers.exe")
+	if err := tool(ctx, os.Stderr, "go", "test", "-c", "-o", binary, "./internal/peers"); err != nil {
 		return err
 	}
 	lock, err := os.ReadFile("rust/Cargo.lock")

@@ -89,7 +89,7 @@ func TestPrograms_Incomplete(t *testing.T) {
 }
 
 func TestPrograms_Published(t *testing.T) {
-	file, page := oldPages(t, programsSample("1"), programsBlock)
+	file, page := oldPages(t, programsSample("1"), programsBlock, gainsBlock, littleBlock, nothingBlock)
 	if err := publish(t.Context(), file, true); err == nil {
 		t.Error("nothing is published, and the check passes")
 	}

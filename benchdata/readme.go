@@ -35,11 +35,11 @@ func (res *results) blocks() []block {
 	case res.ofEvents():
 		return []block{eventsBlock}
 	case res.ofPrograms():
-		return []block{programsBlock}
+		return []block{programsBlock, gainsBlock, littleBlock, nothingBlock}
 	case res.ofPeers():
 		return []block{peersBlock}
 	}
-	return []block{firstBlock, callsBlock, performanceBlock}
+	return []block{firstBlock, callsBlock, performanceBlock, paysBlock}
 }
 
 // renderFirst is the table of the README at the top: a few rows, against os.File alone.

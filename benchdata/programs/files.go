@@ -6,7 +6,15 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-git/go-billy/v6"
+	"github.com/go-git/go-billy/v6/osfs"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/adapters/billyfs"
+	"go.dw1.io/mmapfile/adapters/leveldbstorage"
+	"go.dw1.io/mmapfile/adapters/pebblevfs"
 )
 
 // file is what the programs use of an open file. Its values are an *os.File or an *mmapfile.File,
@@ -27,18 +35,28 @@ type file interface {
 type implementation struct {
 	openFile func(name string, flag int, perm fs.FileMode) (file, error)
 	dirFS    func(dir string) fs.FS
+	// The libraries' own implementations, and those of the adapters.
+	billyFS      func(dir string) billy.Filesystem
+	levelStorage func(path string, readOnly bool) (storage.Storage, error)
+	pebbleFS     vfs.FS
 }
 
 var implementations = map[string]implementation{
 	"os": {
 		func(name string, flag int, perm fs.FileMode) (file, error) { return os.OpenFile(name, flag, perm) },
 		os.DirFS,
+		func(dir string) billy.Filesystem { return osfs.New(dir) },
+		storage.OpenFile,
+		vfs.Default,
 	},
 	"mmapfile": {
 		func(name string, flag int, perm fs.FileMode) (file, error) {
 			return mmapfile.OpenFile(name, flag, perm)
 		},
 		mmapfile.DirFS,
+		billyfs.New,
+		leveldbstorage.OpenFile,
+		pebblevfs.New(vfs.Default),
 	},
 }
 

@@ -4,22 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/go-git/go-billy/v5"
-	"github.com/go-git/go-billy/v5/osfs"
-	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/storer"
-	"github.com/go-git/go-git/v5/storage/filesystem"
-	"github.com/go-git/go-git/v5/storage/memory"
+	"github.com/go-git/go-billy/v6"
+	"github.com/go-git/go-billy/v6/osfs"
+	"github.com/go-git/go-git/v6"
+	"github.com/go-git/go-git/v6/plumbing"
+	"github.com/go-git/go-git/v6/plumbing/cache"
+	"github.com/go-git/go-git/v6/plumbing/filemode"
+	"github.com/go-git/go-git/v6/plumbing/format/packfile"
+	"github.com/go-git/go-git/v6/plumbing/object"
+	"github.com/go-git/go-git/v6/plumbing/storer"
+	"github.com/go-git/go-git/v6/storage/filesystem"
+	"github.com/go-git/go-git/v6/storage/memory"
 )
 
 var gitDir = &dataset{"repository.git", makeGit}
@@ -98,33 +95,8 @@ func writePack(disk storer.PackfileWriter, objects storer.EncodedObjectStorer, h
 	return errors.Join(err, w.Close())
 }
 
-// gitFiles opens files with the implementation; all else is that of osfs.
-type gitFiles struct {
-	billy.Filesystem
-	e *env
-}
-
-func (g gitFiles) Open(name string) (billy.File, error) { return g.OpenFile(name, os.O_RDONLY, 0) }
-
-func (g gitFiles) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, error) {
-	f, err := g.e.openFile(filepath.Join(g.e.path, name), flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return gitFile{f}, nil
-}
-
-// Chroot is not needed: a bare repository without submodules has one root.
-func (g gitFiles) Chroot(string) (billy.Filesystem, error) { return nil, billy.ErrNotSupported }
-
-// gitFile has no locks: nothing writes the repository.
-type gitFile struct{ file }
-
-func (gitFile) Lock() error   { return nil }
-func (gitFile) Unlock() error { return nil }
-
 func logGit(e *env) (res result, err error) {
-	disk := openGit(gitFiles{osfs.New(e.path), e})
+	disk := openGit(e.billyFS(e.path))
 	defer func() { err = errors.Join(err, disk.Close()) }()
 	repository, err := git.Open(disk, nil)
 	if err != nil {
@@ -136,7 +108,7 @@ func logGit(e *env) (res result, err error) {
 	}
 	defer commits.Close()
 	err = commits.ForEach(func(c *object.Commit) error {
-		res.add(int64(c.Hash[0])<<16 + c.Author.When.Unix() + int64(len(c.Message)))
+		res.add(int64(c.Hash.Bytes()[0])<<16 + c.Author.When.Unix() + int64(len(c.Message)))
 		return nil
 	})
 	return res, err

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
-	"github.com/syndtr/goleveldb/leveldb/storage"
 	"github.com/syndtr/goleveldb/leveldb/util"
 )
 
@@ -41,29 +39,13 @@ func makeLevel(path string, scale float64) (err error) {
 	return errors.Join(db.Write(&batch, nil), db.CompactRange(util.Range{}))
 }
 
-// levelStorage is that of goleveldb, but for the files that it opens.
-type levelStorage struct {
-	storage.Storage
-	e *env
-}
-
-func (s levelStorage) Open(fd storage.FileDesc) (storage.Reader, error) {
-	format := map[storage.FileType]string{
-		storage.TypeManifest: "MANIFEST-%06d", storage.TypeJournal: "%06d.log", storage.TypeTable: "%06d.ldb",
-	}[fd.Type]
-	if format == "" {
-		return nil, fmt.Errorf("no name for %v", fd)
-	}
-	return s.e.open(filepath.Join(s.e.path, fmt.Sprintf(format, fd.Num)))
-}
-
 func getLevel(e *env) (res result, err error) {
-	files, err := storage.OpenFile(e.path, true)
+	files, err := e.levelStorage(e.path, true)
 	if err != nil {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	db, err := leveldb.Open(levelStorage{files, e}, &opt.Options{ReadOnly: true, BlockCacher: opt.NoCacher, Compression: opt.NoCompression})
+	db, err := leveldb.Open(files, &opt.Options{ReadOnly: true, BlockCacher: opt.NoCacher, Compression: opt.NoCompression})
 	if err != nil {
 		return res, err
 	}

@@ -52,7 +52,7 @@ func (e *env) withFile(fn func(f file, res *result) error) (res result, err erro
 
 // programs returns all programs in the order in which they run.
 func programs() []program {
-	return slices.Concat(archivePrograms, sqlitePrograms, levelPrograms, gitPrograms, fontPrograms,
+	return slices.Concat(archivePrograms, sqlitePrograms, levelPrograms, pebblePrograms, gitPrograms, fontPrograms,
 		parquetPrograms, pagePrograms, textPrograms, servePrograms)
 }
 

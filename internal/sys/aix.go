@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	Direct   = unix.O_DIRECT
-	DataSync = unix.O_DSYNC
+	flagDirect   = unix.O_DIRECT
+	flagDataSync = unix.O_DSYNC
 )
 
 // MarkModified leaves the time to the system, which moves it at msync and at the last unmap.

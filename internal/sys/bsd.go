@@ -11,10 +11,10 @@ import (
 
 // The flags that only some of these systems have, from their fcntl.h.
 var (
-	Direct = map[string]int{
+	flagDirect = map[string]int{
 		"dragonfly": 0x10000, "freebsd": 0x10000, "netbsd": 0x80000, "solaris": 0x2000000, "illumos": 0x2000000,
 	}[runtime.GOOS]
-	DataSync = map[string]int{
+	flagDataSync = map[string]int{
 		"darwin": 0x400000, "ios": 0x400000, "freebsd": 0x1000000, "netbsd": 0x10000, "openbsd": 0x80, "solaris": 0x40, "illumos": 0x40,
 	}[runtime.GOOS]
 )

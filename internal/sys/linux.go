@@ -12,8 +12,8 @@ import (
 
 // Flags of an open file that not every system has.
 const (
-	Direct   = unix.O_DIRECT
-	DataSync = unix.O_DSYNC
+	flagDirect   = unix.O_DIRECT
+	flagDataSync = unix.O_DSYNC
 )
 
 // MapUnlocked maps a file so that mlockall(MCL_FUTURE) neither reads it into

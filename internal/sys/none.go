@@ -26,6 +26,7 @@ func Advise([]byte, int) error     { return errors.ErrUnsupported }
 func LockMemory([]byte) error      { return errors.ErrUnsupported }
 func UnlockMemory([]byte) error    { return errors.ErrUnsupported }
 
+func AccessOf(*os.File, int) (Access, error)            { return Access{}, errors.ErrUnsupported }
 func Prefault(*os.File, []byte, int64) error            { return errors.ErrUnsupported }
 func ResidentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func CachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }

@@ -8,6 +8,7 @@ package sys
 import (
 	"errors"
 	"syscall"
+	"unsafe"
 )
 
 // Storage is what a file lies on, as far as it decides what a mapping may do.
@@ -21,6 +22,13 @@ const (
 	StorageAsked           // local, but a mapping is in others' way
 )
 
+// Access is what a descriptor allows.
+type Access struct {
+	Read, Write bool
+	Plain       bool // a mapped write may replace a write: not O_APPEND, O_SYNC, O_DSYNC, O_DIRECT
+	Direct      bool // O_DIRECT
+}
+
 // ErrLocked is the error of [Lock] if another descriptor has the lock.
 var ErrLocked = errors.New("locked elsewhere")
 
@@ -33,4 +41,9 @@ func withFd(c syscall.Conn, fn func(fd int)) error {
 		return err
 	}
 	return raw.Control(func(fd uintptr) { fn(int(fd)) })
+}
+
+// AlignedBytes returns n bytes that a value of any type can begin at, as in a mapping.
+func AlignedBytes(n int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))), n)
 }

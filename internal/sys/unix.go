@@ -4,6 +4,7 @@ package sys
 
 import (
 	"math"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,23 @@ const Maps = true
 // MapShared maps the first length bytes of a file.
 func MapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
+}
+
+// AccessOf asks the descriptor: of one that other code has opened nothing is known.
+func AccessOf(f *os.File, _ int) (a Access, err error) {
+	var flag int
+	cerr := withFd(f, func(fd int) {
+		flag, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	mode := flag & unix.O_ACCMODE
+	a.Read = mode == unix.O_RDONLY || mode == unix.O_RDWR
+	a.Write = mode == unix.O_RDWR
+	a.Direct = flag&flagDirect != 0
+	a.Plain = flag&(unix.O_APPEND|unix.O_SYNC|flagDataSync|flagDirect) == 0
+	return a, err
 }
 
 func LockMemory(data []byte) error   { return unix.Mlock(data) }

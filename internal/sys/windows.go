@@ -16,6 +16,18 @@ const Maps = true
 
 func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
+// AccessOf goes by the flags of our own open call, since a handle does not tell. A file that
+// other code has opened (a negative flag) is written by system calls. So is one opened with
+// O_APPEND, O_SYNC or a flag of the system's own, such as FILE_FLAG_WRITE_THROUGH.
+func AccessOf(_ *os.File, flag int) (Access, error) {
+	const known = os.O_RDWR | os.O_CREATE | os.O_EXCL | os.O_TRUNC
+	return Access{
+		Read:  flag < 0 || flag&os.O_WRONLY == 0,
+		Write: flag < 0 || flag&os.O_RDWR != 0,
+		Plain: flag >= 0 && flag&^known == 0,
+	}, nil
+}
+
 func LockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
 
 // UnlockMemory goes page by page where some are not locked, which is an error for all of them.

@@ -1,0 +1,50 @@
+// Package aferofs is a file system for afero whose files are those of package mmapfile.
+//
+// It gains if a program reads or writes the same pages of a file again, in small calls. What gains nothing:
+// files that are read once or appended to, and all that concerns names and directories.
+// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
+//
+//	files := afero.NewBasePathFs(aferofs.New(), dir)
+package aferofs
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/spf13/afero"
+
+	"go.dw1.io/mmapfile"
+)
+
+var _ afero.File = (*mmapfile.File)(nil)
+
+// Fs opens files with package mmapfile. All else is that of [afero.OsFs].
+type Fs struct{ afero.OsFs }
+
+var (
+	_ afero.Fs        = Fs{}
+	_ afero.Symlinker = Fs{}
+)
+
+// New returns a file system of all files, as [afero.NewOsFs] does.
+func New() afero.Fs { return Fs{} }
+
+// Name returns the name of this kind of file system.
+func (Fs) Name() string { return "mmapfile" }
+
+// Create is [os.Create].
+func (f Fs) Create(name string) (afero.File, error) {
+	return f.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// Open is [os.Open].
+func (f Fs) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+
+// OpenFile is [os.OpenFile].
+func (Fs) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+	f, err := mmapfile.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not a nil *File, which would be an afero.File
+	}
+	return f, nil
+}

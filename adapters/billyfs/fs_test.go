@@ -1,0 +1,113 @@
+//go:build !js
+
+package billyfs_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-git/go-billy/v6"
+	"github.com/go-git/go-billy/v6/osfs"
+	"github.com/go-git/go-billy/v6/util"
+
+	"go.dw1.io/mmapfile/adapters/billyfs"
+)
+
+// hasBytes reports whether a file is one of package mmapfile.
+func hasBytes(f billy.File) bool {
+	_, ok := f.(interface{ Bytes() []byte })
+	return ok
+}
+
+// Each way to name a file is that of osfs.
+func TestFS_Open(t *testing.T) {
+	dir := t.TempDir()
+	files, base := billyfs.New(dir), osfs.New(dir)
+	if err := util.WriteFile(base, "a/file", []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "outside"), []byte("outside"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(base.Symlink("file", "a/link"), base.Symlink("../../outside", "a/escape")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		name   string
+		mapped bool
+	}{
+		{"a/file", true}, {"/a/file", true}, {"a/../a//file", true}, {"../a/file", true}, {filepath.Join(dir, "a", "file"), true},
+		{"a/link", true}, {"a", true}, {"", true}, {"none", false}, {"a/escape", false}, {"../outside", false},
+	} {
+		f, err := files.Open(c.name)
+		g, werr := base.Open(c.name)
+		if (err == nil) != (werr == nil) || err != nil && err.Error() != werr.Error() {
+			t.Errorf("%s: %v, with osfs %v", c.name, err, werr)
+		}
+		if err != nil || werr != nil {
+			if c.mapped {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if hasBytes(f) != c.mapped {
+			t.Errorf("%s is a %T", c.name, f)
+		}
+		if f.Name() != g.Name() {
+			t.Errorf("%s has the name %s, with osfs %s", c.name, f.Name(), g.Name())
+		}
+		if err := errors.Join(f.Close(), g.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFS_Chroot(t *testing.T) {
+	files := billyfs.New(t.TempDir())
+	if err := util.WriteFile(files, "a/file", []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sub, err := files.Chroot("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := sub.Open("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !hasBytes(f) {
+		t.Errorf("a file is a %T", f)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := sub.Open("../file"); err != nil { // the root is the root's parent
+		t.Error(err)
+	}
+	if _, err := files.Open("file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+func TestFS_Write(t *testing.T) {
+	files := billyfs.New(t.TempDir())
+	f, err := files.OpenFile("file", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hasBytes(f) {
+		t.Errorf("a file that is written is a %T", f)
+	}
+	if _, err := f.Write([]byte("content")); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if !billy.CapabilityCheck(files, billy.Capabilities(osfs.New("."))) {
+		t.Error("it has fewer capabilities than osfs")
+	}
+}

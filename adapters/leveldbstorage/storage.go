@@ -1,0 +1,49 @@
+// Package leveldbstorage opens the files of a goleveldb database for reading with package mmapfile.
+//
+// A database that has no block cache, or one that is too small, reads the same blocks again, and gains.
+// What gains nothing: writes, which goleveldb appends, and reads that its cache answers.
+// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
+//
+//	files, err := leveldbstorage.OpenFile(path, false)
+//	db, err := leveldb.Open(files, nil)
+package leveldbstorage
+
+import (
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"go.dw1.io/mmapfile"
+)
+
+// OpenFile opens the directory at path, as [storage.OpenFile] does. Both take the same lock, write the same
+// files, and return the same errors.
+func OpenFile(path string, readOnly bool) (storage.Storage, error) {
+	files, err := storage.OpenFile(path, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	return mapped{files}, nil
+}
+
+// mapped is the storage of goleveldb, except for the files that it opens for reading.
+type mapped struct{ storage.Storage }
+
+// Open has the file opened by goleveldb, which knows its name, and opens it again.
+func (m mapped) Open(fd storage.FileDesc) (storage.Reader, error) {
+	r, err := m.Storage.Open(fd)
+	if err != nil {
+		return nil, err
+	}
+	named, ok := r.(interface{ Name() string })
+	if !ok {
+		return r, nil
+	}
+	f, err := mmapfile.Open(named.Name())
+	if err != nil {
+		return r, nil // for one, it was removed in between
+	}
+	if err := r.Close(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,81 @@
+// Package pebblevfs opens the files of a Pebble database for reading with package mmapfile.
+//
+// Pebble keeps blocks in a cache of its own. If that is too small, it reads the same blocks again, and gains.
+// What gains nothing: writes, which Pebble appends, and reads that its cache answers.
+// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has figures of a similar database.
+//
+//	db, err := pebble.Open(dir, &pebble.Options{FS: pebblevfs.New(vfs.Default)})
+package pebblevfs
+
+import (
+	"errors"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"go.dw1.io/mmapfile"
+)
+
+// New returns base, except for files that are opened for reading. base is [vfs.Default], or another file system
+// with the names of the operating system.
+func New(base vfs.FS) vfs.FS { return mapped{base} }
+
+type mapped struct{ vfs.FS }
+
+// Unwrap returns the base, for [vfs.Root].
+func (m mapped) Unwrap() vfs.FS { return m.FS }
+
+// Open opens the file with package mmapfile. If that fails, the base opens it, or returns the error.
+func (m mapped) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	opened, err := mmapfile.Open(name)
+	if err != nil {
+		return m.FS.Open(name, opts...)
+	}
+	f := file{opened, m.FS}
+	for _, opt := range opts {
+		opt.Apply(f)
+	}
+	return f, nil
+}
+
+// file is open for reading.
+type file struct {
+	*mmapfile.File
+	base vfs.FS
+}
+
+func (f file) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return fileInfo{info, f}, nil
+}
+
+// Prefetch has the system read the range ahead.
+func (f file) Prefetch(off, n int64) error {
+	if err := f.Advise(off, n, mmapfile.WillNeed); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// What follows concerns writes.
+
+func (file) Preallocate(off, n int64) error            { return nil }
+func (file) SyncTo(n int64) (fullSync bool, err error) { return false, nil }
+func (f file) SyncData() error                         { return f.Sync() }
+
+type fileInfo struct {
+	os.FileInfo
+	f file
+}
+
+// DeviceID asks the base, which alone can make one. Pebble has no use for that of a file.
+func (i fileInfo) DeviceID() vfs.DeviceID {
+	info, err := i.f.base.Stat(i.f.Name())
+	if err != nil {
+		return vfs.DeviceID{}
+	}
+	return info.DeviceID()
+}

@@ -1,0 +1,301 @@
+package mmapfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"sync"
+
+	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// Memory and system calls show the same bytes of a file. Most systems see to that by themselves.
+// OpenBSD has to be asked (see split), and without mappings memory is a copy.
+
+// settle brings what was stored into memory, within n bytes at off or anywhere if n is
+// negative, to where system calls see it.
+func (f *file) settle(off int64, n int) error {
+	if split {
+		return f.flush()
+	}
+	if !canMap {
+		return f.settleCopies(off, n)
+	}
+	return nil
+}
+
+// absorb brings what a system call has written, b at off or anywhere if b is nil, to
+// where loads see it.
+func (f *file) absorb(b []byte, off int64) {
+	if split {
+		if m := f.m.Load(); m != nil {
+			reloadMemory(m.data)
+		}
+	}
+	if !canMap {
+		f.absorbCopies(b, off)
+	}
+}
+
+// flush does the part of Sync that the inner file's does not do: it writes back what was stored
+// into memory.
+func (f *file) flush() (err error) {
+	if !canMap {
+		return f.settleCopies(0, -1)
+	}
+	f.lockMappings()
+	defer f.unlockMappings()
+	for m := f.m.Load(); m != nil; m = m.prev {
+		n := int64(len(m.data))
+		if mapsBeyondEnd {
+			n = min(n, f.size.Load())
+		}
+		if m.writable && n > 0 {
+			if e := flushMemory(m.data[:n]); err == nil {
+				err = e
+			}
+		}
+		if !locked { // on Windows each view is flushed by itself
+			break
+		}
+	}
+	return err
+}
+
+// copies holds what Bytes has handed out: copies of the file, each with the
+// content that the file had when they last agreed. A byte that differs from that
+// was stored by the caller. It goes into the file before any call that could see
+// it, and at Sync and Close, and stays what it is until it is there.
+//
+// The race detector sees the copies. There it shall find what is a race of the
+// program with a mapping, too: a store into memory that a ReadAt or WriteAt of
+// those bytes meets. What looks at more than the call was asked for (a flush,
+// the calls at the cursor) is unseen by it. It takes each byte as it is then, as
+// the kernel does that writes back a mapped page.
+type copies struct {
+	mu  sync.Mutex
+	all []fileCopy // a longer file needs a new one; the last is current
+	now []byte     // what settleRange found in a piece of one
+}
+
+type fileCopy struct{ data, was []byte }
+
+// copied reports whether Bytes has handed out a copy.
+func (f *file) copied() bool { return !canMap && f.copies.Load() != nil }
+
+// bytesCopy is Bytes without mappings.
+func (f *file) bytesCopy() []byte {
+	size, regular := f.stat()
+	if !regular || size == 0 || size > maxInt/4 {
+		return nil
+	}
+	c := f.copies.Load()
+	if c == nil {
+		f.copies.CompareAndSwap(nil, new(copies))
+		c = f.copies.Load()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(f, 0, -1) // what fails stays, and fails again at Sync and Close
+	if i := len(c.all) - 1; i < 0 || len(c.all[i].data) < int(size) {
+		n := int(size)
+		if i >= 0 {
+			n *= 2 // it grew: spare the next times
+		}
+		c.all = append(c.all, fileCopy{sys.AlignedBytes(n), make([]byte, n)})
+	}
+	if c.refresh(f.inner) != nil {
+		return nil
+	}
+	return c.all[len(c.all)-1].data[:size:size]
+}
+
+// settleCopies is settle without mappings. It writes no other byte than those that were
+// stored: another process may have written the others.
+func (f *file) settleCopies(off int64, n int) error {
+	c := f.copies.Load()
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settle(f, off, n)
+}
+
+// absorbCopies is absorb without mappings.
+func (f *file) absorbCopies(b []byte, off int64) {
+	c := f.copies.Load()
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b == nil {
+		c.refresh(f.inner)
+		return
+	}
+	c.put(b, off, replaceSeen)
+}
+
+// refresh brings what the file holds now into the copies. Called with mu held.
+func (c *copies) refresh(inner *os.File) error {
+	if len(c.all) == 0 {
+		return nil
+	}
+	var buf [32 << 10]byte
+	last := c.all[len(c.all)-1]
+	for off := 0; off < len(last.was); off += len(buf) {
+		part := buf[:min(len(buf), len(last.was)-off)]
+		n, err := inner.ReadAt(part, int64(off))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		clear(part[n:]) // as the rest of a mapped page
+		c.put(part, int64(off), race.ReplaceUnseen)
+	}
+	return nil
+}
+
+// put brings b, which is in the file at off, into the copies, but for what the
+// caller has stored there. It writes only what has changed: another goroutine may
+// be reading the copies. Called with mu held.
+func (c *copies) put(b []byte, off int64, replace func(p *byte, old, new byte)) {
+	for _, one := range c.all {
+		if off >= int64(len(one.data)) {
+			continue
+		}
+		data, was := one.data[off:], one.was[off:]
+		b := b[:min(len(b), len(was))]
+		if bytes.Equal(was[:len(b)], b) {
+			continue
+		}
+		for i, x := range b {
+			if was[i] != x {
+				replace(&data[i], was[i], x)
+				was[i] = x
+			}
+		}
+	}
+}
+
+// replaceSeen stores new where there is old, as a write of the caller's.
+func replaceSeen(p *byte, old, new byte) {
+	if *p == old {
+		*p = new
+	}
+}
+
+// settlePiece is how much is compared, and written at most, at a time.
+const settlePiece = 64 << 10
+
+// settle is settle of f. Called with mu held.
+func (c *copies) settle(f *file, off int64, n int) (err error) {
+	same := race.EqualUnseen
+	if n >= 0 {
+		same = bytes.Equal
+	}
+	for _, one := range c.all {
+		from, to := 0, len(one.data)
+		if n >= 0 {
+			from = int(min(max(off, 0), int64(to)))
+			to = from + min(n, to-from)
+		}
+		for at := from; at < to; at += settlePiece {
+			end := min(at+settlePiece, to)
+			if same(one.was[at:end], one.data[at:end]) {
+				continue
+			}
+			if werr := c.settleRange(f, one, at, end); werr != nil {
+				err = werr
+				break
+			}
+		}
+	}
+	return err
+}
+
+// settleRange writes what differs between at and end. It takes one look at what is
+// there: what is stored after that differs from it, and is written the next time.
+func (c *copies) settleRange(f *file, one fileCopy, at, end int) error {
+	if c.now == nil {
+		c.now = make([]byte, settlePiece)
+	}
+	now := c.now[:end-at]
+	race.CopyUnseen(now, one.data[at:end])
+	for a, b := range changes(one.was[at:end], now) {
+		if err := f.writeBack(now[a:b], int64(at+a)); err != nil {
+			return err
+		}
+		copy(one.was[at+a:], now[a:b])
+		c.put(now[a:b], int64(at+a), race.ReplaceUnseen)
+	}
+	return nil
+}
+
+// writeBack writes b, which was stored into a copy of the file at off, as far
+// as the file reaches: what was truncated stays so, as with a mapping.
+func (f *file) writeBack(b []byte, off int64) error {
+	fi, err := f.inner.Stat()
+	if err != nil {
+		return err
+	}
+	if off >= fi.Size() {
+		return nil
+	}
+	b = b[:min(int64(len(b)), fi.Size()-off)]
+	_, err = f.inner.WriteAt(b, off)
+	if pe := (*fs.PathError)(nil); err != nil && !errors.As(err, &pe) {
+		err = f.writeApart(b, off, fi) // it was opened with os.O_APPEND
+	}
+	if err != nil && f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		return fs.ErrPermission // whatever the system calls it
+	}
+	return err
+}
+
+// writeApart writes b to the file, which fi is of, through a descriptor that can
+// write in its middle: one opened with os.O_APPEND cannot.
+func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
+	again, err := os.OpenFile(f.inner.Name(), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	now, err := again.Stat()
+	if err == nil && !os.SameFile(fi, now) {
+		err = errors.ErrUnsupported // it has been removed or renamed
+	}
+	if err == nil {
+		_, err = again.WriteAt(b, off)
+	}
+	return err
+}
+
+// changes are the ranges in which a and b, of the same length, differ in every byte.
+func changes(a, b []byte) iter.Seq2[int, int] {
+	const step = 4 << 10
+	return func(yield func(i, j int) bool) {
+		for i := 0; i < len(a); {
+			if n := min(step, len(a)-i); i%step == 0 && bytes.Equal(a[i:i+n], b[i:i+n]) {
+				i += n
+				continue
+			}
+			if a[i] == b[i] {
+				i++
+				continue
+			}
+			j := i
+			for j < len(a) && a[j] != b[j] {
+				j++
+			}
+			if !yield(i, j) {
+				return
+			}
+			i = j
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+// Not parallel: the race detector would blame a race inside os on the tests that run beside it.
+func TestClose_BesideFd(t *testing.T) {
+	needThreads(t)
+	name := tempFile(t, pattern(raceSize))
+	for round := range 60 {
+		f := mustOpenMapped(t, name)
+		raceClose(t, f, func(f *mmapfile.File) error {
+			if f.Fd() == ^uintptr(0) {
+				return os.ErrClosed
+			}
+			return nil
+		}, round)
+	}
+}
+
+func TestClose_BesideClose(t *testing.T) {
+	needThreads(t)
+	t.Parallel()
+	name := tempFile(t, pattern(1000))
+	for range 200 {
+		f := mustOpenMapped(t, name)
+		var good atomic.Int32
+		var closers sync.WaitGroup
+		for range 4 {
+			closers.Add(1)
+			go func() {
+				defer closers.Done()
+				switch err := f.Close(); {
+				case err == nil:
+					good.Add(1)
+				case !errors.Is(err, os.ErrClosed):
+					t.Error(err)
+				}
+			}()
+		}
+		within(t, time.Minute, closers.Wait)
+		if n := good.Load(); n != 1 {
+			t.Fatalf("%d of 4 Closes succeeded", n)
+		}
+	}
+}
+
+// Close does not wait for a long copy, as os.File does not.
+func TestClose_DuringLongReadAt(t *testing.T) {
+	needThreads(t)
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("needs two processors")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows Close waits for a read, os.File's as well (FD.Close in internal/poll)")
+	}
+	const size = 64 << 20
+	name := tempFile(t, nil)
+	if err := os.Truncate(name, size); err != nil {
+		t.Skip(err)
+	}
+	early := 0
+	for round := 0; round < 20 && early < 3; round++ {
+		f := openReadOnly(t, name) // not kept alive, because 32 bits have little address space
+		mustMap(t, f)
+		var started, done atomic.Bool
+		read := make(chan error, 1)
+		go func() {
+			b := make([]byte, size) // new memory, which makes the copy slow
+			started.Store(true)
+			n, err := f.ReadAt(b, 0)
+			done.Store(true)
+			if (n != size || err != nil) && !errors.Is(err, os.ErrClosed) {
+				err = fmt.Errorf("ReadAt: %d, %w", n, err)
+			} else {
+				err = nil
+			}
+			read <- err
+		}()
+		for !started.Load() {
+			runtime.Gosched()
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if !done.Load() {
+			early++
+		}
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
+	}
+	if early == 0 {
+		t.Error("Close always waited for ReadAt")
+	}
+}
+
+func TestClose_BlockedPipeRead(t *testing.T) {
+	needThreads(t)
+	t.Parallel()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
+		t.Skip("Close does not release a blocked read here")
+	}
+	for _, call := range []string{"Read", "WriteTo", "ReadFrom", "CopyBuffer"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			f, err := mmapfile.New(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dst := mustOpen(t, tempFile(t, nil))
+			result := make(chan error, 1)
+			go blockedRead(f, dst, call, result)
+			if !eventually(20*time.Second, func() bool {
+				b := make([]byte, 1<<20)
+				for _, stack := range strings.Split(string(b[:runtime.Stack(b, true)]), "\n\n") {
+					head, _, _ := strings.Cut(stack, "\n")
+					// The name of the function tells this test from others.
+					if strings.Contains(head, "IO wait") && strings.Contains(stack, "blockedRead") {
+						return true
+					}
+				}
+				return false
+			}) {
+				t.Fatal("the read did not block")
+			}
+			within(t, 20*time.Second, func() {
+				if _, err := f.Stat(); err != nil {
+					t.Errorf("Stat: %v", err)
+				}
+				if f.Name() != r.Name() || f.Len() != 0 || len(f.Bytes()) != 0 {
+					t.Error("Name, Len or Bytes are wrong")
+				}
+				if _, err := f.Seek(0, io.SeekCurrent); err == nil {
+					t.Error("Seek of a pipe succeeded")
+				}
+				if _, err := f.SyscallConn(); err != nil {
+					t.Errorf("SyscallConn: %v", err)
+				}
+				if f.OS() == nil {
+					t.Error("OS is nil")
+				}
+				if err := f.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+				if err := <-result; !errors.Is(err, os.ErrClosed) {
+					t.Errorf("%s ended with %v", call, err)
+				}
+				if call == "ReadFrom" || call == "CopyBuffer" {
+					// The other side of the copy is not blocked either.
+					if _, err := dst.WriteAt([]byte("x"), 0); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func blockedRead(f, dst *mmapfile.File, call string, result chan<- error) {
+	var err error
+	switch call {
+	case "Read":
+		_, err = f.Read(make([]byte, 10))
+	case "WriteTo":
+		_, err = f.WriteTo(&bytes.Buffer{})
+	case "ReadFrom":
+		_, err = dst.ReadFrom(f)
+	case "CopyBuffer":
+		_, err = io.Copy(struct{ io.Writer }{dst}, struct{ io.Reader }{f})
+	}
+	result <- err
+}

@@ -1,0 +1,108 @@
+package mmapfile
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"unsafe"
+)
+
+// Guard calls fn, which may use all memory that f has exposed: what [File.Bytes],
+// [File.Chunks], [At] and [SliceAt] have returned, before this call or in it, also
+// before the file grew. It is for code that keeps such memory and cannot use
+// [File.View], for example a package that is given the slice of Bytes once.
+//
+// If that memory faults on the goroutine that called Guard, fn is abandoned where it
+// was, and Guard returns a *[fs.PathError] with Op "guard" and the reason that View
+// has: [os.ErrClosed], [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's
+// error. A mutex that fn has locked stays locked, unless fn defers the unlock.
+// Any other panic of fn goes on, with its value. A fault goes on as a panic if it has
+// no address, as with some emulators (qemu-user). A fault inside the Go runtime
+// ends the process, as in View.
+//
+// If f is closed, the error is os.ErrClosed, and fn is not called. The error of fn is
+// returned as it is. Guard does not allocate, and guarded calls can be nested.
+// On Windows, Close during fn leaves the memory mapped until fn returns.
+func (f *File) Guard(fn func() error) (err error) {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	if !f.beginGuard() {
+		return f.fail("guard", os.ErrClosed)
+	}
+	returned := false
+	defer f.endGuard(debug.SetPanicOnFault(true), &returned, &err)
+	err = fn()
+	returned = true
+	return err
+}
+
+// endGuard turns a fault in memory of f into an error, and lets every other panic go on.
+func (f *file) endGuard(old bool, returned *bool, err *error) {
+	debug.SetPanicOnFault(old)
+	defer f.releaseGuard()
+	r := recover()
+	if *returned || r == nil && exiting() {
+		return
+	}
+	m, off := f.faultAt(r)
+	if m == nil {
+		panic(r)
+	}
+	stats.faults.Add(1)
+	*err = f.fail("guard", f.faultCause(m, m.region.data[off:off+1], int64(off)))
+}
+
+// beginGuard reports whether f is open. If locked, the memory stays mapped until
+// releaseGuard.
+func (f *file) beginGuard() bool {
+	if !locked {
+		f.mu.RLock()
+		defer f.mu.RUnlock()
+		return !f.closed
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	f.guards++
+	return true
+}
+
+// releaseGuard ends what beginGuard began.
+func (f *file) releaseGuard() {
+	if locked {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.guards--; f.guards == 0 && f.closed {
+			f.revoke()
+		}
+	}
+	runtime.KeepAlive(f) // the ranges live as long as f
+}
+
+// faultAt returns the mapping of f in which the panic r is a fault, and the offset
+// there; nil if there is none.
+func (f *file) faultAt(r any) (m *mapping, off int) {
+	e, ok := r.(runtime.Error)
+	if !ok {
+		return nil, 0
+	}
+	a, ok := e.(interface{ Addr() uintptr })
+	if !ok {
+		return nil, 0
+	}
+	f.mu.RLock()
+	m = f.m.Load()
+	if f.closed {
+		m = f.revoked
+	}
+	f.mu.RUnlock()
+	for ; m != nil; m = m.prev {
+		if p := m.region.data; inPages(a.Addr(), p) {
+			return m, int(a.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(p))))
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,86 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// processStatus returns a figure of /proc/self/status in bytes.
+func processStatus(key string) (int64, error) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, key+":"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no %s in /proc/self/status", key)
+}
+
+// countMaps returns the number of mappings of the process, those of parallel tests included.
+func countMaps(t testing.TB) int {
+	t.Helper()
+	return bytes.Count(readFile(t, "/proc/self/maps"), []byte("\n"))
+}
+
+// countDescriptors returns the number of open descriptors of the process.
+func countDescriptors(t testing.TB) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+// virtualSize returns the size of the address space of the process.
+func virtualSize(t testing.TB) int64 {
+	t.Helper()
+	n, err := processStatus("VmSize")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// smallDisk mounts a tmpfs of 1 MiB and returns its directory.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m,mode=777"); err != nil {
+		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fillDisk writes to the new file name until the disk is full.
+func fillDisk(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}

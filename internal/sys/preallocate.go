@@ -1,0 +1,85 @@
+package sys
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// OpenSized is os.OpenFile for a file that is to have at least size bytes, with
+// their blocks. O_TRUNC waits until there is room. A file that was not there
+// before is removed again if there is none.
+func OpenSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
+	f, created, err := openNoTruncate(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	writable := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if err := makeSize(f, size, writable, flag&os.O_TRUNC != 0 && created == ""); err != nil {
+		fi, serr := f.Stat()
+		f.Close()
+		if created != "" && serr == nil {
+			removeEmpty(created, fi)
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeEmpty removes the file at path if it is still fi, and empty: another
+// process may have written to it, or put another file there.
+func removeEmpty(path string, fi fs.FileInfo) {
+	now, err := os.Lstat(path)
+	if err == nil && os.SameFile(fi, now) && now.Size() == 0 {
+		os.Remove(path)
+	}
+}
+
+// openNoTruncate opens without O_TRUNC. created is the path of a file that is new.
+func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, created string, err error) {
+	flag &^= os.O_TRUNC
+	if flag&os.O_CREATE == 0 {
+		f, err = os.OpenFile(name, flag, perm)
+		return f, "", err
+	}
+	f, err = os.OpenFile(name, flag|os.O_EXCL, perm)
+	if err == nil {
+		return f, name, nil
+	}
+	if flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
+		return nil, "", err
+	}
+	// A symbolic link that leads nowhere exists, too: its target is created now.
+	_, serr := os.Stat(name)
+	// With O_CREATE again, for what the system refuses to such a call.
+	f, err = os.OpenFile(name, flag, perm)
+	if err == nil && errors.Is(serr, fs.ErrNotExist) {
+		created, _ = filepath.EvalSymlinks(name)
+	}
+	return f, created, err
+}
+
+// makeSize gives f its size and blocks. An error leaves its length and content,
+// and what others append meanwhile.
+func makeSize(f *os.File, size int64, writable, truncate bool) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	old := fi.Size()
+	if !fi.Mode().IsRegular() || !writable && (old < size || truncate) {
+		return fs.ErrInvalid
+	}
+	if !writable {
+		return nil
+	}
+	if err := Allocate(f, size); err != nil || !truncate {
+		return err
+	}
+	// There is room now. What another process takes in between is its error.
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	return Allocate(f, size)
+}

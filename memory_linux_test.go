@@ -1,0 +1,224 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile"
+)
+
+func init() {
+	children["mlockall"] = childMlockall
+	children["lock"] = childLock
+}
+
+// childMlockall reads and writes a sparse file of 1 GiB until it is mapped. The process locks
+// everything that it maps.
+func childMlockall(args []string) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err != nil {
+		return err
+	}
+	if os.Geteuid() != 0 && limit.Cur < 4<<30 {
+		fmt.Println("skip: RLIMIT_MEMLOCK is", limit.Cur)
+		return nil
+	}
+	if err := unix.Mlockall(unix.MCL_FUTURE); err != nil {
+		fmt.Println("skip:", err)
+		return nil
+	}
+	figures := func() (locked, resident int64) {
+		locked, lerr := processStatus("VmLck")
+		resident, rerr := processStatus("RssFile")
+		if lerr != nil || rerr != nil {
+			panic(fmt.Sprint(lerr, rerr))
+		}
+		return locked, resident
+	}
+	flag := os.O_RDONLY
+	if args[1] == "Write" {
+		flag = os.O_RDWR
+	}
+	f, err := mmapfile.OpenFile(args[0], flag, 0)
+	if err != nil {
+		return err
+	}
+	lockedBefore, residentBefore := figures()
+	b := make([]byte, 64)
+	for i := 0; i < 1000 && !mmapfile.Mapped(f); i++ {
+		if n, err := f.ReadAt(b, int64(i%4)*64); n != len(b) || err != nil {
+			return fmt.Errorf("ReadAt: %d, %w", n, err)
+		}
+	}
+	if !mmapfile.Mapped(f) {
+		return fmt.Errorf("the file is not mapped")
+	}
+	for i := range 200 {
+		if n, err := f.ReadAt(b, int64(i%4)*64); n != len(b) || err != nil {
+			return fmt.Errorf("ReadAt: %d, %w", n, err)
+		}
+		if flag == os.O_RDWR {
+			if n, err := f.WriteAt(b, int64(i%4)*64); n != len(b) || err != nil {
+				return fmt.Errorf("WriteAt: %d, %w", n, err)
+			}
+		}
+	}
+	for _, when := range []string{"mapped", "closed"} {
+		locked, resident := figures()
+		fmt.Printf("%s: %d MiB locked, %d MiB in memory\n", when, (locked-lockedBefore)>>20, (resident-residentBefore)>>20)
+		if locked-lockedBefore > 512<<20 || resident-residentBefore > 512<<20 { // some of it is the heap
+			return fmt.Errorf("the whole file is locked or in memory")
+		}
+		if err := f.Close(); when == "mapped" && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestReadAt_Mlockall(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked || emulator != "" || mmapfile.RaceDetector {
+		t.Skip("nothing is mapped here, or too much is locked")
+	}
+	name := tempFile(t, nil)
+	if err := os.Truncate(name, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"Read", "Write"} {
+		t.Run(way, func(t *testing.T) {
+			out := runChild(t, childCommand(t, nil, "mlockall", name, way))
+			if strings.HasPrefix(out, "skip:") {
+				t.Skip("mlockall: ", out)
+			}
+			t.Log(out)
+		})
+	}
+}
+
+// childLock exceeds RLIMIT_MEMLOCK as a user for which the limit holds.
+func childLock(args []string) error {
+	const limit = 64 << 10
+	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 { // CAP_IPC_LOCK exempts root
+		if err := unix.Setresuid(65534, 65534, 65534); err != nil {
+			return err
+		}
+	}
+	f, err := mmapfile.Open(args[0])
+	if err != nil {
+		return err
+	}
+	size := int64(f.Len())
+	locked := func() int64 {
+		n, err := processStatus("VmLck")
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	if err := f.LockMemory(0, size); !errors.Is(err, unix.ENOMEM) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EAGAIN) {
+		return fmt.Errorf("over the limit: %v", err)
+	}
+	if n := locked(); n != 0 {
+		return fmt.Errorf("%d bytes are locked after an error", n)
+	}
+	if err := f.LockMemory(1, 2*page); err != nil {
+		return fmt.Errorf("within the limit: %w", err)
+	}
+	if n := locked(); n != 3*page {
+		return fmt.Errorf("%d bytes are locked, want %d", n, 3*page)
+	}
+	if err := f.UnlockMemory(page, 1); err != nil || locked() != 2*page {
+		return fmt.Errorf("%d bytes are locked after unlocking one page (%v)", locked(), err)
+	}
+	if err := f.LockMemory(0, page); err != nil || locked() != 2*page {
+		return fmt.Errorf("%d bytes are locked after locking a page again (%v)", locked(), err)
+	}
+	if err := f.UnlockMemory(0, math.MaxInt64); err != nil || locked() != 0 {
+		return fmt.Errorf("%d bytes are locked after unlocking all (%v)", locked(), err)
+	}
+	if err := f.LockMemory(0, page); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil || locked() != 0 {
+		return fmt.Errorf("%d bytes are locked after Close (%v)", locked(), err)
+	}
+	return nil
+}
+
+func TestLockMemory_OverLimit(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("nothing can be locked")
+	}
+	if emulator != "" {
+		t.Skip("the limit would be the emulator's")
+	}
+	if page > 16<<10 {
+		t.Skip("four pages are more than the limit")
+	}
+	name := tempFile(t, bytes.Repeat([]byte("x"), 1<<20))
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for dir := name; dir != os.TempDir() && dir != "/"; { // another user opens it
+		dir = dir[:strings.LastIndexByte(dir, '/')]
+		if fi, err := os.Stat(dir); err != nil || os.Chmod(dir, fi.Mode()|0o755) != nil {
+			break
+		}
+	}
+	runChild(t, childCommand(t, nil, "lock", name))
+}
+
+func TestAdvise_PopulateWriteFullDisk(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("nothing is populated")
+	}
+	if emulator != "" {
+		t.Skip("qemu-user ignores this advice")
+	}
+	name := smallDisk(t) + "/data"
+	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int64{4 << 20, 4<<20 - 100} {
+		if err := f.Truncate(size); err != nil { // on a disk of 1 MiB
+			t.Fatal(err)
+		}
+		err := f.Advise(0, size, mmapfile.PopulateWrite)
+		if !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("populating %d bytes of a disk of 1 MiB: %v", size, err)
+		}
+	}
+}
+
+func TestAdvise_ManyRanges(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("there is no mapping")
+	}
+	f := mustOpen(t, tempFile(t, pattern(1<<20)))
+	before := countMaps(t)
+	for off := int64(0); off < 1<<20; off += 4096 {
+		if err := f.Advise(off, 4096, mmapfile.WillNeed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Bytes()
+	if n := countMaps(t); n > before+50 { // other tests run in parallel
+		t.Errorf("%d maps, %d before", n, before)
+	}
+}

@@ -1,0 +1,337 @@
+package mmapfile_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile"
+)
+
+func TestView_Range(t *testing.T) {
+	data := patternWithZeros(3*page + 17)
+	size := int64(len(data))
+	path := tempFile(t, data)
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+		f := mustOpenFile(t, path, flag)
+		for _, x := range []struct{ off, n int64 }{{0, size}, {0, 1}, {size - 1, 1}, {page - 1, 2}, {page, page}, {5, 0}, {0, 0}, {size, 0}} {
+			called := 0
+			err := f.View(x.off, x.n, func(p []byte) error {
+				called++
+				if p == nil || !bytes.Equal(p, data[x.off:x.off+x.n]) {
+					t.Errorf("View(%d, %d) has %s", x.off, x.n, show(p))
+				}
+				return nil
+			})
+			if err != nil || called != 1 {
+				t.Errorf("View(%d, %d): %v, called %d times", x.off, x.n, err, called)
+			}
+		}
+	}
+}
+
+func TestView_BadRange(t *testing.T) {
+	path := tempFile(t, patternWithZeros(100))
+	dir := mustOpenFile(t, filepath.Dir(path), os.O_RDONLY)
+	f := mustOpen(t, path)
+	empty := mustOpen(t, tempFile(t, nil))
+	closed := mustOpenFile(t, path, os.O_RDONLY)
+	closed.Close()
+	for _, x := range []struct {
+		name   string
+		f      *mmapfile.File
+		off, n int64
+		want   error
+		bare   bool
+	}{
+		{"negative offset", f, -1, 1, fs.ErrInvalid, false},
+		{"negative length", f, 0, -1, fs.ErrInvalid, false},
+		{"smallest numbers", f, math.MinInt64, math.MinInt64, fs.ErrInvalid, false},
+		{"across the end", f, 99, 2, io.EOF, true},
+		{"past the end", f, 100, 1, io.EOF, true},
+		{"far past the end", f, math.MaxInt64, math.MaxInt64, io.EOF, true},
+		{"of an empty file", empty, 0, 1, io.EOF, true},
+		{"of a directory", dir, 0, 1, errors.ErrUnsupported, false},
+		{"closed", closed, 0, 1, os.ErrClosed, false},
+		{"nil", nil, 0, 1, os.ErrInvalid, true},
+	} {
+		err := x.f.View(x.off, x.n, func([]byte) error { t.Errorf("%s: fn was called", x.name); return nil })
+		var pe *fs.PathError
+		switch {
+		case x.bare:
+			if err != x.want {
+				t.Errorf("%s: %v, want %v itself", x.name, err, x.want)
+			}
+		case !errors.Is(err, x.want) || !errors.As(err, &pe) || pe.Op != "view" || pe.Path != x.f.Name():
+			t.Errorf("%s: %#v, want a PathError of view with %v", x.name, err, x.want)
+		}
+	}
+}
+
+func TestView_ErrorAndPanic(t *testing.T) {
+	f := mustOpen(t, tempFile(t, patternWithZeros(100)))
+	if err := f.View(0, 100, func([]byte) error { return errMidway }); err != errMidway {
+		t.Errorf("View returned %v", err)
+	}
+	type own struct{ v int }
+	func() {
+		defer func() {
+			if e := recover(); e != (own{7}) {
+				t.Errorf("recovered %v", e)
+			}
+		}()
+		f.View(0, 100, func([]byte) error { panic(own{7}) })
+	}()
+	// The File is still usable.
+	if n, err := f.WriteAt([]byte("x"), 200); n != 1 || err != nil {
+		t.Errorf("WriteAt after the panic: %d, %v", n, err)
+	}
+}
+
+func TestView_WritesReachFile(t *testing.T) {
+	data := patternWithZeros(2*page + 9)
+	path := tempFile(t, data)
+	f := mustOpen(t, path)
+	if err := f.View(page-2, 4, func(p []byte) error { copy(p, "view"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	copy(data[page-2:], "view")
+	got := make([]byte, 6)
+	if _, err := f.ReadAt(got, page-3); err != nil || !bytes.Equal(got, data[page-3:page+3]) {
+		t.Errorf("ReadAt returned %q, %v", got, err)
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	sameBytes(t, "the file", readFile(t, path), data)
+}
+
+func TestView_OwnTruncation(t *testing.T) {
+	t.Parallel()
+	whole := pattern(100_000)
+	f := mustOpen(t, tempFile(t, whole))
+	err := f.View(10, 80_000, func(p []byte) error {
+		if err := f.Truncate(70_000); err != nil {
+			return err
+		}
+		sameBytes(t, "the view", p[:69_990], whole[10:70_000])
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestView_TruncatedInside(t *testing.T) {
+	t.Parallel()
+	name := tempFile(t, pattern(100))
+	f := mustOpen(t, name)
+	err := f.View(0, 100, func(p []byte) error {
+		p[90] = 'x'
+		return f.Truncate(10)
+	})
+	if fi, serr := f.Stat(); serr != nil || fi.Size() != 10 {
+		t.Errorf("the file has %d bytes, %v; View: %v", fi.Size(), serr, err)
+	}
+}
+
+// Bytes that fn of View writes past an end that was moved meanwhile are not read.
+func TestView_WritePastMovedEnd(t *testing.T) {
+	t.Parallel()
+	needForeignTruncate(t)
+	name := tempFile(t, pattern(8192))
+	f := mustOpen(t, name)
+	err := f.View(0, 4096, func(p []byte) error {
+		if err := os.Truncate(name, 100); err != nil {
+			return err
+		}
+		copy(p[200:], "ghost")
+		return nil
+	})
+	if mmapfile.CanMap && err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.ReadAt(make([]byte, 5), 200); n != 0 || err != io.EOF {
+		t.Errorf("ReadAt past the end: %d, %v", n, err)
+	}
+	if n, err := f.WriteAt([]byte("after"), 200); n != 5 || err != nil {
+		t.Errorf("WriteAt past the end: %d, %v", n, err)
+	}
+	if got := readFile(t, name); len(got) != 205 || string(got[200:]) != "after" {
+		t.Errorf("the file has %d bytes", len(got))
+	}
+}
+
+func TestView_LostPage(t *testing.T) {
+	t.Parallel()
+	needForeignTruncate(t)
+	page := os.Getpagesize()
+	for name, touch := range map[string]func(p []byte){
+		"ByLoad":   func(p []byte) { loadBytes(p[3*page:]) },
+		"ByCopy":   func(p []byte) { copy(make([]byte, len(p)), p) },
+		"ByStore":  func(p []byte) { p[3*page+5] = 1 },
+		"ByUpdate": func(p []byte) { copy(p, bytes.Repeat([]byte("x"), len(p))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := tempFile(t, pattern(8*page))
+			f := mustOpenMapped(t, file)
+			returned := false
+			err := f.View(0, int64(8*page), func(p []byte) error {
+				if err := os.Truncate(file, int64(page+1)); err != nil {
+					t.Error(err)
+				}
+				touch(p)
+				returned = true
+				return nil
+			})
+			if !mmapfile.CanMap {
+				if !returned {
+					t.Errorf("View of a copy was aborted: %v", err)
+				}
+				return
+			}
+			if returned || err == nil {
+				t.Fatalf("fn used a lost page, and View returned %v", err)
+			}
+			var pe *fs.PathError
+			if !errors.As(err, &pe) || pe.Op != "view" || pe.Path != file || errors.Is(err, os.ErrClosed) {
+				t.Errorf("View returned %s", errorText(err, file))
+			}
+			// The File is still usable.
+			b := make([]byte, 2*page)
+			if n, err := f.ReadAt(b, 0); n != page+1 || err == nil {
+				t.Errorf("ReadAt afterwards: %d, %v, want %d", n, err, page+1)
+			}
+			if err := f.View(0, int64(page+1), func(p []byte) error { loadBytes(p); return nil }); err != nil {
+				t.Errorf("View of what is left: %v", err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestView_PastForeignTruncation(t *testing.T) {
+	t.Parallel()
+	needForeignTruncate(t)
+	page := os.Getpagesize()
+	size := 3*page + 500
+	for _, content := range [][]byte{pattern(size), make([]byte, size)} {
+		for _, cut := range []int{0, 1, page - 1, page, page + 64, 3*page - 8, 3 * page, 3*page + 64, size - 1} {
+			for _, r := range [][2]int{{0, size}, {cut, 1}, {max(0, cut-3), 4}, {cut + 1, size - cut - 1}, {size - 1, 1}} {
+				if r[1] <= 0 {
+					continue
+				}
+				name := tempFile(t, content)
+				f := mustOpenMapped(t, name)
+				if err := os.Truncate(name, int64(cut)); err != nil {
+					t.Fatal(err)
+				}
+				called := false
+				err := f.View(int64(r[0]), int64(r[1]), func([]byte) error { called = true; return nil })
+				if err == nil || called {
+					t.Errorf("View of %d bytes at %d of a file truncated to %d (zeros: %v): called %v, error %v",
+						r[1], r[0], cut, content[0] == 0, called, err)
+				}
+				if cut > 1 {
+					err := f.View(1, int64(cut-1), func(p []byte) error {
+						sameBytes(t, "the view", p, content[1:cut])
+						return nil
+					})
+					if err != nil {
+						t.Errorf("View of what is left of a file truncated to %d: %v", cut, err)
+					}
+				}
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+func TestView_ClosedMeanwhile(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	check := func(t *testing.T, f *mmapfile.File, name string, err error) {
+		t.Helper()
+		var pe *fs.PathError
+		switch {
+		case err == nil && !mmapfile.MapsUnasked: // the copy, or the mapping, was valid to the end
+		case !errors.Is(err, os.ErrClosed), !errors.As(err, &pe), pe.Op != "view", pe.Path != name:
+			t.Errorf("View returned %s", errorText(err, name))
+		}
+		if _, err := f.ReadAt(make([]byte, 1), 0); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("ReadAt of the closed file: %v", err)
+		}
+		if err := f.View(0, 1, func([]byte) error { return nil }); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("View of the closed file: %v", err)
+		}
+	}
+	t.Run("InTheCallback", func(t *testing.T) {
+		t.Parallel()
+		name := tempFile(t, pattern(size))
+		f := mustOpenMapped(t, name)
+		within(t, 30*time.Second, func() {
+			err := f.View(10, size-10, func(p []byte) error {
+				if err := f.Close(); err != nil {
+					t.Error(err)
+				}
+				loadBytes(p)
+				return nil
+			})
+			check(t, f, name, err)
+		})
+	})
+	t.Run("ByAnotherGoroutine", func(t *testing.T) {
+		t.Parallel()
+		name := tempFile(t, pattern(size))
+		f := mustOpenMapped(t, name)
+		within(t, 30*time.Second, func() {
+			err := f.View(0, size, func(p []byte) error {
+				closed := make(chan error)
+				go func() { closed <- f.Close() }()
+				if err := <-closed; err != nil {
+					t.Error(err)
+				}
+				loadBytes(p)
+				return nil
+			})
+			check(t, f, name, err)
+		})
+	})
+	t.Run("InTheMiddleOfALoad", func(t *testing.T) {
+		t.Parallel()
+		name := tempFile(t, pattern(size))
+		for range 100 {
+			f := mustOpenMapped(t, name)
+			started := make(chan struct{})
+			closed := make(chan error)
+			go func() {
+				<-started
+				closed <- f.Close()
+			}()
+			within(t, 30*time.Second, func() {
+				err := f.View(0, size, func(p []byte) error {
+					close(started)
+					for range 20 {
+						loadBytes(p)
+					}
+					return nil
+				})
+				if err != nil && !errors.Is(err, os.ErrClosed) {
+					t.Errorf("View returned %v", err)
+				}
+			})
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
