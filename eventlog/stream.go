@@ -229,7 +229,17 @@ func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
 // flushDue flushes if an append leaves Options.Flush.Bytes unflushed. An error is kept for
 // Sync and Close.
 func (s *Stream) flushDue(at mark) {
-	if limit := s.o.Flush.Bytes; limit > 0 && at.end-at.a.log.Durable() >= limit {
+	limit := s.o.Flush.Bytes
+	if limit == 0 {
+		return
+	}
+	unflushed := at.end - at.a.log.Durable()
+	select {
+	case <-at.a.before:
+	default:
+		unflushed += at.a.carry
+	}
+	if unflushed >= limit {
 		s.syncTo(at)
 	}
 }
@@ -289,11 +299,25 @@ func (s *Stream) durable(at mark) bool {
 }
 
 // Durable returns the sequence number up to which all events are known to be durable. It
-// makes no system call.
+// makes no system call. It waits for appends that have begun.
 func (s *Stream) Durable() int64 {
-	d := &s.synced
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.durableNext()
+}
+
+// durableNext is Durable. It is called with mu held.
+func (s *Stream) durableNext() int64 {
+	a, d := s.active, &s.synced
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	select {
+	case <-a.before:
+		if d.err == nil && !s.gone { // the log may have flushed by itself
+			d.next = max(d.next, a.seg.first+a.seg.index.count(a.log.Durable()))
+		}
+	default:
+	}
 	return d.next
 }
 

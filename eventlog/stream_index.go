@@ -97,8 +97,11 @@ func (x *index) find(src *source, i, end int64) (p place, err error) {
 		}
 	}
 	off := p.off
-	src.upto = min(p.end, off+page) // not more, if it has to be brought from the disk
+	src.upto = min(p.end, off+page)
 	for range i % indexStep {
+		if src.mem != nil {
+			src.upto = off + entrySize // to bring more would touch other pages
+		}
 		e, _, err := src.event(off, p.end, false)
 		if err != nil {
 			return place{off: off}, err

@@ -83,11 +83,8 @@ func readMeta(f *mmapfile.File) (newest bounds, err error) {
 			damaged = true
 		}
 	}
-	// A crash leaves one slot, or only the first of all if it was never written in full.
-	if newest.generation == 0 && damaged {
-		if fi, err := f.Stat(); err != nil || fi.Size() > metaSlot {
-			return newest, &CorruptError{0, errMeta}
-		}
+	if newest.generation == 0 && damaged { // no crash leaves that
+		return newest, &CorruptError{0, errMeta}
 	}
 	return newest, nil
 }

@@ -9,6 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,5 +147,37 @@ func followNumbered(ctx context.Context, r *eventlog.StreamReader) error {
 			return err
 		}
 		seq = max(first, min(seq, next))
+	}
+}
+
+func TestStream_PythonReader(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 here")
+	}
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, s, 200)
+	if err := s.TruncateFront(70); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateBack(150); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 20)
+	var all strings.Builder
+	for e, err := range s.Events(70) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%d %d %x\n", e.Seq, e.Time.UnixNano(), e.Data)
+	}
+	eventlog.WaitJobs(s)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, python, filepath.Join("testdata", "events.py"), dir).CombinedOutput()
+	if text := strings.ReplaceAll(string(out), "\r\n", "\n"); text != all.String() || err != nil {
+		t.Errorf("%q, %v, want %q", text, err, all.String())
 	}
 }

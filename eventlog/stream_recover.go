@@ -26,6 +26,12 @@ func (s *Stream) recover() error {
 	if err != nil {
 		return err
 	}
+	// Both slots have blocks, so that a full disk does not keep events from being removed.
+	if fi, err := s.file.Stat(); err != nil {
+		return err
+	} else if err := writeZeros(s.file, fi.Size(), 2*metaSlot); err != nil {
+		return err
+	}
 	s.state.Store(&b)
 	r := recovery{s: s, b: b, firsts: firsts, fresh: -1}
 	if err := r.run(); err != nil {
@@ -120,10 +126,10 @@ func (r *recovery) verify() error {
 		if err != nil {
 			return err
 		}
-		if end == 0 && i < len(all)-2 { // a segment is flushed before the one after the next begins
-			return r.s.damaged(segmentName(r.s.dir, all[i]), 0)
-		}
 		if end == 0 { // torn: what follows was not flushed
+			if later, err := r.flushed(all[i+1:]); err != nil || later {
+				return errOr(err, r.s.damaged(segmentName(r.s.dir, all[i]), 0))
+			}
 			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
 				return err
 			}
@@ -133,6 +139,23 @@ func (r *recovery) verify() error {
 		r.ends[all[i]] = end
 	}
 	return nil
+}
+
+// flushed reports whether one of these segments was flushed, and so all before them were: a
+// segment is flushed before the one after the next begins, and before the next is closed.
+func (r *recovery) flushed(firsts []int64) (bool, error) {
+	if len(firsts) != 1 || firsts[0] == r.fresh {
+		return len(firsts) > 1, nil
+	}
+	h, size, err := readHeader(segmentName(r.s.dir, firsts[0]))
+	return h.count > 0 && h.end == size, err
+}
+
+func errOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
 }
 
 // settle makes a segment of n events durable, and returns its end, or 0 if it does not

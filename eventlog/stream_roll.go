@@ -18,6 +18,7 @@ type active struct {
 	end      int64 // of the log
 	next     int64 // sequence number of the next event
 	prepared bool  // the next segment was asked for
+	carry    int64 // bytes that were not flushed before; durable when before is closed
 
 	before <-chan struct{} // closed once the directory entry and the segment before are durable
 	done   chan struct{}   // closed once the log is closed
@@ -66,6 +67,7 @@ func (s *Stream) roll() error {
 		return err
 	}
 	s.active.before = old.done
+	s.active.carry = old.end - old.log.Durable()
 	s.jobs.Add(1)
 	go s.rolled(old)
 	return nil

@@ -170,7 +170,7 @@ func (s *Stream) truncateBack(next int64) error {
 		return err
 	}
 	s.next.Store(next)
-	s.synced.set(min(next, s.Durable()), b.backs)
+	s.synced.set(min(next, s.durableNext()), b.backs)
 	if s.broken = s.finishBack(next); s.broken != nil {
 		return s.broken
 	}
