@@ -81,7 +81,7 @@ func wantNth(t testing.TB, events func(yield func(eventlog.Event, error) bool), 
 			t.Fatalf("at %d: %v", seq, err)
 		}
 		if e.Seq != seq || string(e.Data) != nth(seq) {
-			t.Fatalf("event %d %q, want %d", e.Seq, e.Data, seq)
+			t.Fatalf("event %d %.40q, want %d", e.Seq, e.Data, seq)
 		}
 		seq++
 	}
@@ -115,7 +115,7 @@ func TestStream_SegmentsAndGet(t *testing.T) {
 		for seq := range n + 100 {
 			for _, get := range []func(int64) (eventlog.Event, error){s.Get, r.Get} {
 				if e, err := get(seq); err != nil || e.Seq != seq || string(e.Data) != nth(seq) {
-					t.Fatalf("Get(%d): %d %q, %v", seq, e.Seq, e.Data, err)
+					t.Fatalf("Get(%d): %d %.40q, %v", seq, e.Seq, e.Data, err)
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 				i := rnd.Int64N(int64(len(model)))
 				for _, get := range []func(int64) (eventlog.Event, error){s.Get, r.Get} {
 					if e, err := get(first + i); err != nil || string(e.Data) != model[i] || e.Seq != first+i {
-						t.Fatalf("round %d, step %d: Get(%d): %q, %v, want %q", round, step, first+i, e.Data, err, model[i])
+						t.Fatalf("round %d, step %d: Get(%d): %.40q, %v, want %.40q", round, step, first+i, e.Data, err, model[i])
 					}
 				}
 				if _, err := s.Get(first - 1); !errors.Is(err, eventlog.ErrTruncated) {
@@ -409,7 +409,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 					break
 				}
 				if err != nil || string(e.Data) != nth(from+int64(n)-1) {
-					t.Fatalf("%s: event %d is %q, %v", truncate, n, e.Data, err)
+					t.Fatalf("%s: event %d is %.40q, %v", truncate, n, e.Data, err)
 				}
 			}
 			if n < 10 || !removed {
