@@ -23,7 +23,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events migrate migrate-survey adapters
+	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -143,6 +143,10 @@ needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about thre
 # EVENTS_ROUNDS=5 for a longer run: a round takes about a minute and a half.
 events: ## compare eventlog with other ways to keep events, and records with buffered ones, about five minutes
 	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
+
+# DURABLE_ROUNDS=20 for a longer run. BENCH_DIR chooses the disk.
+durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about three minutes
+	@go -C benchdata run . durable -rounds $(or $(DURABLE_ROUNDS),10) -benchtime 200ms
 
 migrate: ## vet and test migrate, and the steps of examples/migrate
 	go -C migrate vet ./...

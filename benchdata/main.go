@@ -5,6 +5,7 @@
 //	benchdata peers [flags]           the same, with the peers in Rust
 //	benchdata needle [flags]          the same, with the searches
 //	benchdata events [flags]          the same, with the ways to keep events, and to write records
+//	benchdata durable [flags]         the same, with logs that are durable when an append returns
 //	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
 //	benchdata cold [flags]            measure files that are not in memory, or larger than it
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
@@ -49,6 +50,8 @@ func command(ctx context.Context, args []string) error {
 		return measureNeedle(ctx, args[1:])
 	case len(args) > 0 && args[0] == "events":
 		return measureEvents(ctx, args[1:])
+	case len(args) > 0 && args[0] == "durable":
+		return measureDurable(ctx, args[1:])
 	case len(args) > 0 && args[0] == "programs":
 		return measurePrograms(ctx, args[1:])
 	case len(args) > 0 && args[0] == "cold":
@@ -64,7 +67,7 @@ func command(ctx context.Context, args []string) error {
 	case len(args) > 1 && args[0] == "check":
 		return each(args[1:], func(file string) error { return publish(ctx, file, true) })
 	}
-	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | {tables | readme | check} FILE [FILE]")
+	return errors.New("usage: run [flags] | peers [flags] | needle [flags] | events [flags] | durable [flags] | programs [flags] | cold [flags] | compare [flags] BASE [HEAD] | {tables | readme | check} FILE [FILE]")
 }
 
 // each calls do for the files until one fails.
@@ -88,6 +91,8 @@ func tables(ctx context.Context, file string) error {
 		return reportNeedle(os.Stdout, res)
 	case res.ofEvents():
 		return reportEvents(os.Stdout, res)
+	case res.ofDurable():
+		return reportDurable(os.Stdout, res)
 	case res.ofPrograms():
 		return reportPrograms(os.Stdout, res)
 	case res.ofCold():

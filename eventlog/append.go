@@ -3,6 +3,7 @@ package eventlog
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -36,7 +37,7 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 	free := l.mu.TryLock()
 	if !free {
 		e = newEntry(now, p)
-		l.mu.Lock()
+		l.wait()
 	}
 	c.locked = true
 	off = l.end
@@ -57,7 +58,7 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 		e = newEntry(now, p)
 	}
 	e.put(b)
-	return off, l.publish(end, 1)
+	return off, l.publish(end, 1, false)
 }
 
 // AppendBatch appends an event for each of ps, and returns the offset of the first. Readers
@@ -97,7 +98,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 		e.put(b) // last, so that no page ever has the entry of an event that is not whole
 		at = e.next(at)
 	}
-	return off, l.publish(at, int64(len(ps)))
+	return off, l.publish(at, int64(len(ps)), false)
 }
 
 // AppendFunc appends an event of n bytes, which fill stores. p is the file's own memory, if
@@ -131,7 +132,7 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 	now := l.clock.read()
 	c.inFill = false
 	newEntry(now, data).put(b)
-	return off, l.publish(end, 1)
+	return off, l.publish(end, 1, false)
 }
 
 // fillCopy is AppendFunc if the file is not mapped.
@@ -160,8 +161,9 @@ func (l *Log) need(end int64) error {
 }
 
 // publish makes visible the k events that were appended up to end. The count goes first:
-// when a reader sees the offset, everything before it is there.
-func (l *Log) publish(end, k int64) error {
+// when a reader sees the offset, everything before it is there. With call it writes by
+// system call.
+func (l *Log) publish(end, k int64, call bool) error {
 	count := l.count + k
 	// A file as long as its WriteOffset is known to be durable up to there. After a crash it
 	// may have the length that it had before.
@@ -170,14 +172,16 @@ func (l *Log) publish(end, k int64) error {
 			return err
 		}
 	}
-	if l.mem != nil {
+	if l.mem != nil && !(call && writesWords) {
 		le.PutUint64(l.mem[atEventCount:], uint64(count))
 		l.word.Store(littleWord(uint64(end)))
 	} else if err := l.writeHeader(end, count); err != nil {
 		return err
 	}
 	l.count, l.end = count, end
-	l.visible.Store(end)
+	if l.mem == nil {
+		l.unmapped.Store(end)
+	}
 	return nil
 }
 
@@ -192,8 +196,26 @@ type call struct {
 }
 
 func (c *call) lock() {
-	c.l.mu.Lock()
+	if !c.l.mu.TryLock() {
+		c.l.wait()
+	}
 	c.locked = true
+}
+
+// wait takes mu, which another append has.
+func (l *Log) wait() {
+	l.waiting.Add(1)
+	l.mu.Lock()
+	l.waiting.Add(-1)
+}
+
+// unlock releases mu. A goroutine that appends all the time would take it again for the
+// rest of its time slice, 10 ms, before one that waits runs.
+func (l *Log) unlock() {
+	l.mu.Unlock()
+	if l.waiting.Load() > 0 {
+		runtime.Gosched()
+	}
 }
 
 // fill calls the caller's function.
@@ -215,7 +237,7 @@ func (c *call) done(off *int64, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if c.locked {
 		end := c.l.end
-		c.l.mu.Unlock()
+		c.l.unlock()
 		if c.l.o.Flush.Bytes > 0 && *err == nil && r == nil && !c.inFill {
 			c.l.flushDue(end)
 		}

@@ -151,7 +151,7 @@ func TestFileLongerThanItsFullSizeIsNotFilledUp(t *testing.T) {
 		if err := os.Truncate(name, 8192); err != nil {
 			t.Fatal(err)
 		}
-		eventlog.Attach(l, 8192) // as where a reader has kept it from being cut
+		eventlog.Attach(l, 8192) // as if a reader had kept it from being truncated
 		var err error
 		for n := 0; err == nil && n < 1000; n++ {
 			_, err = l.Append(nil)

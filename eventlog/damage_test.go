@@ -89,7 +89,7 @@ func TestEveryTruncationLeavesTheEventsBeforeIt(t *testing.T) {
 func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 	t.Parallel()
 	flipEveryByte(t, smallLog)
-	// Of these a WriteOffset with another bit is often where an event ends, too.
+	// In this log a WriteOffset with a flipped bit is often the end of an event, too.
 	equal := make([]string, 8)
 	for i := range equal {
 		equal[i] = strings.Repeat(string(rune('a'+i)), 16)

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"errors"
+	"io"
 	"math"
 	"os"
 	"runtime"
@@ -13,8 +14,8 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// flusher makes events durable for groups of goroutines: the first that asks is the
-// leader, and flushes. What others ask for meanwhile is the next flush of one of them.
+// flusher makes events durable for groups of goroutines. The first that asks is the leader,
+// and flushes. The goroutines that ask meanwhile wait, and one of them flushes for all.
 type flusher struct {
 	durable atomic.Int64  // all events before this offset are durable
 	count   atomic.Uint64 // how often the log was flushed
@@ -23,6 +24,8 @@ type flusher struct {
 	mu     sync.Mutex
 	done   sync.Cond // the leader's flush has ended
 	busy   bool      // there is a leader
+	waits  int       // goroutines that wait for it
+	shared bool      // some waited for the last one
 	failed error     // the first failure of a flush
 }
 
@@ -47,7 +50,13 @@ func (l *Log) AppendSync(p []byte) (off int64, err error) {
 // has truncated the log. After a flush has failed, the system may have dropped what was
 // to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
 // of that flush. The log must be opened again.
-func (l *Log) Sync() error { return l.syncTo(l.visible.Load()) }
+func (l *Log) Sync() error {
+	end, err := l.visible()
+	if err != nil {
+		return err
+	}
+	return l.syncTo(end)
+}
 
 // Durable returns the offset up to which all events are known to be durable. It makes no
 // system call.
@@ -60,14 +69,16 @@ func (l *Log) syncTo(end int64) error {
 	defer fl.mu.Unlock()
 	for {
 		switch {
-		case l.ended.Load():
-			return l.fail("sync", os.ErrClosed)
 		case fl.failed != nil:
 			return fl.failed
-		case fl.durable.Load() >= end:
+		case fl.durable.Load() >= end: // perhaps by Close
 			return nil
+		case l.ended.Load():
+			return l.fail("sync", os.ErrClosed)
 		case fl.busy:
+			fl.waits++
 			fl.done.Wait()
+			fl.waits--
 			continue
 		}
 		if err := l.lead(); err != nil {
@@ -80,19 +91,46 @@ func (l *Log) syncTo(end int64) error {
 func (l *Log) lead() error {
 	fl := &l.flush
 	fl.busy = true
+	shared := fl.shared
 	fl.mu.Unlock()
-	end := l.visible.Load()
-	err := l.flushFile()
+	if shared {
+		// The goroutines that the last flush woke append first: of 16 goroutines a group
+		// is 12 instead of 8, and takes 0.66 of the time for an event.
+		runtime.Gosched()
+	}
+	end, err := l.visible()
+	if err == nil {
+		err = l.flushFile()
+	}
 	if err == nil {
 		err = l.inside("sync", l.whole)
 	}
 	fl.mu.Lock()
 	fl.busy = false
+	fl.shared = fl.waits > 0
 	if err == nil {
 		fl.durable.Store(max(end, fl.durable.Load()))
 	}
 	fl.done.Broadcast()
 	return err
+}
+
+// visible returns the end of the log. It does not take mu, which a fill function that calls
+// Sync has. An append stores WriteOffset anyway: a second atomic store took 5 ns of 72.
+func (l *Log) visible() (end int64, err error) {
+	err = l.inside("sync", func() error {
+		durable := l.flush.durable.Load() // first, since both may grow
+		if word := l.shared.Load(); word != nil {
+			end = int64(littleWord(word.Load()))
+		} else {
+			end = l.unmapped.Load()
+		}
+		if end < durable || end > l.least.Load() { // another program has overwritten it
+			return l.fail("sync", &CorruptError{0, errHeader})
+		}
+		return nil
+	})
+	return end, err
 }
 
 // flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
@@ -120,7 +158,7 @@ func (l *Log) flushFile() error {
 func (l *Log) whole() error {
 	for {
 		least := l.least.Load()
-		err := (&source{f: l.f}).reaches(least)
+		err := l.reaches(least)
 		switch {
 		case err == nil:
 			return nil
@@ -130,11 +168,23 @@ func (l *Log) whole() error {
 	}
 }
 
+// reaches returns io.ErrUnexpectedEOF if the file is shorter than end. The file cannot be
+// closed meanwhile.
+func (l *Log) reaches(end int64) error {
+	if !writesDirect {
+		return (&source{f: l.f}).reaches(end)
+	}
+	size, err := sys.Length(l.os.Fd())
+	if err == nil && size < end {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
 // startFlusher begins to keep Options.Flush. All events are durable now.
 func (l *Log) startFlusher() {
 	l.flush.done.L = &l.flush.mu
 	l.flush.durable.Store(l.end)
-	l.visible.Store(l.end)
 	l.flush.stop = func() {}
 	if interval := l.o.Flush.Interval; interval > 0 {
 		ended := make(chan struct{})

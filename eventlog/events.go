@@ -66,7 +66,7 @@ func (s *space) newCursor(from, least int64) *cursor {
 	return &cursor{space: s, src: source{f: s.f, keep: true}, off: from, least: least}
 }
 
-// look reads where the log ends now.
+// look reads the end of the log.
 func (c *cursor) look() error {
 	end, err := c.src.end()
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *cursor) fill() error {
 	return nil
 }
 
-// step looks where the log ends, if asked to, and verifies one batch.
+// step reads the end of the log, if asked to, and verifies one batch.
 func (c *cursor) step(look bool) error {
 	c.n = 0
 	err := c.inside("events", func() error {

@@ -5,7 +5,8 @@ import "go.dw1.io/mmapfile/internal/sys"
 // Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
 func Rewind(l *Log) {
 	l.end, l.count = headerSize, 0
-	l.visible.Store(headerSize)
+	l.unmapped.Store(headerSize)
+	l.writeHeader(headerSize, 0)
 	l.flush.durable.Store(headerSize)
 }
 
@@ -28,8 +29,14 @@ func HoldFlush(l *Log) (release func()) {
 	}
 }
 
-// Visible returns the end of the log without taking the lock of appends.
-func Visible(l *Log) int64 { return l.visible.Load() }
+// Visible returns the end of the log without taking the lock of appends, or 0.
+func Visible(l *Log) int64 {
+	end, err := l.visible()
+	if err != nil {
+		return 0
+	}
+	return end
+}
 
 // Fd returns the descriptor of l.
 func Fd(l *Log) int { return int(l.f.Fd()) }

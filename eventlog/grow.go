@@ -39,6 +39,8 @@ func (l *Log) attach(size int64) {
 			}
 		}
 	}
+	l.unmapped.Store(l.end)
+	l.shared.Store(l.word)
 	// One byte stays free, since a file as long as its WriteOffset is one that was closed,
 	// or has its full size: see publish. A file that could not be truncated may be longer
 	// than its full size (Windows).
@@ -98,6 +100,9 @@ func (l *Log) lengthen(end int64) error {
 // ext4).
 func (l *Log) prepare(end int64) error {
 	window := int64(minWindow)
+	if l.flush.count.Load() > 0 {
+		window = maxWindow // the flush after this one needs the journal, for the blocks
+	}
 	for window < maxWindow && window < end/4 {
 		window *= 2
 	}

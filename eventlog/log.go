@@ -25,9 +25,13 @@ type Log struct {
 	clock     *clock
 	recovered Recovery
 
-	visible atomic.Int64 // end, for goroutines that do not hold mu
-	least   atomic.Int64 // room, for them: a file that is shorter was truncated
+	waiting atomic.Int32 // appends that wait for mu
 	flush   flusher
+
+	// For goroutines that do not hold mu: see visible and whole.
+	shared   atomic.Pointer[atomic.Uint64] // word
+	unmapped atomic.Int64                  // end, if word is nil
+	least    atomic.Int64                  // room; a file that is shorter was truncated
 
 	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
@@ -40,8 +44,8 @@ type Log struct {
 	word   *atomic.Uint64 // WriteOffset in mem
 	room   int64          // length of the file
 	before int64          // room before it was last made longer
-	most   int64          // where events must end in this length
-	usable int64          // where events must end without a call of grow
+	most   int64          // limit for the end of events in this length
+	usable int64          // the same without a call of grow
 	stage  stage          // events that one system call will write
 
 	direct int    // so many appends more are written by system call: see useCalls

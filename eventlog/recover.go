@@ -8,7 +8,7 @@ import (
 // Recovery is what opening a log has found.
 type Recovery struct {
 	Events int64  // number of events in the log
-	Offset int64  // its end, where truncated bytes began
+	Offset int64  // its end, and the beginning of the truncated bytes
 	Cut    int64  // number of truncated bytes before WriteOffset
 	Kept   string // the file beside the log that they were saved in, if events among them may be valid
 }

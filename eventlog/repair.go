@@ -2,7 +2,7 @@ package eventlog
 
 import "go.dw1.io/mmapfile/internal/sys"
 
-// Repair truncates the named log where its damage begins, so that [Open] can open it. All
+// Repair truncates the named log at its first damaged event, so that [Open] can open it. All
 // events before that stay. What follows, valid events included, is first saved in a file
 // beside the log, whose name is that of the log, ".cut-" and the offset. It is durable before
 // the log is truncated. The result says what was truncated. Of a log that is not damaged

@@ -113,7 +113,7 @@ type source struct {
 
 	from, known int64 // the range of mem that is in memory: touching it waits for no disk
 
-	upto int64  // where to stop reading, since later bytes may change
+	upto int64  // end of what may be read, since later bytes may change
 	keep bool   // what bytes returns stays in use
 	buf  []byte // the last copy
 	base int64  // its offset
@@ -137,7 +137,13 @@ func (s *source) end() (int64, error) {
 		}
 		s.word = word
 	}
-	return int64(littleWord(atomic.LoadUint64(s.word))), nil
+	for word := atomic.LoadUint64(s.word); ; {
+		again := atomic.LoadUint64(s.word)
+		if again == word { // never half of one that is being written: see writesWords
+			return int64(littleWord(word)), nil
+		}
+		word = again
+	}
 }
 
 // readEnd is end by system call. A file without a header yet is an empty log.

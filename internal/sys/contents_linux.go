@@ -27,15 +27,12 @@ func NextData(f syscall.Conn, off int64) (from, to int64, err error) {
 	return from, to, err
 }
 
-// Length returns the length of an open file, and does not allocate.
-func Length(fd uintptr) (int64, error) {
-	var st unix.Stat_t
-	err := unix.EINTR
-	for err == unix.EINTR {
-		err, _ = unix.Fstat(int(fd), &st).(unix.Errno)
+// Length returns the length of an open file, and moves its cursor to there. It does not
+// allocate. fstat(2) has the next write set a new modification time (fill_mg_cmtime in
+// fs/stat.c), which made a write and an fdatasync 6% slower.
+func Length(fd uintptr) (size int64, err error) {
+	for err = unix.EINTR; err == unix.EINTR; {
+		size, err = unix.Seek(int(fd), 0, unix.SEEK_END)
 	}
-	if err != 0 {
-		return 0, err
-	}
-	return st.Size, nil
+	return size, err
 }
