@@ -10,23 +10,22 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// Chunks returns an iterator over the file in windows of size bytes, each with its
-// offset; the last one may be shorter. It panics where size is less than 1, as
-// [slices.Chunk] does. A walk copies nothing and allocates nothing for a window. It
-// ends where the file ends when it gets there, even if the file has grown or shrunk
-// meanwhile, and with Close. The iterator may be used concurrently, too. Each walk
-// begins at the start of the file.
+// Chunks returns an iterator over the file in windows of size bytes, each with its offset.
+// The last window may be shorter. It panics if size is less than 1, as [slices.Chunk] does.
+// A walk starts at the beginning of the file, and copies and allocates nothing per window.
+// It ends at the file's end at that time, even if the file has grown or shrunk, or at
+// Close. Several goroutines may use the iterator.
 //
-// The windows are the file's own memory as [File.Bytes] describes it: they are
-// valid until Close, while f is reachable, storing into one writes the file,
-// and a part that is truncated faults when it is touched. In the body of the
-// loop, on its own goroutine, such a fault is a panic with a [runtime.Error]
-// that may be recovered; elsewhere it ends the process, as in the Go runtime (copy a
-// value to a variable before sending it to a channel). [File.View] makes an error of it.
+// The windows are the file's own memory, as [File.Bytes] describes it. They are valid until
+// Close, while f is reachable. A store into one writes the file, and a truncated part
+// faults when it is accessed. In the body of the loop, on its own goroutine, the fault is a
+// panic with a [runtime.Error] that may be recovered. Elsewhere it ends the process, as in
+// the Go runtime: copy a value to a variable before sending it to a channel. [File.View]
+// returns an error instead.
 //
-// A file that is empty or closed, or not a regular one, has no windows. One
-// that cannot be mapped is read, each window into memory of its own, in which
-// stores are lost; an error in that ends the walk early.
+// A file that is empty, closed or not a regular one has no windows. One that cannot be
+// mapped is read, each window into memory of its own, in which stores are lost. An error of
+// that ends the walk early.
 func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")
@@ -48,19 +47,19 @@ type walk struct {
 	yield    func(off int64, p []byte) bool
 	off      int64
 	m        *mapping
-	mem      []byte // where nothing is mapped: a copy of the file
-	touching bool   // a fault now is ours, not that of the loop's body
-	gone     bool   // there was one: ask the file first
-	known    int64  // up to where the file is in memory,
+	mem      []byte // if nothing is mapped: a copy of the file
+	touching bool   // a fault now comes from the walk, not from the loop's body
+	gone     bool   // a page was gone: ask the file first
+	known    int64  // the file is in memory up to here,
 	gen      uint32 // as of this gen of evictions
 }
 
-// on goes on until the end, or until a page turns out to be gone: then it wants
-// to be called again, and asks the file first.
+// on continues until the end, or until a page is gone. Then it reports true, and the next
+// call asks the file first.
 func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
 	if m := w.f.m.Load(); m != nil && canMap && !locked && !m.own && w.off == 0 {
-		w.m = m // there is nothing that the file has to be asked for
+		w.m = m // the file need not be asked
 		w.f.exposes()
 	}
 	for {
@@ -74,8 +73,8 @@ func (w *walk) on() (again bool) {
 	}
 }
 
-// windows walks on in data for as long as it is plain, without asking, that the
-// file has the next window as a whole: what is said at reaches.
+// windows continues in data while the file is known to have the whole next window without
+// asking (see reaches).
 func (w *walk) windows(data []byte) bool {
 	f, size, mask, yield := w.f.file, w.size, int64(pageSize-1), w.yield
 	for off := w.off; ; {
@@ -85,7 +84,7 @@ func (w *walk) windows(data []byte) bool {
 			return true
 		}
 		page := (end - 1) | mask + 1
-		w.bring(off, size)
+		w.preread(off, size)
 		w.touching = true
 		if page < bound && f.pages.seen(page, 1) {
 			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
@@ -105,22 +104,22 @@ func (w *walk) windows(data []byte) bool {
 func (w *walk) step(p []byte) bool {
 	off := w.off
 	if w.m != nil {
-		w.bring(off, int64(len(p)))
+		w.preread(off, int64(len(p)))
 	}
 	w.off += int64(len(p))
 	return w.yield(off, p)
 }
 
-// bring has a window in memory, and for smaller ones what comes next.
-func (w *walk) bring(off, n int64) {
+// preread loads a window into memory, and for smaller ones what comes next.
+func (w *walk) preread(off, n int64) {
 	if off+n > w.known || w.gen != evictions.gen.Load() {
 		n = max(n, aheadBytes)
 		w.gen, w.known = evictions.gen.Load(), off+n
-		w.f.bring(w.m, off, n)
+		w.f.preread(w.m, off, n)
 	}
 }
 
-// caught ends on: what a page that is gone means is to be asked for.
+// caught ends on after a fault. The next call asks the file what the missing page means.
 func (w *walk) caught(old bool, again *bool) {
 	debug.SetPanicOnFault(old)
 	if w.touching {
@@ -130,7 +129,7 @@ func (w *walk) caught(old bool, again *bool) {
 	}
 }
 
-// ask asks the file where it ends, and returns the next window; nil at the end.
+// ask asks the file for its length, and returns the next window, or nil at the end.
 func (w *walk) ask() []byte {
 	f := w.f
 	size := f.ask()
@@ -143,7 +142,7 @@ func (w *walk) ask() []byte {
 		if int64(len(w.mem)) < end {
 			w.mem = f.Bytes()
 		}
-	} else if m, err := f.lend(size); err == nil {
+	} else if m, err := f.exposeMapping(size); err == nil {
 		if w.mem = m.data; !m.own {
 			w.m = m
 		}

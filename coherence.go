@@ -13,11 +13,12 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Memory and system calls show the same bytes of a file. Most systems see to that by themselves.
-// OpenBSD has to be asked (see split), and without mappings memory is a copy.
+// Memory and system calls must show the same bytes of a file. Most systems do that by
+// themselves. OpenBSD needs system calls for it (see split), and without mappings memory is
+// a copy.
 
-// settle brings what was stored into memory, within n bytes at off or anywhere if n is
-// negative, to where system calls see it.
+// settle makes bytes stored into memory visible to system calls: n bytes at off, or all if
+// n is negative.
 func (f *file) settle(off int64, n int) error {
 	if split {
 		return f.flush()
@@ -28,21 +29,21 @@ func (f *file) settle(off int64, n int) error {
 	return nil
 }
 
-// absorb brings what a system call has written, b at off or anywhere if b is nil, to
-// where loads see it.
-func (f *file) absorb(b []byte, off int64) {
+// reload makes bytes that a system call has written visible to loads: b at off, or all if b
+// is nil.
+func (f *file) reload(b []byte, off int64) {
 	if split {
 		if m := f.m.Load(); m != nil {
 			reloadMemory(m.data)
 		}
 	}
 	if !canMap {
-		f.absorbCopies(b, off)
+		f.reloadCopies(b, off)
 	}
 }
 
-// flush does the part of Sync that the inner file's does not do: it writes back what was stored
-// into memory.
+// flush does the part of Sync that the inner file's does not do: it writes back what was
+// stored into memory.
 func (f *file) flush() (err error) {
 	if !canMap {
 		return f.settleCopies(0, -1)
@@ -59,23 +60,22 @@ func (f *file) flush() (err error) {
 				err = e
 			}
 		}
-		if !locked { // on Windows each view is flushed by itself
+		if !locked { // on Windows each view is flushed separately
 			break
 		}
 	}
 	return err
 }
 
-// copies holds what Bytes has handed out: copies of the file, each with the
-// content that the file had when they last agreed. A byte that differs from that
-// was stored by the caller. It goes into the file before any call that could see
-// it, and at Sync and Close, and stays what it is until it is there.
+// copies holds what Bytes has returned: copies of the file, each with the content that file
+// and copy last shared. A byte that differs from that content was stored by the caller. It
+// is written to the file before any call that could see it, and at Sync and Close. Until
+// then it stays as it is.
 //
-// The race detector sees the copies. There it shall find what is a race of the
-// program with a mapping, too: a store into memory that a ReadAt or WriteAt of
-// those bytes meets. What looks at more than the call was asked for (a flush,
-// the calls at the cursor) is unseen by it. It takes each byte as it is then, as
-// the kernel does that writes back a mapped page.
+// The race detector sees the copies. It must report what would be a race with a mapping: a
+// store into memory concurrent with a ReadAt or WriteAt of those bytes. Accesses beyond the
+// call's range (a flush, the calls at the cursor) are hidden from it. They take each byte
+// as it is then, as the kernel does when it writes back a mapped page.
 type copies struct {
 	mu  sync.Mutex
 	all []fileCopy // a longer file needs a new one; the last is current
@@ -84,7 +84,7 @@ type copies struct {
 
 type fileCopy struct{ data, was []byte }
 
-// copied reports whether Bytes has handed out a copy.
+// copied reports whether Bytes has returned a copy.
 func (f *file) copied() bool { return !canMap && f.copies.Load() != nil }
 
 // bytesCopy is Bytes without mappings.
@@ -104,7 +104,7 @@ func (f *file) bytesCopy() []byte {
 	if i := len(c.all) - 1; i < 0 || len(c.all[i].data) < int(size) {
 		n := int(size)
 		if i >= 0 {
-			n *= 2 // it grew: spare the next times
+			n *= 2 // it grew: leave room for further growth
 		}
 		c.all = append(c.all, fileCopy{sys.AlignedBytes(n), make([]byte, n)})
 	}
@@ -114,8 +114,8 @@ func (f *file) bytesCopy() []byte {
 	return c.all[len(c.all)-1].data[:size:size]
 }
 
-// settleCopies is settle without mappings. It writes no other byte than those that were
-// stored: another process may have written the others.
+// settleCopies is settle without mappings. It writes only the bytes that were stored:
+// another process may have written the rest.
 func (f *file) settleCopies(off int64, n int) error {
 	c := f.copies.Load()
 	if c == nil {
@@ -126,8 +126,8 @@ func (f *file) settleCopies(off int64, n int) error {
 	return c.settle(f, off, n)
 }
 
-// absorbCopies is absorb without mappings.
-func (f *file) absorbCopies(b []byte, off int64) {
+// reloadCopies is reload without mappings.
+func (f *file) reloadCopies(b []byte, off int64) {
 	c := f.copies.Load()
 	if c == nil {
 		return
@@ -141,7 +141,7 @@ func (f *file) absorbCopies(b []byte, off int64) {
 	c.put(b, off, replaceSeen)
 }
 
-// refresh brings what the file holds now into the copies. Called with mu held.
+// refresh updates the copies with the file's present content. Called with mu held.
 func (c *copies) refresh(inner *os.File) error {
 	if len(c.all) == 0 {
 		return nil
@@ -160,9 +160,9 @@ func (c *copies) refresh(inner *os.File) error {
 	return nil
 }
 
-// put brings b, which is in the file at off, into the copies, but for what the
-// caller has stored there. It writes only what has changed: another goroutine may
-// be reading the copies. Called with mu held.
+// put updates the copies with b, which is in the file at off, except for bytes that the
+// caller has stored. It writes only what has changed, because another goroutine may be
+// reading the copies. Called with mu held.
 func (c *copies) put(b []byte, off int64, replace func(p *byte, old, new byte)) {
 	for _, one := range c.all {
 		if off >= int64(len(one.data)) {
@@ -182,14 +182,15 @@ func (c *copies) put(b []byte, off int64, replace func(p *byte, old, new byte)) 
 	}
 }
 
-// replaceSeen stores new where there is old, as a write of the caller's.
+// replaceSeen stores new in *p if it is old. The race detector sees that as a write of the
+// caller's.
 func replaceSeen(p *byte, old, new byte) {
 	if *p == old {
 		*p = new
 	}
 }
 
-// settlePiece is how much is compared, and written at most, at a time.
+// settlePiece is the number of bytes that are compared, and at most written, at a time.
 const settlePiece = 64 << 10
 
 // settle is settle of f. Called with mu held.
@@ -218,8 +219,8 @@ func (c *copies) settle(f *file, off int64, n int) (err error) {
 	return err
 }
 
-// settleRange writes what differs between at and end. It takes one look at what is
-// there: what is stored after that differs from it, and is written the next time.
+// settleRange writes what differs between at and end. It reads the memory once: what is
+// stored after that differs from it, and is written the next time.
 func (c *copies) settleRange(f *file, one fileCopy, at, end int) error {
 	if c.now == nil {
 		c.now = make([]byte, settlePiece)
@@ -236,8 +237,8 @@ func (c *copies) settleRange(f *file, one fileCopy, at, end int) error {
 	return nil
 }
 
-// writeBack writes b, which was stored into a copy of the file at off, as far
-// as the file reaches: what was truncated stays so, as with a mapping.
+// writeBack writes b, which was stored into a copy of the file at off, up to the end of the
+// file. What was truncated stays truncated, as with a mapping.
 func (f *file) writeBack(b []byte, off int64) error {
 	fi, err := f.inner.Stat()
 	if err != nil {
@@ -249,16 +250,16 @@ func (f *file) writeBack(b []byte, off int64) error {
 	b = b[:min(int64(len(b)), fi.Size()-off)]
 	_, err = f.inner.WriteAt(b, off)
 	if pe := (*fs.PathError)(nil); err != nil && !errors.As(err, &pe) {
-		err = f.writeApart(b, off, fi) // it was opened with os.O_APPEND
+		err = f.writeApart(b, off, fi) // the file was opened with os.O_APPEND
 	}
 	if err != nil && f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
-		return fs.ErrPermission // whatever the system calls it
+		return fs.ErrPermission // for any error of the system
 	}
 	return err
 }
 
-// writeApart writes b to the file, which fi is of, through a descriptor that can
-// write in its middle: one opened with os.O_APPEND cannot.
+// writeApart writes b to the file that fi describes, through a descriptor of its own. One
+// opened with os.O_APPEND cannot write in the middle.
 func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
 	again, err := os.OpenFile(f.inner.Name(), os.O_WRONLY, 0)
 	if err != nil {
@@ -267,7 +268,7 @@ func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
 	defer again.Close()
 	now, err := again.Stat()
 	if err == nil && !os.SameFile(fi, now) {
-		err = errors.ErrUnsupported // it has been removed or renamed
+		err = errors.ErrUnsupported // the file has been removed or renamed
 	}
 	if err == nil {
 		_, err = again.WriteAt(b, off)
@@ -275,7 +276,7 @@ func (f *file) writeApart(b []byte, off int64, fi fs.FileInfo) error {
 	return err
 }
 
-// changes are the ranges in which a and b, of the same length, differ in every byte.
+// changes yields the ranges in which a and b, of the same length, differ in every byte.
 func changes(a, b []byte) iter.Seq2[int, int] {
 	const step = 4 << 10
 	return func(yield func(i, j int) bool) {

@@ -10,16 +10,16 @@ import (
 
 //lint:file-ignore U1000 the use of noWriteTo and noReadFrom is to hide a method
 
-// Copies between files and to and from sockets are the kernel's (on Linux
-// copy_file_range, sendfile, splice): the inner files do them, at the kernel's
-// offset. All others go through Read and Write, since a foreign Writer must not
-// be inside the mapping when it faults, nor a foreign Reader scribble on it. To a
-// bytes.Buffer there is one copy, and one question for the end.
+// The kernel copies between files and to and from sockets (on Linux copy_file_range,
+// sendfile, splice). The inner files do these copies, at the kernel's offset. All other
+// copies go through Read and Write. A Writer of the caller must not be inside the mapping
+// when it faults, and a Reader must not modify it. To a bytes.Buffer there is one copy, and
+// one question for the end.
 
-// WriteTo writes what is between the cursor and the end of the file to w, and moves
-// the cursor. It holds no lock while w works. It returns what [os.File.WriteTo]
-// returns, and keeps the kernel's fast paths to files and sockets. Inside a
-// bufio.Writer or another wrapper they are not found; use [File.OS] there.
+// WriteTo writes what is between the cursor and the end of the file to w, and moves the
+// cursor. It returns what [os.File.WriteTo] returns, and keeps the kernel's fast paths to
+// files and sockets. It does not find them inside a bufio.Writer or another wrapper; use
+// [File.OS] there.
 func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -31,7 +31,7 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	switch dst := w.(type) {
 	case *File:
 		if !dst.kernelCopies() {
-			break // its Write does what is to be done
+			break // its Write does the work
 		}
 		if dst.flusher != nil {
 			return dst.copyFrom(f.inner, f.file)
@@ -57,19 +57,19 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	return n + rest, err
 }
 
-// kernelCopies reports whether the kernel may copy to f and from f: it would copy the file,
+// kernelCopies reports whether the kernel may copy to f and from f. It would copy the file,
 // not what a private File shows.
 func (f *File) kernelCopies() bool { return f != nil && !f.private }
 
-// fill reads what follows the cursor into the room of dst, if its pages are ready: then
-// Write, which is given that memory, copies nothing. end reports that it has all.
+// fill reads what follows the cursor into the room of dst, if its pages are ready. Then
+// Write, which is given that memory, copies nothing. end reports that it has read all.
 func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 	for range 2 {
 		m := f.m.Load()
 		if m == nil {
 			break
 		}
-		room := dst.Available() // of a nil dst a panic, which must not leave a lock
+		room := dst.Available() // panics if dst is nil, so no lock may be held
 		if !f.lockCursor() {
 			break
 		}
@@ -93,8 +93,8 @@ func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 	return 0, false
 }
 
-// builder is a strings.Builder that grows once. It does so in Write, where os.File
-// finds out that a Builder was copied.
+// builder is a strings.Builder that grows once. It grows in Write, because there os.File
+// detects that a Builder was copied.
 type builder struct {
 	*strings.Builder
 	f *file // until then
@@ -108,8 +108,8 @@ func (b *builder) Write(p []byte) (int, error) {
 	return b.Builder.Write(p)
 }
 
-// rest returns how many bytes follow the cursor, 0 if that is not known. A length that
-// was true once may be too much for memory, so it asks before it returns a large one.
+// rest returns the number of bytes after the cursor, or 0 if that is not known. A stale
+// length may be too much for memory, so rest asks before it returns a large one.
 func (f *file) rest() int {
 	if f.m.Load() == nil || !f.lockCursor() {
 		return 0
@@ -127,11 +127,11 @@ func (f *file) rest() int {
 
 const (
 	restUnasked = 1 << 20 // to copy more takes 100 times as long as the question
-	skipPiece   = 8 << 20 // after which other calls get the cursor
+	skipPiece   = 8 << 20 // other calls get the cursor after each piece
 )
 
-// skip moves the cursor to the end without a copy, if the pages are known to be in memory:
-// it touches each, for the errors of reading it. end reports that it is there.
+// skip moves the cursor to the end without a copy, if the pages are known to be in memory.
+// It touches each page, to find errors of reading it. end reports that the cursor is there.
 func (f *file) skip() (n int64, end bool) {
 	for ok := true; ok && !end; {
 		m := f.m.Load()
@@ -156,7 +156,8 @@ func (f *file) skip() (n int64, end bool) {
 	return n, end
 }
 
-// copyTo has the inner file write to w; dst is the File that w is the inner file of, if any.
+// copyTo makes the inner file write to w. dst is the File that has w as its inner file, if
+// any.
 func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 	f.settle(0, -1)
 	defer f.cur.leave(f.cur.enter(f.inner))
@@ -173,10 +174,9 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 	return n, err
 }
 
-// ReadFrom writes what r gives until [io.EOF] at the cursor, and moves it. It holds no
-// lock while r works. It returns what [os.File.ReadFrom] returns, and keeps the
-// kernel's fast paths from files and sockets, those inside an [io.LimitedReader]
-// included.
+// ReadFrom writes what r returns until [io.EOF] at the cursor, and moves the cursor. It
+// returns what [os.File.ReadFrom] returns. It keeps the kernel's fast paths from files and
+// sockets, also those inside an [io.LimitedReader].
 func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -195,7 +195,7 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	switch src := src.(type) {
 	case *File:
 		if !src.kernelCopies() {
-			break // its Read does what is to be done
+			break // its Read does the work
 		}
 		if limited == nil {
 			return f.copyFrom(src.inner, src.file)
@@ -210,7 +210,8 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 	return copyThrough(sink{File: f}, r)
 }
 
-// copyFrom has the inner file read from r; src is the File that r is the inner file of, if any.
+// copyFrom makes the inner file read from r. src is the File that has r as its inner file,
+// if any.
 func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 	f.settle(0, -1)
 	defer f.movedEnd()
@@ -238,7 +239,8 @@ func copyThrough(w io.Writer, r io.Reader) (int64, error) {
 }
 
 // source is a File without WriteTo, so that io.Copy does not come back to it. It asks for
-// the end as often as os.File: a foreign Writer may move it in its last Write.
+// the end as often as os.File, because a Writer of the caller may move it in its last
+// Write.
 type source struct {
 	noWriteTo
 	*File

@@ -9,30 +9,30 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// cursor is the place where Read, Write and Seek go on. It is in the kernel
-// (the offset of the descriptor) or with us (pos), and state says where:
+// cursor is the offset at which Read, Write and Seek continue. The kernel holds it (the
+// offset of the descriptor), or the File does (pos). state says which:
 //
-//	bit 0      with us; calls lock mu and use pos
-//	bit 1      in the kernel for good: other code may see or move it
+//	bit 0      the File holds it; calls lock mu and use pos
+//	bit 1      the kernel holds it for good: other code may see or move it
 //	bits 2…63  calls in flight that use the kernel's offset
 //
-// The cursor can be taken from the kernel only while no call is in flight
-// there, and no call waits for that: a read of a pipe may last for ever. With
-// bit 1 set calls are no longer counted.
+// The File can take the cursor from the kernel only while no such call is in flight. It
+// does not wait for them, because a read of a pipe may last for ever. With bit 1 set calls
+// are no longer counted.
 type cursor struct {
 	state atomic.Uint64
 	mu    sync.Mutex
 	pos   int64 // under mu
 
 	seeks  atomic.Uint32 // by system call
-	wanted atomic.Bool   // it is to be ours, mapped or not
+	wanted atomic.Bool   // the File is to take it, mapped or not
 
-	// Where the kernel's offset is if calls use it one at a time: a hint, for pages.
+	// hint is the kernel's offset if calls use it one at a time. pages use it.
 	hint atomic.Int64
 }
 
-// moved moves the hint by n bytes, and returns where it was: -1 if it is not
-// worth to be followed.
+// moved moves the hint by n bytes, and returns the old one: -1 if it is not worth
+// following.
 func (c *cursor) moved(n int64) int64 {
 	if n <= 0 || c.state.Load()&cursorKernel != 0 {
 		return -1
@@ -46,9 +46,9 @@ const (
 	cursorCall   = 1 << 2
 )
 
-// lockCursor makes the cursor ours to use until mu is unlocked, and says whether it
-// did. It takes the cursor from the kernel when the file is mapped, or a copy of it is
-// in memory, since calls need to know where they are then; or after many a Seek.
+// lockCursor locks the cursor for use by the File until mu is unlocked, and reports whether
+// it did. It takes the cursor from the kernel when the file is mapped, or a copy of it is
+// in memory: then calls need to know the offset. It also does so after many calls of Seek.
 func (f *file) lockCursor() bool {
 	switch s := f.cur.state.Load(); {
 	case s == cursorOurs:
@@ -63,9 +63,9 @@ func (f *file) lockCursor() bool {
 	return false
 }
 
-// sought notes a Seek by system call. After some the cursor is to be ours, so that each
-// of the next ones saves a system call. Only for a regular file on a local file system
-// a read at an offset is known to be the same as one at the kernel's.
+// sought records a Seek by system call. After some, the File takes the cursor, so that each
+// further one saves a system call. Only a regular file on a local file system is known to
+// give the same bytes at an offset as at the cursor.
 func (f *file) sought(pos int64) {
 	f.cur.hint.Store(pos)
 	if !canMap || locked || split || f.cur.seeks.Add(1) != trackFrom || f.cur.state.Load()&cursorKernel != 0 {
@@ -76,9 +76,9 @@ func (f *file) sought(pos int64) {
 	}
 }
 
-// take brings the cursor to us, under mu, unless the kernel must keep it.
+// take moves the cursor to the File, under mu, unless the kernel must keep it.
 func (c *cursor) take(inner *os.File) bool {
-	if c.state.Load() == cursorOurs { // as most are: a load is cheaper than an exchange
+	if c.state.Load() == cursorOurs { // the most common case: a load is cheaper than an exchange
 		return true
 	}
 	if !c.state.CompareAndSwap(0, cursorOurs) {
@@ -93,8 +93,8 @@ func (c *cursor) take(inner *os.File) bool {
 	return true
 }
 
-// enter keeps the cursor in the kernel for one call, bringing it there first
-// where it is ours. The result goes to leave.
+// enter keeps the cursor in the kernel for one call, and moves it there first if the File
+// holds it. The result is passed to leave.
 func (c *cursor) enter(inner *os.File) (counted bool) {
 	for {
 		s := c.state.Load()
@@ -108,9 +108,9 @@ func (c *cursor) enter(inner *os.File) (counted bool) {
 		default:
 			c.mu.Lock()
 			if c.state.Load() == cursorOurs {
-				inner.Seek(c.pos, io.SeekStart) // fails only once closed, and then so does the call
+				inner.Seek(c.pos, io.SeekStart) // fails only once closed, and then the call fails too
 				c.hint.Store(c.pos)
-				c.wanted.Store(false) // a kernel copy after each Seek would bring it to and fro
+				c.wanted.Store(false) // a kernel copy after each Seek would move it to and fro
 				c.seeks.Store(0)
 				c.state.CompareAndSwap(cursorOurs, 0)
 			}
@@ -125,7 +125,7 @@ func (c *cursor) leave(counted bool) {
 	}
 }
 
-// giveUp brings the cursor to the kernel for good.
+// giveUp moves the cursor to the kernel for good.
 func (c *cursor) giveUp(inner *os.File) {
 	if c.state.Load()&cursorKernel != 0 {
 		return
@@ -138,7 +138,7 @@ func (c *cursor) giveUp(inner *os.File) {
 	c.mu.Unlock()
 }
 
-// retire ends our use of the cursor without a lock, for Close.
+// retire ends the File's use of the cursor without a lock, for Close.
 func (c *cursor) retire() {
 	for {
 		s := c.state.Load()

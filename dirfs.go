@@ -14,23 +14,21 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// DirFS returns a file system for the files below the directory dir, as
-// [os.DirFS] does, of which Open gives a *[File]: what serves files, such as
-// http.FileServerFS, reads them from mappings once that pays. It also has the
-// methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS].
-// It may be used concurrently, and has nothing to be closed; dir is looked up
-// at every call, and "" is [fs.ErrInvalid] there.
+// DirFS returns a file system for the directory dir, as [os.DirFS] does, with an Open that
+// returns a *[File]. So a file server such as http.FileServerFS reads files from mappings
+// once that pays. It also has the methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS]
+// and [fs.ReadLinkFS]. It may be used concurrently, and need not be closed. Every call
+// looks up dir, and returns [fs.ErrInvalid] if it is "".
 //
-// Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a
-// symbolic link: [os.Root] says what is refused. A link that leads out is
-// [fs.ErrPermission], so http.FileServerFS answers 403. Errors are
-// *[fs.PathError] with the name that was given, and [fs.ErrInvalid] for one that
-// is not valid ([fs.ValidPath]) or that no file of this system can have
-// ([filepath.Localize]).
+// Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a symbolic
+// link. [os.Root] says what is refused. A link that leads out is [fs.ErrPermission], so
+// http.FileServerFS answers 403. Errors are *[fs.PathError] with the name that was given. A
+// name that is not valid ([fs.ValidPath]), or that this system does not allow
+// ([filepath.Localize]), is [fs.ErrInvalid].
 //
-// On Linux a name without symbolic links costs what it costs with os.DirFS,
-// except that Stat and Lstat of a name with a slash look it up twice. Elsewhere,
-// and for links, each call opens dir and the directories on the way.
+// On Linux a name without symbolic links costs what it costs with os.DirFS. Only Stat and
+// Lstat of a name with a slash look it up twice. On other systems, and for links, each call
+// opens dir and the directories on the way.
 func DirFS(dir string) fs.FS { return dirFS{dir, new(atomic.Bool)} }
 
 type dirFS struct {
@@ -151,8 +149,8 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 	return list, err
 }
 
-// An entry asks for its FileInfo when Info is called, as that of os.ReadDir does:
-// but not by the directory's path, which may lead out of the DirFS by then.
+// An entry reads its FileInfo when Info is called, as that of os.ReadDir does. It does not
+// use the directory's path, which may lead out of the DirFS by then.
 type entry struct {
 	fs.DirEntry
 	list *listing
@@ -167,9 +165,9 @@ func (e *entry) Info() (fs.FileInfo, error) {
 	return dirFS{e.list.Dir, e.list.Linked}.Lstat(path.Join(e.list.name, e.Name()))
 }
 
-// A listing has the directory's path, and what the first Info found: it asks for
-// all entries, which costs no more than the listing did. A safe look-up of each
-// one costs twice as much as os.Lstat.
+// A listing has the directory's path, and what the first Info found. The first Info reads
+// all entries, which costs no more than the listing did. One safe look-up per entry costs
+// twice as much as os.Lstat.
 type listing struct {
 	dirPath
 	mu    sync.Mutex
@@ -177,7 +175,7 @@ type listing struct {
 	infos map[string]fs.FileInfo
 }
 
-// info gives the FileInfo of an entry once. A later call gets a later one.
+// info returns the FileInfo of an entry once. A later call reads a newer one.
 func (l *listing) info(name string) fs.FileInfo {
 	if l.name == "." {
 		return nil // Lstat is as fast
@@ -200,7 +198,7 @@ func (l *listing) info(name string) fs.FileInfo {
 	return fi
 }
 
-// A dirPath is a name below a directory.
+// A dirPath is a name in a directory.
 type dirPath struct {
 	sys.PlainPath
 	name string // as given
@@ -218,8 +216,8 @@ func (d dirFS) in(op, name string) (dirPath, error) {
 	return dirPath{sys.PlainPath{Dir: d.path, Local: local, Full: d.path + sep + local, Linked: d.linked}, name}, nil
 }
 
-// inRoot calls fn with the directory, unless plain, the error of another way to do
-// the same, says that there is no such file.
+// inRoot calls fn with the directory, unless plain says that there is no such file. plain
+// is the error of another way to do the same.
 func (p *dirPath) inRoot(op string, plain error, fn func(r *os.Root) error) error {
 	if errors.Is(plain, fs.ErrNotExist) {
 		return pathError(op, p.name, plain)

@@ -11,29 +11,29 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// Memory of a mapping is touched in this file alone, and by the callers' own
-// code under View. A page that cannot be had (the file was truncated, the disk is
-// full under a hole, the device failed, the File was closed) makes the copy
-// fail, and the caller repeats the whole call through the inner file.
+// Only this file, and callers' code under View, accesses memory of a mapping. A copy fails
+// if a page cannot be loaded: the file was truncated, the disk is full under a hole, the
+// device failed, or the File was closed. Then the caller repeats the whole call through the
+// inner file.
 
 var pageSize = os.Getpagesize()
 
 const (
 	wordSize = 4
-	lineSize = 64 // where a look at the next bytes costs no further cache miss
+	lineSize = 64 // within it, a look at the next bytes costs no further cache miss
 
-	// Go's copy stores past the cache from 1 MiB up, which loses for what fits
-	// into a cache: 47 µs against 33 in pieces for 1 MiB, and wins from 4 MiB on,
-	// with 45 µs/MiB against 60 and more (EPYC, Go 1.26). But the scheduler and
-	// the collector wait for a copy to end, so it is not to last for long.
+	// From 1 MiB up, Go's copy bypasses the cache. That loses for sizes that fit into a
+	// cache: 47 µs against 33 in pieces for 1 MiB. It wins from 4 MiB on, with 45 µs/MiB
+	// against 60 and more (EPYC, Go 1.26). But the scheduler and the collector wait for a
+	// copy to end, so it must not take long.
 	pieceFrom  = 1 << 20
 	smallPiece = 256 << 10
 	largeFrom  = 4 << 20
 	largePiece = 8 << 20
 )
 
-// lockMappings keeps the mappings of f as they are until unlockMappings, on platforms that need a
-// lock for that. On the others it is no code at all.
+// lockMappings keeps the mappings of f as they are until unlockMappings, on platforms that
+// need a lock for that. On the rest it compiles to nothing.
 func (f *file) lockMappings() {
 	if locked {
 		f.mu.RLock()
@@ -56,10 +56,10 @@ func (f *file) lockMapping(m *mapping) bool {
 	return true
 }
 
-// load copies file bytes from m at off into b. It reports false if pages are not
-// ready or could not be had, or if the file may have become shorter than f knows.
+// load copies file bytes from m at off into b. It reports false if pages are not ready or
+// cannot be loaded, or if the file may be shorter than f knows.
 func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
-	// ready, written out for what most calls ask: two nanoseconds less.
+	// ready, inlined by hand for what most calls ask: two nanoseconds less.
 	n := len(b)
 	first, last := uint64(off)>>pageBits, uint64(off+n-1)>>pageBits
 	if w := f.pages.word(int64(first / 16)); w == nil || runLength(w.Load()>>readyShift, first) <= last-first {
@@ -70,10 +70,10 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	if !f.lockMapping(m) {
 		return false
 	}
-	if locked { // elsewhere a defer of nothing would cost a nanosecond
+	if locked { // otherwise an empty defer would cost a nanosecond
 		defer f.unlockMappings()
 	}
-	// unguard, written out: a nanosecond and a half less.
+	// unguard, inlined by hand: a nanosecond and a half less.
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
@@ -91,7 +91,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	return ok
 }
 
-// loadKnown is load for bytes that the caller proves to be the file's afterwards.
+// loadKnown is load for bytes whose presence in the file the caller proves afterwards.
 func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	if !f.lockMapping(m) {
 		return false
@@ -103,9 +103,8 @@ func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	return true
 }
 
-// store copies b into m at off, not into the file's last page. It reports
-// false as load does; a part may be stored then, which writing the whole again
-// covers.
+// store copies b into m at off, not into the file's last page. It reports false as load
+// does. Then a part may be stored, which the caller's repeated write covers.
 func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	page := m.pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
@@ -120,7 +119,7 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	if locked {
 		defer f.unlockMappings()
 	}
-	// unguard, written out as in load.
+	// unguard, inlined by hand as in load.
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
@@ -134,10 +133,10 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	return true
 }
 
-// storeLast is store if b ends in the file's last page: no page after it shows a
-// truncation. But a truncation zeroes the rest of the page. So the last word is
-// exchanged for what it was. If its byte was not zero at that moment, the file
-// reached so far. Otherwise bytes after b that are not zero show it.
+// storeLast is store if b ends in the file's last page. No page after it shows a
+// truncation, but a truncation zeroes the rest of the page. So the last word is exchanged
+// for what it was. If its byte was not zero at that moment, the file reached it. Otherwise
+// bytes after b that are not zero show it.
 func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	if race.Detector { // see internal/race
 		return false
@@ -168,7 +167,8 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	return ok
 }
 
-// tryCopy copies as many bytes as dst has from src to dst, and reports whether every page could be had.
+// tryCopy copies as many bytes as dst has from src to dst, and reports whether it could
+// access every page.
 func tryCopy(dst, src []byte) (ok bool) {
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	copyIn(dst, src[:len(dst)])
@@ -179,7 +179,7 @@ func tryCopy(dst, src []byte) (ok bool) {
 func readable(p []byte) (ok bool) {
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	for i := 0; i < len(p); i = (i | (pageSize - 1)) + 1 {
-		// p starts anywhere in a page, so this steps over none.
+		// p starts anywhere in a page, so this skips none.
 		race.LoadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(&p[i])) &^ 3)))
 	}
 	if len(p) > 0 {
@@ -188,8 +188,8 @@ func readable(p []byte) (ok bool) {
 	return true
 }
 
-// storable reports whether every page of p, which begins with one, can be stored
-// to. It adds nothing to a word of each, which makes the page one that was written.
+// storable reports whether every page of p can be stored to. p begins with a page. storable
+// adds zero to a word of each, which marks the page as written.
 func storable(p []byte) (ok bool) {
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	for i := 0; i < len(p); i += pageSize {
@@ -198,8 +198,8 @@ func storable(p []byte) (ok bool) {
 	return true
 }
 
-// unguard ends what SetPanicOnFault began. Nothing but a fault can panic here,
-// and it comes before ok is set.
+// unguard ends what SetPanicOnFault began. Only a fault can panic here, and it comes before
+// ok is set.
 func unguard(old bool, ok *bool) {
 	debug.SetPanicOnFault(old)
 	if !*ok && recover() != nil {
@@ -220,7 +220,8 @@ func copyIn(dst, src []byte) {
 }
 
 // put is copyIn to m at off. A piece of a larger file is seldom in the cache when it is
-// written: 1 MiB each into a file of 64 MiB took 61 µs past the cache, 114 through it.
+// written. Writing 1 MiB each into a file of 64 MiB took 61 µs past the cache, 114 through
+// it.
 func (m *mapping) put(b []byte, off int) {
 	dst := m.data[off : off+len(b)]
 	if len(b) < pieceFrom { // most are; copyIn would be a call more
@@ -232,7 +233,7 @@ func (m *mapping) put(b []byte, off int) {
 	}
 }
 
-// copyPieces is copy for slices of the same length, with so much at once.
+// copyPieces is copy for slices of the same length, in pieces of that many bytes.
 func copyPieces(dst, src []byte, piece int) {
 	if len(dst) > piece && overlap(dst, src) {
 		copy(dst, src)
@@ -245,8 +246,8 @@ func copyPieces(dst, src []byte, piece int) {
 	copy(dst, src)
 }
 
-// overlap reports whether a and b, both of the same length and not empty, share memory:
-// a caller may write a file's own Bytes to it.
+// overlap reports whether a and b share memory: a caller may write a file's own Bytes to
+// it. Both have the same length and are not empty.
 func overlap(a, b []byte) bool {
 	x, y := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
 	return x-y < uintptr(len(a)) || y-x < uintptr(len(a))

@@ -11,23 +11,22 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// The calls below concern the descriptor, a directory, or the file's metadata.
-// The inner file answers them; what is said here is what differs.
+// The methods below concern the descriptor, a directory, or the file's metadata. The inner
+// file answers them. Their comments say what differs.
 
-// Close closes the file and makes its mappings inaccessible. Calls in flight end in
-// full or with [os.ErrClosed], and a call blocked in a pipe is released. Close does
-// not wait for reads and writes. A second Close is a *[fs.PathError] with Op "close"
-// and os.ErrClosed, as with [os.File.Close].
+// Close closes the file and makes its mappings inaccessible. It does not wait for reads and
+// writes. Calls in flight end in full or with [os.ErrClosed], and a call blocked in a pipe
+// is released. A second Close is a *[fs.PathError] with Op "close" and os.ErrClosed, as
+// with [os.File.Close].
 //
-// Slices that [File.Bytes] returned end here: touching one afterwards is a
-// fault. Close does not sync, unless a [FlushPolicy] has something left to flush: a
-// crash of the system can lose what was written since the last [File.Sync].
+// An access to a slice from [File.Bytes] faults after Close. Close does not sync, unless a
+// [FlushPolicy] has something left to flush.
 func (f *File) Close() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
 	if f.file == nil {
-		return syscall.EINVAL // of a File that was never opened, as with os.File
+		return syscall.EINVAL // a File that was never opened, as with os.File
 	}
 	var serr error
 	if f.flusher != nil {
@@ -38,7 +37,7 @@ func (f *File) Close() error {
 	f.mu.Lock()
 	if !f.closed {
 		f.closed = true
-		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: no store may go on
+		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
 			serr = err
 		}
 		f.unpublish()
@@ -59,8 +58,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it, after
-// moving the modification time if there were mapped writes.
+// Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it. If there
+// were mapped writes, it first moves the modification time.
 func (f *File) Stat() (fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -74,14 +73,13 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return fi, err
 }
 
-// Truncate changes the file's length to size bytes and leaves the cursor where it is,
-// as [os.File.Truncate] does, with its errors. It waits for the writes of f that are
-// under way. Slices of the truncated part, returned by [File.Bytes], must not be
-// touched any more.
+// Truncate changes the file's length to size bytes and leaves the cursor where it is, as
+// [os.File.Truncate] does, with its errors. It waits for writes of f in flight. The caller
+// must no longer access the truncated part of slices from [File.Bytes].
 //
-// Windows truncates no file that is mapped. There Truncate takes the file's mappings
-// away and puts them back to where they were. No slice of Bytes may be touched
-// meanwhile, and a View of another goroutine fails.
+// Windows does not truncate a mapped file. There Truncate takes the file's mappings away
+// and restores them at the same addresses. Meanwhile no slice from Bytes may be accessed,
+// and a View in another goroutine fails.
 func (f *File) Truncate(size int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -110,7 +108,7 @@ func (f *file) truncate(size int64) error {
 	old := f.size.Load()
 	known := old
 	if 0 <= size && size < old {
-		// First, so that no call believes in bytes that are gone.
+		// First, so that no call relies on bytes that are gone.
 		known = size
 		f.size.Store(size)
 	}
@@ -124,13 +122,13 @@ func (f *file) truncate(size int64) error {
 		f.staleSize() // a write past the end came before or after
 	}
 	if err == nil {
-		f.absorb(nil, 0)
+		f.reload(nil, 0)
 	}
 	return err
 }
 
-// Chdir changes the current working directory to the file, which must be a directory,
-// as [os.File.Chdir] does, with its errors.
+// Chdir changes the current working directory to the file, which must be a directory, as
+// [os.File.Chdir] does, with its errors.
 func (f *File) Chdir() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -143,7 +141,7 @@ func (f *File) Chmod(mode fs.FileMode) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	f.endPeriod() // so that the next write is the kernel's, which takes set-user-ID away
+	f.endPeriod() // so that the next write is the kernel's, which clears set-user-ID
 	return f.inner.Chmod(mode)
 }
 
@@ -155,14 +153,13 @@ func (f *File) Chown(uid, gid int) error {
 	return f.inner.Chown(uid, gid)
 }
 
-// Name returns the name that was given at open, as [os.File.Name] does, and panics on
-// a nil f as that does. It may be called after Close, too.
+// Name returns the name that was given at open, as [os.File.Name] does, also after Close.
+// It panics if f is nil, as that does.
 func (f *File) Name() string {
 	return f.inner.Name()
 }
 
-// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with its
-// errors.
+// ReadDir reads the entries of the directory f, as [os.File.ReadDir] does, with its errors.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -189,7 +186,7 @@ func (f *File) Readdirnames(n int) (names []string, err error) {
 }
 
 // SetDeadline sets the deadlines of a pipe, socket or device, as [os.File.SetDeadline]
-// does; a regular file has none, which is [os.ErrNoDeadline].
+// does. A regular file has none, which is [os.ErrNoDeadline].
 func (f *File) SetDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -197,7 +194,7 @@ func (f *File) SetDeadline(t time.Time) error {
 	return f.timed(f.inner.SetDeadline(t))
 }
 
-// SetReadDeadline is [File.SetDeadline] for reading alone.
+// SetReadDeadline sets the deadline for reading alone. See [File.SetDeadline].
 func (f *File) SetReadDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -205,7 +202,7 @@ func (f *File) SetReadDeadline(t time.Time) error {
 	return f.timed(f.inner.SetReadDeadline(t))
 }
 
-// SetWriteDeadline is [File.SetDeadline] for writing alone.
+// SetWriteDeadline sets the deadline for writing alone. See [File.SetDeadline].
 func (f *File) SetWriteDeadline(t time.Time) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -213,8 +210,8 @@ func (f *File) SetWriteDeadline(t time.Time) error {
 	return f.timed(f.inner.SetWriteDeadline(t))
 }
 
-// timed keeps the cursor of a file that can have a deadline in the kernel, for
-// the inner file to look at it: Read at an offset of ours would not.
+// timed keeps the cursor of a file with a deadline in the kernel. Then Read goes to the
+// inner file, which checks the deadline; a read at an offset would not.
 func (f *file) timed(err error) error {
 	if err == nil {
 		f.cur.giveUp(f.inner)
@@ -222,10 +219,11 @@ func (f *file) timed(err error) error {
 	return err
 }
 
-// Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) where there is none.
-// Its offset is the cursor, from now on for good: since other code may move it, the
-// kernel keeps it. Read, Seek and all writes cost what they cost with os.File. The
-// descriptor ends with Close, or with f.
+// Fd returns the descriptor, as [os.File.Fd] does, or ^uintptr(0) if there is none. The
+// descriptor is valid until Close, or until f is collected.
+//
+// From then on the descriptor's offset is the cursor, and stays so: other code may move it,
+// so the kernel keeps it. Read, Seek and all writes cost what they cost with os.File.
 func (f *File) Fd() uintptr {
 	if f == nil {
 		return ^uintptr(0)
@@ -233,7 +231,7 @@ func (f *File) Fd() uintptr {
 	if !f.private {
 		f.handOver()
 	}
-	f.mu.RLock() // os.File.Fd does not look whether it races Close
+	f.mu.RLock() // os.File.Fd does not check for a concurrent Close
 	defer f.mu.RUnlock()
 	if f.closed {
 		return ^uintptr(0)
@@ -241,10 +239,10 @@ func (f *File) Fd() uintptr {
 	return f.inner.Fd()
 }
 
-// OS returns the inner file, for what takes nothing else ([os/exec.Cmd],
-// net.FileConn). What [File.Fd] says of the descriptor holds. The inner file is f's:
-// it is closed by closing f, and truncating it is truncation by another program. It is
-// nil for a nil f.
+// OS returns the inner file, for an API that takes nothing else ([os/exec.Cmd],
+// net.FileConn). It has the effects of [File.Fd]. The inner file belongs to f: closing f
+// closes it, and truncating it is truncation by another program. The result is nil if f is
+// nil.
 func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
@@ -255,16 +253,16 @@ func (f *File) OS() *os.File {
 	return f.inner
 }
 
-// handOver gives the file as it is, and its cursor for good, to code that
-// goes past f.
+// handOver moves the cursor to the kernel for good, for code that uses the descriptor
+// directly.
 func (f *file) handOver() {
 	f.settle(0, -1)
 	f.cur.giveUp(f.inner)
 	f.movedEnd()
 }
 
-// SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its
-// errors. What [File.Fd] says of the descriptor holds from its first use on.
+// SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its errors. The
+// first use of the connection has the effects of [File.Fd].
 func (f *File) SyscallConn() (syscall.RawConn, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -279,8 +277,8 @@ func (f *File) SyscallConn() (syscall.RawConn, error) {
 	return rawConn{f.file, c}, nil
 }
 
-// rawConn hands the cursor over when it is used, not when it is made: io.Copy
-// asks for one only to look at its type.
+// rawConn hands the cursor over when it is used, not when it is made. io.Copy asks for one
+// only to look at its type.
 type rawConn struct {
 	f *file
 	c syscall.RawConn

@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// Guard calls fn, which may use all memory that f has exposed: what [File.Bytes],
-// [File.Chunks], [At] and [SliceAt] have returned, before this call or in it, also
-// before the file grew. It is for code that keeps such memory and cannot use
-// [File.View], for example a package that is given the slice of Bytes once.
+// Guard calls fn and turns a fault in memory of f into an error. fn may use all memory that
+// f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned. The
+// call that returned it may come before Guard or inside fn, also before the file grew.
+// Guard is for code that keeps such memory and cannot use [File.View]. An example is a
+// package that is given the slice of Bytes once.
 //
-// If that memory faults on the goroutine that called Guard, fn is abandoned where it
-// was, and Guard returns a *[fs.PathError] with Op "guard" and the reason that View
-// has: [os.ErrClosed], [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's
-// error. A mutex that fn has locked stays locked, unless fn defers the unlock.
-// Any other panic of fn goes on, with its value. A fault goes on as a panic if it has
-// no address, as with some emulators (qemu-user). A fault inside the Go runtime
-// ends the process, as in View.
+// If the memory faults on the goroutine that called Guard, fn is abandoned. Guard returns a
+// *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
+// [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
+// locked stays locked, unless fn defers the unlock. Any other panic of fn continues, with
+// its value. A fault continues as a panic if it has no address, as with some emulators
+// (qemu-user). A fault inside the Go runtime ends the process, as in View.
 //
 // If f is closed, the error is os.ErrClosed, and fn is not called. The error of fn is
-// returned as it is. Guard does not allocate, and guarded calls can be nested.
-// On Windows, Close during fn leaves the memory mapped until fn returns.
+// returned as it is. Guard does not allocate, and guarded calls can be nested. On Windows,
+// Close during fn leaves the memory mapped until fn returns.
 func (f *File) Guard(fn func() error) (err error) {
 	if f == nil {
 		return os.ErrInvalid
@@ -37,7 +37,7 @@ func (f *File) Guard(fn func() error) (err error) {
 	return err
 }
 
-// endGuard turns a fault in memory of f into an error, and lets every other panic go on.
+// endGuard turns a fault in memory of f into an error, and lets every other panic continue.
 func (f *file) endGuard(old bool, returned *bool, err *error) {
 	debug.SetPanicOnFault(old)
 	defer f.releaseGuard()
@@ -70,7 +70,7 @@ func (f *file) beginGuard() bool {
 	return true
 }
 
-// releaseGuard ends what beginGuard began.
+// releaseGuard undoes beginGuard.
 func (f *file) releaseGuard() {
 	if locked {
 		f.mu.Lock()
@@ -82,8 +82,8 @@ func (f *file) releaseGuard() {
 	runtime.KeepAlive(f) // the ranges live as long as f
 }
 
-// faultAt returns the mapping of f in which the panic r is a fault, and the offset
-// there; nil if there is none.
+// faultAt returns the mapping of f that contains the fault r, and the offset in it. It
+// returns nil if r is not a fault in one.
 func (f *file) faultAt(r any) (m *mapping, off int) {
 	e, ok := r.(runtime.Error)
 	if !ok {

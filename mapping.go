@@ -11,12 +11,12 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// mapping is one range of memory that shows the file from its start. It may
-// reach beyond the file's end, where the platform allows that, so that growth
-// does not need a new one each time. It is never changed once published.
+// mapping is one range of memory that shows the file from its start. It may reach past the
+// file's end, if the platform allows that, so that growth does not need a new one each
+// time. It is never changed once published.
 type mapping struct {
 	data     []byte
-	limit    int         // how much of data calls may use; all but for holes that cost
+	limit    int         // how much of data calls may use: all, unless reading holes costs memory
 	writable bool        // stores reach the file
 	own      bool        // pages of a private File, whose content does not prove where the file ends
 	locks    *rangeLocks // nil if writes must not use it
@@ -24,9 +24,9 @@ type mapping struct {
 	prev     *mapping // the shorter one before, for callers that still hold its slices
 }
 
-// mapTo publishes a mapping of at least size bytes, or of as much as there is
-// address space for; whole insists on all of it, for Bytes and View. Called
-// with mu held.
+// mapTo publishes a mapping of at least size bytes, or of as much as address space allows.
+// With whole, for Bytes and View, it fails if it cannot map all of them. Called with mu
+// held.
 func (f *file) mapTo(size int64, whole bool) error {
 	m := f.m.Load()
 	mapped := m != nil && int64(len(m.data)) >= size
@@ -40,8 +40,8 @@ func (f *file) mapTo(size int64, whole bool) error {
 	kind := sys.StorageOf(f.inner)
 	limit := mapLimit
 	switch {
-	case kind == sys.StorageAsked && whole:
-	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageAsked, kind == sys.StorageMemory, kind == sys.StorageOverlay && !access.Write:
+	case kind == sys.StorageOnRequest && whole:
+	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageOnRequest, kind == sys.StorageMemory, kind == sys.StorageOverlay && !access.Write:
 		f.never.Store(true)
 		limit = 0
 	}
@@ -60,14 +60,14 @@ func (f *file) mapTo(size int64, whole bool) error {
 	return f.mapNew(m, size, limit, whole, access)
 }
 
-// mapNew is mapTo where the present mapping m, if any, is too short.
+// mapNew is mapTo if the present mapping m, if any, is too short.
 func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Access) error {
 	if !roomFor(min(size, mapLimit), whole) {
 		return errNoMemory
 	}
 	length := size
 	if m != nil && mapsBeyondEnd && size < mapLimit/2 && roomFor(2*size, false) {
-		length = 2 * size // it grew: spare the next times
+		length = 2 * size // it grew: leave room for further growth
 	}
 	if !whole {
 		length = min(length, mapLimit)
@@ -110,22 +110,22 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 	return nil
 }
 
-// testMapped is called for each mapping that is made: tests have it used from the first
-// call on.
+// testMapped, if set, is called for each new mapping: tests then use it from the first call
+// on.
 var testMapped func(f *file)
 
 const maxInt = int64(^uint(0) >> 1)
 
-// region owns the address range of a mapping. It does not lead back to the
-// File, so that it can be the argument of the File's cleanup.
+// region owns the address range of a mapping. It has no reference to the File, so that it
+// can be the argument of the File's cleanup.
 type region struct {
 	data    []byte
 	shown   []byte // the part of data that is mapped: all, or less after a truncation if locked
-	rest    []byte // and what is reserved after it then
+	rest    []byte // what is reserved after shown then
 	state   atomic.Uint32
 	counted bool         // as a mapped File in Stats
-	exposed atomic.Bool  // Bytes has handed out slices
-	pins    atomic.Int64 // where locked: calls of View inside
+	exposed atomic.Bool  // Bytes has returned slices
+	pins    atomic.Int64 // if locked: calls of View inside
 	cleanup runtime.Cleanup
 }
 
@@ -136,17 +136,18 @@ const (
 	regionGone
 )
 
-// The system allows some 65,530 ranges of memory in all (vm.max_map_count), and
-// Go's own heap dies where there is none left. So past rangesMax nothing is
-// mapped unasked, and system calls serve those files; Bytes and View still get
-// theirs up to twice that. Address space is scarce on 32 bits, hence the same
-// bound in bytes, and four times that for Bytes and View: 2 GiB there. Where the
-// process has a limit (RLIMIT_AS), it is a quarter and a half of that at most: Go
-// itself takes 1.2 GiB, and dies where its heap cannot grow.
+// The system allows some 65,530 ranges of memory in all (vm.max_map_count), and Go's own
+// heap fails if none is left. So past rangesMax, system calls serve further files. Bytes
+// and View still get a mapping up to twice that.
 //
-// Ranges of closed Files that a call may still be inside count too: they
-// stay reserved until their File is unreachable. For each reservedGC of them that
-// have come we ask for a collection, and Bytes and View wait for one.
+// Address space is scarce on 32 bits. Hence the same bound applies in bytes, and four times
+// that for Bytes and View: 2 GiB there. If the process has a limit (RLIMIT_AS), the bounds
+// are at most a quarter and a half of it. Go itself takes 1.2 GiB, and dies if its heap
+// cannot grow.
+//
+// Ranges of closed Files that a call may still be inside count too. They stay reserved
+// until their File is unreachable. After each reservedGC new ones the package starts a
+// collection, and Bytes and View wait for one.
 const (
 	rangesMax  = 16 << 10
 	bytesMax   = mapLimit
@@ -163,7 +164,7 @@ var (
 	collecting sync.Mutex
 )
 
-// bounds returns how many bytes may be mapped or reserved, unasked and for Bytes
+// bounds returns how many bytes may be mapped or reserved for the hot path, and for Bytes
 // and View.
 func bounds() (unasked, asked int64) {
 	limit := space.Load()
@@ -173,8 +174,8 @@ func bounds() (unasked, asked int64) {
 	return min(bytesMax, limit/4), min(bytesAsked, limit/2)
 }
 
-// roomFor reports whether another range of size bytes may be mapped; asked for
-// by Bytes or View, it makes room if it can.
+// roomFor reports whether another range of size bytes may be mapped. If asked, for Bytes or
+// View, it makes room if it can.
 func roomFor(size int64, asked bool) bool {
 	space.Store(sys.AddressSpace())
 	full := func() bool {
@@ -189,9 +190,9 @@ func roomFor(size int64, asked bool) bool {
 	return asked && ranges.Load() < 2*rangesMax && rangeBytes.Load()+size <= limit
 }
 
-// reclaim collects what closed Files have reserved, if the last collection has
-// not found all of it in use. With wait, it returns when the ranges are given
-// back, or when enough says so; without, at once.
+// reclaim collects the reservations of closed Files, unless the last collection found all
+// of them in use. With wait, it returns when the ranges are unmapped, or when enough
+// returns true. Without wait it returns at once.
 func reclaim(wait bool, enough func() bool) {
 	if !wait {
 		if reserved.Load() > kept.Load() {
@@ -199,7 +200,7 @@ func reclaim(wait bool, enough func() bool) {
 		}
 		return
 	}
-	collecting.Lock() // and not another collection beside one: it may free what is needed
+	collecting.Lock() // not concurrently with another collection, which may free what is needed
 	if !enough() && reserved.Load() > kept.Load() {
 		collectLocked()
 	}
@@ -209,8 +210,8 @@ func reclaim(wait bool, enough func() bool) {
 	}
 }
 
-// retry calls do again where the system has no address space left, after
-// reservations were given back.
+// retry calls do again, after reservations were unmapped, if the system has no address
+// space left.
 func retry(wait bool, do func() error) error {
 	err := do()
 	if err == errNoMemory && reserved.Load() > 0 {
@@ -221,8 +222,8 @@ func retry(wait bool, do func() error) error {
 	return err
 }
 
-// collect has closed Files that are not in use give their ranges back, unless
-// that is being done.
+// collect starts a collection that unmaps the ranges of closed Files that are not in use,
+// unless one is running.
 func collect() {
 	if collecting.TryLock() {
 		collectLocked()
@@ -245,10 +246,10 @@ func newRegion(f *file, data []byte) *region {
 	return r
 }
 
-// revoke ends the use of the range and lets go of the file. It becomes
-// inaccessible at once for every goroutine: a late access faults, and never
-// meets memory of another owner. If the platform cannot do that, the range
-// is given back as soon as no call is inside, which the File's lock tells.
+// revoke ends the use of the range and releases the file. The range becomes inaccessible at
+// once for every goroutine. A late access faults, and never reaches memory of another
+// owner. If the platform cannot do that, the range is unmapped as soon as no call is
+// inside, which the File's lock guarantees.
 func (r *region) revoke() {
 	if locked {
 		r.unpin()
@@ -266,8 +267,8 @@ func (r *region) revoke() {
 	}
 }
 
-// free gives the range back. No call can be inside: its File is unreachable, or
-// its lock is held.
+// free unmaps the range. No call can be inside: its File is unreachable, or its lock is
+// held.
 func (r *region) free() {
 	was := r.state.Swap(regionGone)
 	if was == regionGone {
@@ -286,7 +287,7 @@ func (r *region) free() {
 	}
 }
 
-// countFile has Stats count the File of the region for as long as that is mapped.
+// countFile makes Stats count the File of the region while it is mapped.
 func (r *region) countFile() {
 	r.counted = true
 	stats.files.Add(1)
@@ -298,42 +299,41 @@ func (r *region) uncount() {
 	}
 }
 
-// capTo makes kept no more than what there is: cleanups, which call it, run
-// after the collection that found them was counted.
+// capTo limits kept to the present number. Cleanups, which call it, run after the
+// collection that found them was counted.
 func capTo(kept *atomic.Int64, now int64) {
 	if kept.Load() > now {
 		kept.Store(now)
 	}
 }
 
-// abandon gives back the range of a mapping that another has taken the place
-// of, if that can be: no caller holds a slice of it, and the File's lock, which
-// is held, keeps calls out.
+// abandon unmaps the range of a mapping that was replaced, if no caller holds a slice of
+// it. The File's lock, which is held, keeps calls out.
 func (r *region) abandon() bool {
 	if !locked || r.exposed.Load() || r.pins.Load() > 1 {
 		return false
 	}
-	r.cleanup.Stop() // it would keep r for as long as the File, which is in use here, is open
+	r.cleanup.Stop() // it would keep r until the File, which is in use here, is closed
 	r.unpin()
 	return true
 }
 
-// unpin gives the range back with the last pin, one of which is the File's.
+// unpin unmaps the range with the last pin, one of which is the File's.
 func (r *region) unpin() {
 	if r.pins.Add(-1) == 0 {
 		r.free()
 	}
 }
 
-// hide takes the view out of the range and keeps the range: touching it faults.
+// hide removes the view from the range and keeps the range: an access faults.
 func (r *region) hide() {
 	if len(r.shown) > 0 { // else it was hidden before
 		r.shown, r.rest = nil, reserve(r.data, r.rest)
 	}
 }
 
-// show maps the first length bytes of inner to the range that is hidden, and returns them. The
-// rest of the range stays reserved.
+// show maps the first length bytes of inner to the hidden range, and returns them. The rest
+// of the range stays reserved.
 func (r *region) show(inner *os.File, length int, write bool) []byte {
 	if length == 0 || len(r.rest) != len(r.data) {
 		return nil
@@ -342,9 +342,9 @@ func (r *region) show(inner *os.File, length int, write bool) []byte {
 	return r.shown[:len(r.shown):len(r.shown)]
 }
 
-// truncateInner truncates the inner file. If the system refuses that for a mapped file, it takes
-// all mappings away. Those whose memory a caller may hold, through Bytes or inside View,
-// come back to where they were, with the length that the file has now. Called with mu held.
+// truncateInner truncates the inner file. If the system refuses that for a mapped file, it
+// takes all mappings away. Those that a caller may use, through Bytes or inside View, are
+// restored at the same addresses, with the file's new length. Called with mu held.
 func (f *file) truncateInner(size int64) error {
 	err := f.inner.Truncate(size)
 	m := f.m.Load()
@@ -374,7 +374,8 @@ func (f *file) truncateInner(size int64) error {
 	return err
 }
 
-// unpublish ends the mappings of a File; if locked, the last Guard does. Called with mu held.
+// unpublish ends the mappings of a File. If locked, the last Guard does. Called with mu
+// held.
 func (f *file) unpublish() {
 	if f.revoked = f.m.Swap(nil); f.guards == 0 {
 		f.revoke()

@@ -190,17 +190,16 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 	return m, m.data[from:end], from, nil
 }
 
-// LockMemory keeps the n bytes at off in memory until [File.UnlockMemory] or
-// Close, and maps the file if need be. The lock is one of whole pages, those
-// that the range begins and ends in included, and ends at the end of the file;
-// a file that has grown has to be locked again. Locks do not count: what was
-// locked twice is unlocked by one call.
+// LockMemory keeps the n bytes at off in memory until [File.UnlockMemory] or Close. It maps
+// the file if necessary. It locks whole pages, including those that are partly in the
+// range, up to the end of the file. A file that has grown must be locked again. Locks do
+// not nest: one call unlocks what was locked twice.
 //
-// An error is a *[fs.PathError] with Op "lock": [fs.ErrInvalid] for a negative off or
-// n, [os.ErrClosed], [errors.ErrUnsupported] for what cannot be mapped and on
-// platforms without such a call, or the system's, ENOMEM or EPERM over RLIMIT_MEMLOCK
-// (mlock(2)); on Windows the working set is the limit (VirtualLock). After an error no
-// page of the range is locked, not even those that an earlier call had locked.
+// An error is a *[fs.PathError] with Op "lock". It wraps [fs.ErrInvalid] for a negative off
+// or n, [os.ErrClosed], or the system's error. What cannot be mapped, and a platform
+// without such a call, is [errors.ErrUnsupported]. Over RLIMIT_MEMLOCK it is ENOMEM or
+// EPERM (mlock(2)). On Windows the working set is the limit (VirtualLock). After an error
+// no page of the range is locked, not even those that an earlier call had locked.
 func (f *File) LockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -220,9 +219,8 @@ func (f *File) LockMemory(off, n int64) error {
 	return nil
 }
 
-// UnlockMemory ends what [File.LockMemory] did, for the pages of the n bytes at off.
-// That they were not locked is no error. Errors are those of LockMemory, with Op
-// "unlock".
+// UnlockMemory undoes [File.LockMemory] for the pages of the n bytes at off. A page that is
+// not locked is no error. Errors are those of LockMemory, with Op "unlock".
 func (f *File) UnlockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -263,15 +261,16 @@ func (f *file) unlock(off, n int64) (err error) {
 	return err
 }
 
-// Resident returns how many of the n bytes at off are in memory, as far as the file
-// reaches, at this moment. It leaves everything where it is.
+// Resident returns how many of the n bytes at off are in memory at this moment, up to the
+// end of the file. It neither loads nor evicts pages.
 //
-// An error is a *[fs.PathError] with Op "resident": [fs.ErrInvalid] for a
-// negative off or n, [os.ErrClosed], [errors.ErrUnsupported] for what is not a
-// regular file and where the platform does not tell (Windows, OpenBSD, Solaris,
-// AIX), or the system's. Linux says it of the page cache (cachestat(2)), from
-// 6.5 on, and of some files to their owner or writer alone (EPERM); before
-// that, and elsewhere, it is mincore(2), which needs a mapping.
+// An error is a *[fs.PathError] with Op "resident". It wraps [fs.ErrInvalid] for a negative
+// off or n, [os.ErrClosed], or the system's error. It wraps [errors.ErrUnsupported] if f is
+// not a regular file, and on platforms that do not tell (Windows, OpenBSD, Solaris, AIX).
+//
+// From Linux 6.5 on Resident looks at the page cache (cachestat(2)). Linux tells that of
+// some files to their owner or writer only (EPERM). Before 6.5, and on other platforms, it
+// is mincore(2), which needs a mapping.
 func (f *File) Resident(off, n int64) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -294,7 +293,7 @@ func (f *file) resident(off, n int64) (int64, error) {
 	if n = min(n, size-off); n <= 0 {
 		return 0, nil
 	}
-	if !f.private { // whose own pages are not the file's
+	if !f.private { // a private File's own pages are not the file's
 		total, err := pagesIn(off, off+n, func(off, end int64) (int64, error) { return sys.CachedPages(f.inner, off, end-off) })
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return total, err
@@ -314,8 +313,8 @@ func (f *file) resident(off, n int64) (int64, error) {
 	return total, err
 }
 
-// pagesIn adds up the bytes from off to end that lie in the pages that count
-// counts. So the pieces of pages at both ends are counted apart.
+// pagesIn adds up the bytes from off to end in pages that count counts. So the partial
+// pages at both ends are counted separately.
 func pagesIn(off, end int64, count func(off, end int64) (int64, error)) (total int64, err error) {
 	page := int64(pageSize)
 	for off < end {
@@ -333,16 +332,16 @@ func pagesIn(off, end int64, count func(off, end int64) (int64, error)) (total i
 	return total, nil
 }
 
-// Stats are figures about all Files of the process, for a dashboard. Those that are
-// not said to be of now are totals since the process began.
+// Stats are figures about all Files of the process, for a dashboard. Fields described with
+// "now" are current values. The rest are totals since the process began.
 type Stats struct {
 	MappedFiles   int64 // Files that are mapped now
 	MappedBytes   int64 // address space of their mappings now
-	ReservedBytes int64 // address space now that closed Files keep until they are collected
+	ReservedBytes int64 // address space that closed Files keep now, until they are collected
 
-	// SystemCalls are the reads and writes that went to the kernel because their pages
-	// were not ready: the file is not mapped, or was not read there often enough, or
-	// what was known has been forgotten. An open File counts them 128 at a time.
+	// SystemCalls counts the reads and writes that went to the kernel because their pages
+	// were not ready. Then the file is not mapped, was not read often enough there, or what
+	// was known has been discarded. An open File adds 128 at a time.
 	SystemCalls uint64
 
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device
@@ -350,7 +349,7 @@ type Stats struct {
 	Prefaults   uint64 // ranges that were prefaulted for mapped writes
 }
 
-// ReadStats fills in s. It takes no lock, so that the figures are not of one moment.
+// ReadStats fills in s. It takes no lock, so the figures are not of one moment.
 func ReadStats(s *Stats) {
 	held := reservedBytes.Load()
 	*s = Stats{

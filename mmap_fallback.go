@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	canMap        = false // but for private Files, which are copies in memory
+	canMap        = false // except for private Files, which are copies in memory
 	locked        = false
 	mapsBeyondEnd = false
 	split         = false
@@ -30,7 +30,7 @@ func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
 	data := sys.AlignedBytes(length)
 	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(length)), data)
 	if err == io.ErrUnexpectedEOF || err == io.EOF {
-		err = nil // it has been truncated meanwhile
+		err = nil // the file was truncated meanwhile
 	}
 	return data, err
 }

@@ -20,20 +20,20 @@ const (
 	// Pages past the file's end fault until the file has grown to them (mmap(2)).
 	mapsBeyondEnd = true
 
-	// OpenBSD has no unified buffer cache: mmap(2) there asks for msync(2)
-	// between mapped access and system calls. What is mapped is read and
-	// written through the mapping alone, and the rest is synchronised.
+	// OpenBSD has no unified buffer cache: mmap(2) there requires msync(2) between mapped
+	// access and system calls. Mapped bytes are read and written through the mapping alone,
+	// and the rest is synchronised.
 	split = runtime.GOOS == "openbsd"
 )
 
-// mapLimit is how much of a file is mapped unasked: 512 MiB of the 32-bit
-// address space, 64 TiB elsewhere. System calls serve what lies past it.
+// mapLimit is the length of the part of a file that calls map by themselves. It is 512 MiB
+// of the 32-bit address space, 64 TiB elsewhere. System calls serve the bytes past it.
 const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = unix.ENOMEM
 
-// mapFile maps length bytes of f, rounded up to pages, for writing if it can.
-// Unless asked for, the mapping is not locked by mlockall(MCL_FUTURE).
+// mapFile maps length bytes of f, rounded up to pages, for writing if it can. Unless asked,
+// for Bytes or View, mlockall(MCL_FUTURE) does not lock the mapping.
 func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
 	length = wholePages(length)
 	cerr := withFd(f, func(fd int) {
@@ -88,10 +88,10 @@ func wholePages(n int) int {
 func reserve(data, _ []byte) (held []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))
 	if _, err := unix.MmapPtr(-1, 0, p, n, unix.PROT_NONE, unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
-		// As good, but for the file, which stays referenced until unmap.
+		// As good, except that the file stays referenced until unmap.
 		unix.Mprotect(data, unix.PROT_NONE)
 	}
-	unix.Munlock(data) // or mlockall(MCL_FUTURE) counts it
+	unix.Munlock(data) // otherwise mlockall(MCL_FUTURE) counts it
 	return data
 }
 
@@ -107,9 +107,9 @@ func unmap(data, _ []byte) {
 }
 
 // flushMemory writes changed pages back, if fsync does not do that by itself. On Linux it
-// does (fsync(2): all modified in-core data), elsewhere POSIX leaves that to msync.
-// What follows is os.File.Sync, which on Darwin is F_FULLFSYNC
-// (internal/poll/fd_fsync_darwin.go): fsync(2) there leaves data in the drive's cache.
+// does (fsync(2): all modified in-core data). Elsewhere POSIX leaves that to msync. After
+// it comes os.File.Sync, which on Darwin is F_FULLFSYNC (internal/poll/fd_fsync_darwin.go):
+// fsync(2) there leaves data in the drive's cache.
 func flushMemory(data []byte) error {
 	if runtime.GOOS == "linux" {
 		return nil
@@ -117,7 +117,7 @@ func flushMemory(data []byte) error {
 	return unix.Msync(data, unix.MS_SYNC)
 }
 
-// reloadMemory has the mapping show what system calls have written.
+// reloadMemory makes the mapping show what system calls have written.
 func reloadMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
 
 // withFd calls fn while f cannot be closed.

@@ -14,8 +14,8 @@ import (
 const (
 	canMap = true
 
-	// A view cannot be replaced by a reservation in one step, so readers hold
-	// the lock, and nothing is mapped longer than the file, which would grow it.
+	// A view cannot be replaced by a reservation in one step, so readers hold the lock. A
+	// mapping is not longer than the file, because that would grow the file.
 	locked        = true
 	mapsBeyondEnd = false
 	split         = false
@@ -32,7 +32,7 @@ func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool,
 			data, err = mapView(h, length, windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE)
 			writable = err == nil
 		}
-		// A handle opened for reading, or for appending, says no to the first.
+		// A handle opened for reading, or for appending, refuses the first.
 		if !write || err == windows.ERROR_ACCESS_DENIED {
 			data, err = mapView(h, length, windows.PAGE_READONLY, windows.FILE_MAP_READ)
 		}
@@ -56,12 +56,12 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	return data, err
 }
 
-// placing is held while a range is given to a view or taken from one, so that
-// no other view of ours gets into a range that is free for a moment.
+// placing is held while a range is given to a view or taken from one. So no other view of
+// this package gets into a range that is free for a moment.
 var placing sync.Mutex
 
-// mapView maps the file where it finds room. From the top, where no other
-// code looks first, since a view may have to leave its range for a moment (see reserve).
+// mapView maps the file at a free range, from the top of the address space. Other code does
+// not look there first, and a view may have to leave its range for a moment (see reserve).
 func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -71,7 +71,7 @@ func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, erro
 	}
 	windows.VirtualFree(base, 0, windows.MEM_RELEASE)
 	data, err := mapViewAt(base, h, length, protect, access)
-	if err == windows.ERROR_INVALID_ADDRESS { // other code did
+	if err == windows.ERROR_INVALID_ADDRESS { // other code took the range
 		data, err = mapViewAt(0, h, length, protect, access)
 	}
 	return data, err
@@ -81,8 +81,8 @@ const memTopDown = 0x100000 // MEM_TOP_DOWN of VirtualAlloc
 
 var mapViewOfFileEx = windows.NewLazySystemDLL("kernel32.dll").NewProc("MapViewOfFileEx")
 
-// mapViewAt maps at base through a section of the file's own size, so that it
-// cannot grow the file. The view keeps the section alive.
+// mapViewAt maps at base through a section of the file's own size, so that it cannot grow
+// the file. The view keeps the section alive.
 func mapViewAt(base uintptr, h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	section, err := windows.CreateFileMapping(h, nil, protect, 0, 0, nil)
 	if err != nil {
@@ -96,19 +96,19 @@ func mapViewAt(base uintptr, h windows.Handle, length int, protect, access uint3
 	return unsafe.Slice((*byte)(addrPointer(addr)), length), nil
 }
 
-// addrPointer is a conversion that vet would take for a mistake: the address
-// is not one of Go's heap.
+// addrPointer converts an address that is not one of Go's heap. vet would report a plain
+// conversion.
 func addrPointer(addr uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
 
 func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// reserve takes the view out of the range data and returns the range as a reservation: touching it
-// faults. rest is what was reserved after the view. Between the two calls another thread
-// could be given the range, hence mapView's choice of it; then the range is lost, and the
-// result is nil. (A placeholder, which VirtualAlloc2 has from Windows 10 1803 on, would close
-// that gap; wine 8 has none to test it with.)
+// reserve removes the view from the range data and returns the range as a reservation: an
+// access faults. rest is what was reserved after the view. Between the two calls another
+// thread could be given the range, hence mapView's choice of it. Then the range is lost,
+// and the result is nil. (A placeholder, which VirtualAlloc2 has from Windows 10 1803 on,
+// would close that gap. wine 8 has none to test it with.)
 func reserve(data, rest []byte) (held []byte) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -117,8 +117,8 @@ func reserve(data, rest []byte) (held []byte) {
 	return hold(data)
 }
 
-// mapReserved maps the first length bytes of f to the range held, which reserve has returned,
-// and reserves the rest of it.
+// mapReserved maps the first length bytes of f to the range held, which reserve has
+// returned. It reserves the rest of it.
 func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []byte, err error) {
 	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
 	if write {
@@ -137,7 +137,7 @@ func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []
 // refusesMapped reports whether err is the system's refusal to truncate a file that is mapped.
 func refusesMapped(err error) bool { return errors.Is(err, windows.ERROR_USER_MAPPED_FILE) }
 
-// unmap gives back a view, and the reservation after it that a truncation has left.
+// unmap releases a view, and the reservation after it that a truncation has left.
 func unmap(view, rest []byte) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -147,13 +147,13 @@ func unmap(view, rest []byte) {
 	release(rest)
 }
 
-// hold reserves the range, and returns it if it got it.
+// hold reserves the range, and returns it if that succeeded.
 func hold(data []byte) []byte {
 	if len(data) == 0 {
 		return nil
 	}
 	if _, err := windows.VirtualAlloc(addrOf(data), uintptr(len(data)), windows.MEM_RESERVE, windows.PAGE_NOACCESS); err != nil {
-		return nil // it has another owner, and is not ours to touch any more
+		return nil // the range has another owner, and must not be accessed any more
 	}
 	return data
 }
@@ -164,8 +164,8 @@ func release(held []byte) {
 	}
 }
 
-// granules rounds n up to where the next view or reservation can begin (dwAllocationGranularity in
-// SYSTEM_INFO, which is 64 KiB on every Windows).
+// granules rounds n up to the next offset of a view or reservation. That unit is
+// dwAllocationGranularity in SYSTEM_INFO, which is 64 KiB on every Windows.
 func granules(n int) int {
 	const granule = 64 << 10
 	return (n + granule - 1) &^ (granule - 1)
@@ -179,8 +179,8 @@ func withHandle(f *os.File, fn func(h windows.Handle)) error {
 	return c.Control(func(fd uintptr) { fn(windows.Handle(fd)) })
 }
 
-// flushMemory writes the view's changed pages to the file; FlushFileBuffers, which
-// comes after it, does the rest (FlushViewOfFile, remarks).
+// flushMemory writes the view's changed pages to the file. FlushFileBuffers, which comes
+// after it, does the rest (FlushViewOfFile, remarks).
 func flushMemory(data []byte) error {
 	return windows.FlushViewOfFile(addrOf(data), uintptr(len(data)))
 }

@@ -10,56 +10,61 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// File is an open file with the methods of [os.File], answered from a memory
-// mapping where that is faster. Like os.File it is one pointer wide: a copy of
-// a File is the same file.
+// File is an open file with the methods of [os.File], answered from a memory mapping if
+// that is faster. Like os.File it is one pointer wide: a copy of a File is the same file.
 //
-// Every method may be called from any number of goroutines, Close included. A
-// call that loses the race against Close returns an error for which
-// errors.Is(err, [os.ErrClosed]) holds, wherever os.File's does.
+// Every method may be called from any number of goroutines, including Close. A call that
+// loses the race against Close returns an error for which errors.Is(err, [os.ErrClosed])
+// holds, if os.File's does. A read at an offset takes no lock. Writes of one File that
+// overlap are ordered. Read, Write and Seek share the cursor and are each atomic with
+// respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller runs.
+//
+// Written bytes are in the file when the call returns: other processes see them, and a
+// killed process loses none. A crash of the system can lose what was not followed by
+// [File.Sync], or written with [os.O_SYNC].
 type File struct {
 	*file // not to be copied by value, hence a pointer
 }
 
-// file is what a File points to. The first block is read by every call and
-// seldom written, so that readers on several cores share its cache line.
+// file is what a File points to. Every call reads the first block, and few write it, so
+// that readers on several cores share its cache line.
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
 // ascending order, mu. No lock is taken while one of these is held: ending, copies.mu,
-// pages.mu, and for all Files collecting and, on Windows, placing.
+// pages.mu. The same holds for two locks of all Files: collecting and, on Windows, placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
 
-	flusher *flusher // of its FlushPolicy; nil if that is none
+	flusher *flusher // its FlushPolicy; nil if it has none
 	private bool     // copy on write: see private.go
 	pages   pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
-	never             atomic.Bool   // not a file that can be mapped: stop trying
+	never             atomic.Bool   // the file cannot be mapped: stop trying
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
 	cur    cursor
-	copies atomic.Pointer[copies] // without mappings, what Bytes has handed out
+	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
-	mu      sync.RWMutex  // mapping, truncating, closing; on some platforms held by readers, see locked
+	mu      sync.RWMutex  // mapping, truncating, closing; readers hold it on platforms with locked set
 	closed  bool          // under mu
 	revoked *mapping      // under mu: what m was at Close, for Guard
 	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
-	flag    int           // of our open call, or -1
-	truncs  atomic.Uint32 // goes up before and after each truncation of ours: odd during one
+	flag    int           // of the open call of this package, or -1
+	truncs  atomic.Uint32 // incremented before and after each truncation of this File: odd during one
 	ending  sync.Mutex    // held while the file is marked as modified
 	before  atomic.Int64  // the modification time at the first write of a period; 0 before any
-	due     atomic.Int64  // when a timer ends the period, since started; 0 if none does
+	due     atomic.Int64  // when a timer ends the period, since started; 0 if there is no timer
 }
 
-// newFile wraps inner, which was opened with flag, or elsewhere if that is
-// negative. Then it may be shared with another process or a duplicate, which
-// must see the offset move, so its cursor stays in the kernel; and so it does
-// where a write appends, which moves the kernel's offset.
+// newFile wraps inner, which was opened with flag. A negative flag means that other code
+// opened it. Then another process or a duplicate may share the descriptor and must see the
+// offset move, so the cursor stays in the kernel. It also stays there if writes append,
+// because they move the kernel's offset.
 func newFile(inner *os.File, flag int) *File {
-	// One allocation, since opening is to cost what it costs with os.
+	// One allocation, because opening must cost what it costs with os.
 	o := new(struct {
 		handle File
 		state  file
@@ -77,34 +82,33 @@ func newFile(inner *os.File, flag int) *File {
 	return &o.handle
 }
 
-// Open opens the named file for reading, as [os.Open] does. A failure is a
-// *[fs.PathError] with Op "open". The file is mapped later, once that pays; opening
-// costs what it costs with os.Open.
+// Open opens the named file for reading, as [os.Open] does. A failure is a *[fs.PathError]
+// with Op "open". Opening costs what it costs with os.Open; the file is mapped later, once
+// that pays.
 func Open(name string) (*File, error) {
 	return OpenFile(name, os.O_RDONLY, 0)
 }
 
-// Create creates or truncates the named file for reading and writing, as [os.Create]
-// does. A failure is a *[fs.PathError] with Op "open". The new directory entry is
-// durable only once its directory has been synced, as with os.Create.
+// Create creates or truncates the named file for reading and writing, as [os.Create] does.
+// A failure is a *[fs.PathError] with Op "open". The new directory entry is durable only
+// once its directory has been synced, as with os.Create.
 func Create(name string) (*File, error) {
 	return OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile is the general open call: name, flag and perm are those of [os.OpenFile],
-// and so are the errors, *[fs.PathError] with Op "open".
+// OpenFile is the general open call. Its name, flag, perm and errors are those of
+// [os.OpenFile]: a failure is a *[fs.PathError] with Op "open".
 //
-// A size in bytes, where given and positive, makes the file at least that long
-// with its blocks allocated, so that a full disk is an error here and not at a
-// later write; with [os.O_TRUNC] the old content is gone and the file reads as
-// zeros. A negative size, or one that a file not open for writing does not
-// have, is [fs.ErrInvalid]; what the system refuses is the system's error. After
-// either the file is as it was, and a file that did not exist does not. Where a
-// platform cannot allocate, the new part is written as zeros. The allocation is
-// durable after [File.Sync].
+// A positive size makes the file at least that many bytes long, with its blocks allocated.
+// So a full disk is an error here and not at a later write. With [os.O_TRUNC] the old
+// content is gone and the file reads as zeros. If a platform cannot allocate, the new part
+// is written as zeros. The allocation is durable after [File.Sync].
 //
-// [Options.OpenFile] opens a file with more than a size: copy on write, or with a
-// [FlushPolicy].
+// A negative size is [fs.ErrInvalid]. So is a size above the length of a file that is not
+// open for writing. What the system refuses is the system's error. After either the file is
+// unchanged, and a file that did not exist is not created.
+//
+// [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy].
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {
@@ -128,8 +132,8 @@ func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, er
 	return newFile(inner, flag), nil
 }
 
-// CreateTemp creates a temporary file for reading and writing, as [os.CreateTemp]
-// does, with its errors. The caller removes the file.
+// CreateTemp creates a temporary file for reading and writing, as [os.CreateTemp] does,
+// with its errors. The caller removes the file.
 func CreateTemp(dir, pattern string) (*File, error) {
 	inner, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -138,8 +142,8 @@ func CreateTemp(dir, pattern string) (*File, error) {
 	return newFile(inner, os.O_RDWR), nil
 }
 
-// OpenInRoot opens name below the directory dir for reading, as [os.OpenInRoot] does,
-// with its errors: a name that leads outside is refused.
+// OpenInRoot opens name in the directory dir for reading, as [os.OpenInRoot] does, with its
+// errors. A name that leads outside is refused.
 func OpenInRoot(dir, name string) (*File, error) {
 	inner, err := os.OpenInRoot(dir, name)
 	if err != nil {
@@ -148,42 +152,41 @@ func OpenInRoot(dir, name string) (*File, error) {
 	return newFile(inner, os.O_RDONLY), nil
 }
 
-// Options is what does not fit into the flags of an open call. The zero value
-// is what [OpenFile] does without a size.
+// Options holds what does not fit into the flags of an open call. The zero value is what
+// [OpenFile] does without a size.
 type Options struct {
-	// Size in bytes is what OpenFile takes as its last argument: a file that is
-	// shorter becomes so long, with its blocks allocated.
+	// Size is the last argument of OpenFile, in bytes. A shorter file is extended to it,
+	// with its blocks allocated.
 	Size int64
 
-	// Private makes a copy on write of the file. What is written, by any method
-	// or into its memory, is seen through this File alone, and gone with Close:
-	// the file never changes, and is opened for reading only.
+	// Private opens the file copy on write. What is written, by any method or into its
+	// memory, is seen through this File alone, and is gone after Close. The file never
+	// changes, and is opened for reading only.
 	//
-	// Such a File has the length that the file had when it was opened. Writing
-	// past that, Truncate and O_APPEND are [errors.ErrUnsupported], and so is
-	// what is not a regular file; O_WRONLY and O_TRUNC are [fs.ErrInvalid].
-	// O_CREATE makes an empty file where there is none. Sync and SyncRange do
-	// nothing, and Flush says nothing. SyscallConn is errors.ErrUnsupported,
-	// since system calls see the file as it is on the disk; Fd and OS give that
-	// file.
+	// Such a File has the length that the file had when it was opened. Writing past that,
+	// Truncate and O_APPEND are [errors.ErrUnsupported], and so is opening what is not a
+	// regular file. O_WRONLY and O_TRUNC are [fs.ErrInvalid]. O_CREATE makes an empty file
+	// if there is none. Sync and SyncRange do nothing, and Flush has no effect. SyscallConn
+	// is errors.ErrUnsupported, because system calls see the file as it is on the disk. Fd
+	// and OS return that file.
 	//
-	// The system says whether a page that was not written shows what another
-	// process writes to the file later (mmap(2), MAP_PRIVATE). When another process
-	// truncates the file, this File ends at the new end, too. When the file is
-	// extended again, each byte after that end is one of the file or an own change
-	// from before: the system says which. Linux keeps the changes in the page that
-	// the end was in, and drops the others.
+	// The system decides whether a page that was not written shows what another process
+	// writes to the file later (mmap(2), MAP_PRIVATE). When another process truncates the
+	// file, this File ends at the new end, too. When the file is extended again, each byte
+	// after that end is either the file's or an earlier change of this File. The system
+	// decides which. Linux keeps the changes in the page that contained the end, and drops
+	// the rest.
 	Private bool
 
-	// Flush says when written bytes are made durable without a call of Sync. It
-	// says nothing for a file that is open for reading only, nor for a pipe, a
-	// socket, a character device or a directory.
+	// Flush says when written bytes are made durable without a call of Sync. It has no
+	// effect for a file open for reading only, a pipe, a socket, a character device or a
+	// directory.
 	Flush FlushPolicy
 }
 
-// OpenFile is [OpenFile] with what o says: name, flag, perm, the errors and the rest
-// are as there. What o does not allow for is a *[fs.PathError] with Op "open" and
-// [fs.ErrInvalid], a negative number for one, or [errors.ErrUnsupported].
+// OpenFile is the function [OpenFile] with the options o. The name, flag, perm and errors
+// are the same. An invalid option is a *[fs.PathError] with Op "open". It wraps
+// [fs.ErrInvalid], for example for a negative number, or [errors.ErrUnsupported].
 func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -198,20 +201,20 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	return f, err
 }
 
-// flushable reports whether there is something to be durable about f.
+// flushable reports whether f has anything that can be made durable.
 func flushable(f *os.File) bool {
 	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
 	fi, err := f.Stat()
 	return err == nil && fi.Mode()&never == 0
 }
 
-// New takes over f, an open file of any kind, at its present cursor. The
-// caller must not use f again, and closes the File instead. A nil f is
-// [os.ErrInvalid]; a closed one is found out by the first call.
+// New takes over f, an open file of any kind, at its present cursor. The caller must not
+// use f again, and closes the File instead. A nil f is [os.ErrInvalid]. If f is closed, the
+// first call on the File returns the error.
 //
-// Others may hold the same open file (a parent process, a duplicate) and see
-// its offset, so the cursor stays in the kernel. Read, Seek and all writes cost what
-// they cost with os.File, while ReadAt, Bytes and View use the mapping.
+// Another process or a duplicate may hold the same open file and see its offset, so the
+// cursor stays in the kernel. Read, Seek and all writes cost what they cost with os.File,
+// while ReadAt, Bytes and View use the mapping.
 func New(f *os.File) (*File, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -219,8 +222,8 @@ func New(f *os.File) (*File, error) {
 	return newFile(f, -1), nil
 }
 
-// NewFile returns a File for the descriptor fd, or nil if fd is not valid, as
-// [os.NewFile] does. What [New] says of the descriptor holds here too.
+// NewFile returns a File for the descriptor fd, or nil if fd is not valid, as [os.NewFile]
+// does. The descriptor is shared, as the file given to [New] is.
 func NewFile(fd uintptr, name string) *File {
 	f := os.NewFile(fd, name)
 	if f == nil {
@@ -234,7 +237,7 @@ func (f *file) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.inner.Name(), Err: err}
 }
 
-// cause is the error inside a *fs.PathError.
+// cause returns the error inside a *fs.PathError.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

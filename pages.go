@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// pages says what is known of each page of a File. A page is read and written
-// by system call until it has paid to map it: so no call waits for the disk in a
-// page fault, where the goroutine would keep its P, and the first pass over a
-// file costs what it costs with os.File.
+// pages says what is known of each page of a File. A page is read and written by system
+// call until mapping it pays. So no call waits for the disk in a page fault, during which
+// the goroutine would keep its P. And the first pass over a file costs what it costs with
+// os.File.
 //
-// A block of 64 KiB has one word. Its 16 pages have 4 KiB each, whatever the
-// size of the system's:
+// A block of 64 KiB has one word. Its 16 pages have 4 KiB each, also if the system's pages
+// are larger:
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
@@ -32,12 +32,12 @@ type pages struct {
 	back  atomic.Uint32 // what those save that came back to seen pages
 	tries atomic.Uint32 // attempts to map the file that failed
 	past  atomic.Uint32 // writes past the known end,
-	end   atomic.Int64  // and where the last of them ended
+	end   atomic.Int64  // the offset after the last of them
 
-	next  atomic.Int64  // where the last read ended
+	next  atomic.Int64  // the offset after the last read
 	run   atomic.Uint32 // reads in order
-	asked atomic.Int64  // the system has been asked what is in memory up to here
-	blind atomic.Bool   // the system does not say
+	asked atomic.Int64  // up to this offset the system was asked what is in memory
+	blind atomic.Bool   // the system cannot report what is in memory
 
 	price         atomic.Uint32 // of prefaulting a block, in nanoseconds; 0 if it is not known
 	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
@@ -46,13 +46,13 @@ type pages struct {
 
 // table finds the word of a block.
 type table struct {
-	gen    uint32 // of evictions: the table is void if that has moved on
+	gen    uint32 // of evictions: the table is void if that generation is newer
 	leaves []atomic.Pointer[leaf]
 	grown  uint64 // how many of them there are, under mu
 	since  uint64 // calls when it was made
 }
 
-// leaf has the words of 4 MiB: small, since each open file that is read has one.
+// leaf has the words of 4 MiB. It is small, because each open file that is read has one.
 type leaf struct {
 	words   [1 << (leafBits - blockBits)]atomic.Uint64
 	written atomic.Bool // some have bits that a Sync clears
@@ -76,18 +76,18 @@ const (
 	savedMost  = 1<<savedBits - 1
 )
 
-// The numbers to tune, all of them. They were measured on ext4, Linux 6.18, where a pread
-// of 4 KiB takes 0.3 to 1 µs. Each says what is worse without it.
+// These are all numbers to tune. They were measured on ext4, Linux 6.18, with a pread of 4
+// KiB at 0.3 to 1 µs. Each says what is worse without it.
 const (
-	trackFrom  = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom    = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
-	readyFrom  = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
-	savedShare = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
-	orderFrom  = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
-	orderMost  = 32 << 10  // bytes of such a read: for longer ones a fault saves nothing
-	aheadBytes = 512 << 10 // that are asked about at once: bufio.Scanner
-	bringMost  = 4 << 20   // bytes that are read before user code runs: a cold View
-	savedWrite = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
+	trackFrom   = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
+	mapFrom     = 48        // calls that came back: mapping and its end cost 11 µs, as much as 25 of them
+	readyFrom   = 3         // of those in a block: its first fault costs 0.6 µs, as much as one
+	savedShare  = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
+	orderFrom   = 8         // reads in order before the next ones are foreseen: asking costs 0.3 µs
+	orderMost   = 32 << 10  // reads in order before the next ones are predicted: asking costs 0.3 µs
+	aheadBytes  = 512 << 10 // that are asked about at once: bufio.Scanner
+	prereadMost = 4 << 20   // bytes that one question covers: bufio.Scanner
+	savedWrite  = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
 
 	checkEvery = 128                    // calls from one look at the major faults to the next: pages-1000
 	timeEvery  = 32                     // mapped writes from one that is timed to the next: behind-64B
@@ -95,10 +95,11 @@ const (
 	evictTick  = time.Second            // from one look at the major faults to the next if all reads are mapped: evicted-random
 )
 
-// tableMost is how many bytes of a file are noted: the table of 1 TiB takes 2 MiB.
+// tableMost is the length in bytes of the part of a file that is recorded: the table of 1
+// TiB takes 2 MiB.
 const tableMost = 1 << 40
 
-// blockMask returns the pages of block that the bytes from off to end touch.
+// blockMask returns the pages of block that the bytes from off to end intersect.
 func blockMask(block, off, end int64) uint64 {
 	first, last := uint(0), uint(15)
 	if at := off - block<<blockBits; at > 0 {
@@ -110,7 +111,7 @@ func blockMask(block, off, end int64) uint64 {
 	return (2<<(last&63) - 1) &^ (1<<(first&63) - 1)
 }
 
-// weight is what mapping saves for n bytes, in calls.
+// weight returns what mapping saves for n bytes, in calls.
 func weight(n int64) uint64 { return 1 + uint64(n)>>savedShare }
 
 // word returns the word of a block, or nil if nothing is known of it.
@@ -126,7 +127,8 @@ func (p *pages) word(block int64) *atomic.Uint64 {
 	return &l.words[uint64(block)%uint64(len(l.words))]
 }
 
-// has reports whether all pages of n bytes at off have a bit; shift is that of a block's first.
+// has reports whether all pages of n bytes at off have a bit set. shift is the bit of a
+// block's first page.
 func (p *pages) has(shift uint, off int64, n int) bool {
 	first, last := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits
 	for {
@@ -140,7 +142,8 @@ func (p *pages) has(shift uint, off int64, n int) bool {
 	}
 }
 
-// runLength returns for how many pages from first on the bits of its block are set.
+// runLength returns the number of consecutive pages, from first on, whose bits are set in
+// their block.
 func runLength(set, first uint64) uint64 {
 	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
 }
@@ -148,8 +151,8 @@ func runLength(set, first uint64) uint64 {
 func (p *pages) seen(off int64, n int) bool  { return p.has(0, off, n) }
 func (p *pages) ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 
-// grow is word for a block of which something is to be noted; nil past what the
-// table has, and for now and then if reads go all over a large file.
+// grow is word for a block about which something is recorded. It returns nil past the
+// table's limit, and for some blocks if reads are spread over a large file.
 func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
 	i := uint64(block) >> (leafBits - blockBits)
 	t := p.table.Load()
@@ -167,7 +170,7 @@ func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
 	return &l.words[uint64(block)%uint64(len(l.words))], l
 }
 
-// growLeaf returns leaf i of t, a new one perhaps. Reads that do not come back to a large
+// growLeaf returns leaf i of t, which may be new. Reads that do not come back to a large
 // file get one for every fourth of them, so that most allocate nothing.
 func (p *pages) growLeaf(t *table, i uint64) *leaf {
 	p.mu.Lock()
@@ -201,8 +204,8 @@ func (p *pages) growTable(i int) *table {
 	return next
 }
 
-// note sets bits of all pages of n bytes at off, and reports whether they were
-// seen before. The bits are those of a block's first page.
+// note sets bits of all pages of n bytes at off, and reports whether they were seen before.
+// mask has the bits of a block's first page.
 func (p *pages) note(mask uint64, off, n int64) (back bool) {
 	back = true
 	end := off + n
@@ -230,9 +233,9 @@ const (
 	noteReady = 1 | 1<<readyShift
 )
 
-// cameBack counts a read of seen pages in each of its blocks, and makes the blocks
-// ready that have paid for their fault.
-func (p *pages) cameBack(off, n int64) {
+// countReread counts a read of seen pages in each of its blocks. It makes the blocks ready
+// that have paid for their fault.
+func (p *pages) countReread(off, n int64) {
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
 		w := p.word(block)
@@ -252,7 +255,7 @@ func (p *pages) cameBack(off, n int64) {
 	}
 }
 
-// forget clears bits of the blocks that the bytes from off to end touch.
+// forget clears bits of the blocks that the bytes from off to end intersect.
 func (p *pages) forget(mask uint64, off, end int64) {
 	t := p.table.Load()
 	if t == nil {
@@ -281,6 +284,6 @@ func (p *pages) truncated(size int64) {
 	p.forget(^uint64(0), size, math.MaxInt64)
 }
 
-// synced forgets which pages are prefaulted from off to end: the system protects
-// them from writing when it writes them back, so that each costs a fault again.
+// synced forgets which pages are prefaulted from off to end. The system protects them from
+// writing when it writes them back, so the next write to each faults again.
 func (p *pages) synced(off, end int64) { p.forget(prefaulted|savedMost<<savedShift, off, end) }

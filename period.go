@@ -6,23 +6,25 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// The kernel does not see a mapped write. So a period of them begins with a write through the
-// kernel, which moved the modification time, notified watchers, took the set-user-ID bit away,
-// and was asked whether the file may be written to at all. It ends soon, and at calls that
-// show the file: then what the kernel does at a write is made up for.
+// The kernel does not see a mapped write. So a period of mapped writes begins with a write
+// through the kernel. That write moves the modification time, notifies watchers, and clears
+// the set-user-ID bit. It also fails if the file may not be written to at all. A period
+// ends soon, and at calls that show the file. Then endPeriod does what the kernel does at a
+// write.
 
 // The states of a period, in dirty.
 const (
-	clean   = iota // there is none: the next write goes through the kernel
-	written        // it has begun
-	stored         // and there were mapped writes, of which the kernel knows nothing
+	clean   = iota // no period: the next write goes through the kernel
+	written        // a period has begun
+	stored         // and there were mapped writes, which the kernel does not know of
 )
 
-// periodLasts is half of the 100 ms that are promised: timers are late.
+// periodLasts is half of the documented 100 ms, because timers are late.
 const periodLasts = 50 * time.Millisecond
 
-// begin begins a period, after a write through the kernel. A limit of the process is the one
-// thing that this write need not have met: past the limit writes are the kernel's to refuse.
+// begin begins a period after a write through the kernel. It reports false if it cannot
+// stat the file, or if the file is longer than the limit of the process: the kernel must
+// refuse writes past that.
 func (f *file) begin() bool {
 	fi, err := f.inner.Stat()
 	if err != nil || sys.FileSizeLimit() < f.size.Load() {
@@ -35,7 +37,7 @@ func (f *file) begin() bool {
 	return true
 }
 
-// timePeriod sees to it that a timer ends the period. One is enough: a period that it ends
+// timePeriod starts a timer that ends the period. One is enough: a period that it ends
 // early begins again.
 func (f *file) timePeriod() {
 	now := int64(time.Since(started))
@@ -49,21 +51,23 @@ func (f *file) timePeriod() {
 	}
 }
 
-// overdue reports whether the timer that was due does not come: it was that of a test with a
-// clock of its own (testing/synctest), or no processor is free to run it.
+// overdue reports whether the timer that was due does not fire. Then it belonged to a test
+// with a clock of its own (testing/synctest), or no processor is free to run it.
 func overdue(due, now int64) bool {
 	return now > due+int64(periodLasts)/2 || due > now+int64(periodLasts)
 }
 
-// endOverdue is for every so many mapped writes: timers of a busy program are late.
+// endOverdue is called after every so many mapped writes, because timers of a busy program
+// are late.
 func (f *file) endOverdue(now time.Time) {
 	if due := f.due.Load(); due != 0 && overdue(due, int64(now.Sub(started))) && f.due.CompareAndSwap(due, 0) {
 		f.endPeriod()
 	}
 }
 
-// endPeriod ends the period. If there were mapped writes it marks the file as modified now. When
-// it returns, no other goroutine is about to: a time that is set next stands.
+// endPeriod ends the period. If there were mapped writes, it marks the file as modified
+// now. When it returns, no other goroutine is about to do so: a time that is set next
+// stands.
 func (f *file) endPeriod() {
 	if f.before.Load() == 0 {
 		return // there never was one
@@ -79,9 +83,10 @@ func (f *file) endLocked() {
 	}
 }
 
-// markStored comes after a mapped write: a period that ended before it moved the time too early.
+// markStored is called after a mapped write. If the period ended before it, the time moved
+// too early.
 func (f *file) markStored() {
-	if f.dirty.Load() == stored { // most often: no line of the cache to take from others
+	if f.dirty.Load() == stored { // most often: no cache line to take from other cores
 		return
 	}
 	if f.dirty.Swap(stored) == clean {

@@ -8,16 +8,16 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// The first mapped write to a page is a fault, after each Sync again, and some of
-// them cost more than a pwrite; prefaulting a block of pages in one call is far
-// cheaper. So the writes of a block go through pwrite until mapped ones would
-// have saved what prefaulting costs, which is measured. Then it is prefaulted.
+// The first mapped write to a page after each Sync is a fault, and some faults cost more
+// than a pwrite. Prefaulting a block of pages in one call is far cheaper. So the writes of
+// a block go through pwrite until mapped ones would have saved the cost of prefaulting,
+// which is measured. Then the block is prefaulted.
 
 // firstPrice is the price of a block in nanoseconds until one is measured.
 const firstPrice = 16 * savedWrite
 
-// mapsWrite reports whether a write of n bytes at off is to go to the mapping m, and
-// prefaults its blocks if that pays by now. Called with the range locked.
+// mapsWrite reports whether a write of n bytes at off goes to the mapping m. It prefaults
+// the write's blocks if that pays by now. Called with the range locked.
 func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 	p, end := &f.pages, off+int64(n)
 	if p.has(prefaultedShift, off, n) {
@@ -39,13 +39,13 @@ func (f *file) mapsWrite(m *mapping, off int64, n int) bool {
 		if !l.written.Load() {
 			l.written.Store(true)
 		}
-		due = due && (saved >= price || off-block<<blockBits < int64(n) && p.goesOn(block, n, price))
+		due = due && (saved >= price || off-block<<blockBits < int64(n) && p.continuesRun(block, n, price))
 	}
 	return due && f.prefault(m, off, end)
 }
 
-// blockPrice is what prefaulting a block costs, as saved counts. It is twice as much for
-// each loss that has not been made up for.
+// blockPrice returns the cost of prefaulting a block, in the unit of the saved bits. The
+// cost doubles for each loss that gains have not offset.
 func (p *pages) blockPrice() uint64 {
 	price := uint64(p.price.Load())
 	if price == 0 {
@@ -54,9 +54,9 @@ func (p *pages) blockPrice() uint64 {
 	return min(max(price/savedWrite, 1)<<p.losses.Load(), savedMost)
 }
 
-// goesOn reports whether writes of n bytes in order come to block, and will save what
-// prefaulting it costs, as they did in the block before.
-func (p *pages) goesOn(block int64, n int, price uint64) bool {
+// continuesRun predicts whether writes of n bytes in order will reach block and save the cost of
+// prefaulting it. They must have done so in the block before.
+func (p *pages) continuesRun(block int64, n int, price uint64) bool {
 	if block == 0 || weight(int64(n))<<blockBits/uint64(n) < price+price/4 {
 		return false
 	}
@@ -64,8 +64,8 @@ func (p *pages) goesOn(block int64, n int, price uint64) bool {
 	return w != nil && (w.Load()>>prefaultedShift&seen == seen || w.Load()>>savedShift&savedMost >= price)
 }
 
-// prefault prefaults the blocks that the bytes from off to end touch, if they are in
-// memory, or their pages alone.
+// prefault prefaults the blocks that the bytes from off to end intersect if they are in
+// memory, or only the pages of the bytes.
 func (f *file) prefault(m *mapping, off, end int64) bool {
 	p, page := &f.pages, int64(pageSize)
 	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
@@ -104,12 +104,13 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	stats.prefaults.Add(1)
-	f.bringNext(to) // which tells a mapped write that the file was not truncated
+	f.prereadNext(to) // which tells a mapped write that the file was not truncated
 	return true
 }
 
-// notePrefaulted notes the pages of n bytes at off, and then that there are some: a Sync
-// between the two clears them twice, and never not at all.
+// notePrefaulted records that the pages of n bytes at off are prefaulted, and then that the
+// leaf has some. In this order a concurrent Sync may clear them twice, but never misses
+// them.
 func (p *pages) notePrefaulted(off, n int64) {
 	p.note(notePrefault, off, n)
 	for block := off >> blockBits; block<<blockBits < off+n; block++ {
@@ -121,7 +122,7 @@ func (p *pages) notePrefaulted(off, n int64) {
 
 const notePrefault = 1 | 1<<readyShift | 1<<prefaultedShift
 
-// setPrice notes what prefaulting a block has taken. One that waited for the disk is not
+// setPrice records what prefaulting a block has taken. One that waited for the disk is not
 // typical.
 func (p *pages) setPrice(took int64) {
 	old := int64(p.price.Load())
@@ -131,21 +132,22 @@ func (p *pages) setPrice(took int64) {
 	p.price.Store(uint32(old + (min(took, 8*old)-old)/4))
 }
 
-// lost notes that prefaulting has not led to mapped writes that save.
+// lost records that prefaulting has not led to mapped writes that save.
 func (p *pages) lost() {
 	p.losses.Store(min(p.losses.Load()+1, savedBits))
 	p.gains.Store(0)
 }
 
-// gained notes a timed write that was fast, or a period that saved. Sixteen make up for a loss.
+// gained records a timed write that was fast, or a period that saved. Sixteen gains offset
+// a loss.
 func (p *pages) gained() {
 	if losses := p.losses.Load(); losses > 0 && p.gains.Add(1)%16 == 0 {
 		p.losses.Store(losses - 1)
 	}
 }
 
-// judge ends a period of mapped writes at a Sync. It was a loss if prefaulting has taken
-// longer than the writes have saved.
+// judge ends a period of mapped writes at a Sync. It was a loss if prefaulting took longer
+// than the writes saved.
 func (p *pages) judge(m *mapping) {
 	spent := p.spent.Swap(0)
 	if spent == 0 || m == nil || m.locks == nil {
@@ -158,9 +160,9 @@ func (p *pages) judge(m *mapping) {
 	}
 }
 
-// timedStore is store, timed. One slower than a system call was a page fault: another
-// process has the file written back, which protects its pages. Two in turn are a loss,
-// after which no page is prefaulted. Called with the lock l.
+// timedStore is store with a timer. A store slower than a system call was a page fault:
+// another process had the file written back, which protects its pages. Two in a row are a
+// loss, and then no page counts as prefaulted. Called with the lock l.
 func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 	began := time.Now()
 	ok := f.store(m, b, off)
@@ -171,7 +173,7 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 	} else if l.slow++; l.slow == 2 {
 		l.slow = 0
 		f.pages.lost()
-		f.pages.lost() // all of it will have to be prefaulted again
+		f.pages.lost() // all of it must be prefaulted again
 		f.pages.synced(0, math.MaxInt64)
 	}
 	return ok

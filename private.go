@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// A private File is its mapping, which is never replaced: of the file, which is
-// open for reading only, calls ask where it ends. The cursor stays with us,
-// since nothing may read at the kernel's.
+// A private File is its mapping, which is never replaced. Calls use the file, which is open
+// for reading only, to find its end. The File holds the cursor, because no call may read at
+// the kernel's offset.
 //
 // Each method that differs checks private once, and hands the whole call to its form below.
-// The functions that methods share do not check it, except for shown and inPlace. Code that
-// takes the content of a page for a proof checks mapping.own.
+// Functions that methods share do not check it, except for shown and inPlace. Code that
+// relies on a page's content as a proof checks mapping.own.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
@@ -26,7 +26,8 @@ func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, er
 	case flag&os.O_APPEND != 0:
 		return refuse(errors.ErrUnsupported)
 	}
-	// Opening a pipe for reading would wait; and a new file, being empty, is too short for any size.
+	// Opening a pipe for reading would block. A new file is empty, so it is too short for
+	// any size.
 	fi, err := os.Stat(name)
 	if err == nil && !fi.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 && size > 0 {
 		return refuse(errors.ErrUnsupported)
@@ -37,7 +38,7 @@ func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, er
 	}
 	f := newFile(inner, flag)
 	f.private = true
-	f.never.Store(true) // it has all that it will have
+	f.never.Store(true) // its one mapping is complete
 	f.cur.state.Store(cursorOurs)
 	if err := f.mapPrivate(flag&os.O_RDWR != 0, size); err != nil {
 		inner.Close()
@@ -60,15 +61,15 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	if err != nil {
 		return err
 	}
-	// With a limit of 0 no call goes by the content of a page to tell where the
-	// file ends: a page of our own keeps what it has when the file is truncated
-	// in its middle, and shows it when the file is extended again.
+	// With a limit of 0, no call relies on a page's content to find the end of the file. A
+	// copied page keeps its content when the file is truncated in its middle, and shows it
+	// when the file is extended again.
 	f.m.Store(&mapping{data: data[:size:size], writable: writable, own: true, region: newRegion(f, data)})
 	f.m.Load().region.countFile()
 	return nil
 }
 
-// readPrivate is ReadAt: what the mapping does not have, the file has.
+// readPrivate is ReadAt. It reads from the file what the mapping does not have.
 func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -87,13 +88,13 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
 			return 0, io.EOF
 		}
-		f.bring(m, off, int64(n))
+		f.preread(m, off, int64(n))
 		if tryCopy(b[:n], m.data[off:]) {
 			break
 		}
 		if now, _ := f.stat(); now >= off+int64(n) {
 			return 0, f.fail("read", syscall.EIO)
-		} // else it has been truncated, and we go to its new end
+		} // else the file was truncated: continue to its new end
 	}
 	if n < len(b) {
 		err = io.EOF
@@ -103,21 +104,21 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 
 // readNextPrivate is Read.
 func (f *file) readNextPrivate(b []byte) (n int, err error) {
-	if len(b) == 0 || !f.lockCursor() { // it is closed
+	if len(b) == 0 || !f.lockCursor() { // f is closed
 		return f.inner.Read(b)
 	}
 	defer f.cur.mu.Unlock()
 	n, err = f.readPrivate(b[:min(len(b), maxRead)], f.cur.pos)
 	if n > 0 {
 		f.cur.pos += int64(n)
-		err = nil // it comes with the next call
+		err = nil // the next call returns it
 	}
 	return n, err
 }
 
-// seekPrivate is Seek: the file may be longer than what f shows.
+// seekPrivate is Seek. The file may be longer than what f shows.
 func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
-	if !f.lockCursor() { // it is closed
+	if !f.lockCursor() { // f is closed
 		return f.inner.Seek(offset, whence)
 	}
 	defer f.cur.mu.Unlock()
@@ -139,14 +140,14 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	case f.closed:
 		return 0, f.fail("write", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
-		return f.inner.WriteAt(b, off) // which says what is wrong
+		return f.inner.WriteAt(b, off) // returns the error
 	}
 	m := f.m.Load()
 	size, _ := f.stat()
 	if off > f.ownSize(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
-	f.bring(m, off, int64(len(b)))
+	f.preread(m, off, int64(len(b)))
 	if tryCopy(m.data[off:off+int64(len(b))], b) {
 		return len(b), nil
 	}
@@ -165,7 +166,7 @@ func (f *file) writeNextPrivate(b []byte) (n int, err error) {
 		return n, err
 	}
 	if f.flag&os.O_RDWR == 0 {
-		return f.inner.Write(b) // which says what is wrong
+		return f.inner.Write(b) // returns the error
 	}
 	return 0, f.stillOpen("write")
 }
@@ -178,12 +179,12 @@ func (f *file) truncatePrivate(size int64) error {
 	case f.closed:
 		return f.fail("truncate", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
-		return f.inner.Truncate(size) // which says what is wrong
+		return f.inner.Truncate(size) // returns the error
 	}
 	return f.fail("truncate", errors.ErrUnsupported)
 }
 
-// stillOpen is the result of a call that has nothing to do.
+// stillOpen returns the result of a call that has nothing to do.
 func (f *file) stillOpen(op string) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

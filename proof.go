@@ -14,19 +14,19 @@ func (m *mapping) pageAfter(i int) int64 {
 	return int64(i|(pageSize-1)) + 1
 }
 
-// isLast reports whether page is at or past the known end of the file, or of m:
-// then it proves nothing.
+// isLast reports whether page is at or past the known end of the file, or of m. Then it
+// proves nothing.
 func (f *file) isLast(m *mapping, page int64) bool {
 	return page >= f.size.Load() || page >= int64(len(m.data))
 }
 
-// touch faults where the page at off is not the file's.
+// touch faults if the file does not have the page at off.
 func (m *mapping) touch(off int64) {
 	race.LoadWord((*uint32)(unsafe.Pointer(&m.data[off])))
 }
 
-// inside reports whether the file has a page after the byte at i, which
-// proves that it has the whole of that byte's page.
+// inside reports whether the file has a page after the byte at i. That proves that it has
+// the whole of that byte's page.
 func (f *file) inside(m *mapping, i int) (ok bool) {
 	page := m.pageAfter(i)
 	if f.isLast(m, page) || !f.pages.seen(page, 1) {
@@ -38,7 +38,7 @@ func (f *file) inside(m *mapping, i int) (ok bool) {
 	return true
 }
 
-// holds reports whether the file has its byte at i, as far as m can tell.
+// holds reports whether m proves that the file has its byte at i.
 func (f *file) holds(m *mapping, i int) (ok bool) {
 	defer unguard(debug.SetPanicOnFault(true), &ok)
 	ok = m.data[i] != 0 || f.reaches(m, i)
@@ -46,8 +46,8 @@ func (f *file) holds(m *mapping, i int) (ok bool) {
 	return ok
 }
 
-// hasAll reports whether m has each page from that of the byte at off to that of
-// the one at last: then the file reaches so far.
+// hasAll reports whether m has each page from that of the byte at off to that of the byte
+// at last. Then the file reaches the byte at last.
 func (f *file) hasAll(m *mapping, off, last int) bool {
 	if !f.lockMapping(m) {
 		return false
@@ -60,15 +60,14 @@ func (f *file) hasAll(m *mapping, off, last int) bool {
 
 // reaches proves that the file still has the byte at i, which reads as zero.
 //
-// After a truncation in the middle of a page the rest of the page reads as zeros,
-// without a fault. So bytes that are not zero, there or after it, prove that the
-// file reaches so far. A page wholly past the end cannot be touched. If neither
-// helps (zeros in the file's last page) the answer is no, and the file itself has
-// to be asked. Called under the guard.
+// After a truncation in the middle of a page the rest of the page reads as zeros, without a
+// fault. So a byte that is not zero, there or after it, proves that the file reaches it. A
+// page wholly past the end faults. If neither helps (zeros in the file's last page), the
+// result is false, and the caller must ask the file. Called under the guard.
 //
-// Bytes that are not zero may also be a store past the end, into the rest of the last
-// page, through a mapping of another program. Stores of this package look at what is
-// after them (see store and endCall); those of others cannot be told.
+// Bytes that are not zero may also be a store of another program, through its own mapping,
+// into the last page past the end. That cannot be told from content. Stores of this package
+// check what is after them (see store and endCall).
 func (f *file) reaches(m *mapping, i int) bool {
 	if m.lineAfter(i + 1) {
 		return true
@@ -81,8 +80,8 @@ func (f *file) reaches(m *mapping, i int) bool {
 	return true
 }
 
-// lineAfter reports whether anything from i to the end of its cache line is
-// not zero; nothing is if i begins a line.
+// lineAfter reports whether any byte from i to the end of its cache line is not zero. It
+// returns false if i begins a line.
 func (m *mapping) lineAfter(i int) bool {
 	for ; i%8 != 0 && i < len(m.data); i++ {
 		if m.data[i] != 0 {

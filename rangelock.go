@@ -6,28 +6,28 @@ import (
 	"sync"
 )
 
-// rangeLocks orders writes of one File that overlap, as the kernel's lock on the
-// inode does for os.File: a range that two goroutines write is that of one of
-// them, never a mixture. A truncation takes all of them. Readers take no part, as
-// there. Each block of 64 KiB has one of the locks.
+// rangeLocks orders overlapping writes of one File, as the kernel's inode lock does for
+// os.File. A range that two goroutines write has the bytes of one of them, never a mixture.
+// A truncation takes all locks. Readers take none, as with os.File. Each block of 64 KiB
+// maps to one lock.
 type rangeLocks [1 << lockBits]rangeLock
 
 type rangeLock struct {
 	sync.Mutex
-	writes, slow uint32              // mapped ones since the last Sync, under it: see timedStore
+	writes, slow uint32              // mapped writes since the last Sync, under the lock: see timedStore
 	_            [lineSize - 16]byte // each in a cache line of its own
 }
 
 const lockBits = 4
 
-// lockOf returns the lock of a block. Blocks at a regular distance share none: two
-// goroutines that write the halves of a file would meet at each step.
+// lockOf returns the lock of a block. Blocks at a regular distance have different locks.
+// Otherwise two goroutines that write the halves of a file would contend at each step.
 func lockOf(block int64) uint32 {
 	return uint32(block) * 0x9E3779B1 >> (32 - lockBits) // Knuth's multiplicative hashing
 }
 
-// lock waits until no other write of n bytes at off is under way. The result, which
-// goes to unlock, has a bit for each lock.
+// lock waits until no other write of n bytes at off is in progress. The result has a bit
+// for each lock, and is passed to unlock.
 func (l *rangeLocks) lock(off int64, n int) (held uint16) {
 	first, last := off>>blockBits, (off+int64(n)-1)>>blockBits
 	if last-first >= 4*int64(len(l)) {
@@ -42,8 +42,8 @@ func (l *rangeLocks) lock(off int64, n int) (held uint16) {
 	return held
 }
 
-// takeWrites returns how many mapped writes there were since the last time. Those that are
-// under way are left to the next.
+// takeWrites returns the number of mapped writes since the last call. Those in progress are
+// left to the next call.
 func (l *rangeLocks) takeWrites() (n int64) {
 	for i := range l {
 		if l[i].TryLock() {
@@ -55,8 +55,8 @@ func (l *rangeLocks) takeWrites() (n int64) {
 	return n
 }
 
-// lockWrites waits until no mapped write of f is under way, and takes mu. The results go to
-// unlockWrites.
+// lockWrites waits until no mapped write of f is in progress, and takes mu. The results are
+// passed to unlockWrites.
 func (f *file) lockWrites() (l *rangeLocks, held uint16) {
 	for {
 		l, held = nil, 0

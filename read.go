@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// maxRead is the most that one Read moves, as internal/poll has it for os.File.
+// maxRead is the most bytes that one Read moves, as internal/poll has it for os.File.
 const maxRead = 1 << 30
 
-// ReadAt reads len(b) bytes at the byte offset off. It returns what [os.File.ReadAt]
-// returns: at the end of the file n and [io.EOF], otherwise a *[io/fs.PathError] where
-// n < len(b). Truncation or growth by any process is seen at once. It does not
+// ReadAt reads len(b) bytes at the byte offset off, and returns what [os.File.ReadAt]
+// returns. At the end of the file that is n and [io.EOF]. Any other n < len(b) has a
+// *[io/fs.PathError]. ReadAt sees truncation or growth by any process at once. It does not
 // allocate.
 func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
@@ -34,8 +34,8 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	return f.readAt(b, off)
 }
 
-// covers reports whether n bytes at off lie inside the file, as far as f
-// knows, and inside what calls may use of m. off is not negative.
+// covers reports whether n bytes at off lie inside the file, by the size that f knows, and
+// inside the usable part of m. off is not negative.
 func (f *file) covers(m *mapping, off int64, n int) bool {
 	return off <= f.size.Load()-int64(n) && off <= int64(m.limit-n)
 }
@@ -46,7 +46,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	known, truncs := f.size.Load(), f.truncs.Load()
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > known {
-		if f.m.Load() != nil { // else the file will be asked when it is mapped
+		if f.m.Load() != nil { // else the file is asked when it is mapped
 			f.raise(end, truncs)
 		}
 	} else if err == io.EOF && end < known {
@@ -59,10 +59,10 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// loadEnd is load for a read that meets the end of the file: it copies what is
-// there and then asks the file once whether that is still its end. The cheapest
-// question, seeking to the end, moves the kernel's offset, so it is only asked
-// if the cursor is with us and not in use.
+// loadEnd is load for a read that meets the end of the file. It copies the bytes before the
+// end and then asks the file once whether that is still its end. The cheapest question,
+// seeking to the end, moves the kernel's offset. So loadEnd asks only if the File holds the
+// cursor and no call uses it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 	if m.limit == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false
@@ -75,12 +75,12 @@ func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 	return n, ok
 }
 
-// loadEndLocked is loadEnd with the cursor locked. last reports that the file ends
-// after the n bytes.
+// loadEndLocked is loadEnd with the cursor locked. last reports that the file ends after
+// the n bytes.
 func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok bool) {
 	size := f.size.Load()
 	if size > int64(m.limit) || off < size-int64(len(b)) || off > size {
-		return 0, false, false // how far past the end one may read is the kernel's to say
+		return 0, false, false // the kernel decides how far past the end a read may start
 	}
 	if off < size {
 		n = int(size - off)
@@ -101,10 +101,10 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 	return n, now == off+int64(n), true
 }
 
-// Read reads up to len(b) bytes at the cursor and moves it. Each call is atomic with
-// respect to the cursor. It returns what [os.File.Read] returns: a short read has no
-// error, and at the end of the file n is 0 and the error [io.EOF]. A Read that is
-// blocked in a pipe or device is released by Close. It does not allocate.
+// Read reads up to len(b) bytes at the cursor and moves the cursor. It returns what
+// [os.File.Read] returns: a short read has no error, and at the end of the file n is 0 and
+// the error [io.EOF]. Close releases a Read that is blocked in a pipe or device. Read does
+// not allocate.
 func (f *File) Read(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -123,7 +123,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	off := f.cur.moved(int64(n))
 	f.cur.leave(counted)
 	if err == io.EOF {
-		f.staleSize() // this was the end, wherever it is
+		f.staleSize() // this was the end, at whatever offset
 	}
 	if off >= 0 {
 		f.noteRead(off, int64(n), n < len(b))
@@ -131,7 +131,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// readCursor is Read with the cursor locked and ours.
+// readCursor is Read with the cursor locked and held by the File.
 func (f *file) readCursor(b []byte) (n int, err error) {
 	if len(b) == 0 {
 		return f.inner.Read(b)
@@ -155,14 +155,14 @@ func (f *file) readCursor(b []byte) (n int, err error) {
 	n, err = f.readAt(b, off)
 	if n > 0 {
 		f.cur.pos = off + int64(n)
-		err = nil // it comes with the next call, as with one system call
+		err = nil // the next call returns it, as with one system call
 	}
 	return n, err
 }
 
-// Seek sets the cursor to offset bytes from the start, the cursor or the end of the
-// file, and returns it, as [os.File.Seek] does, with its errors and the platform's
-// further kinds of whence. It does not allocate.
+// Seek sets the cursor to offset bytes from the start, the cursor or the end of the file,
+// and returns it. Errors and further kinds of whence are those of [os.File.Seek]. It does
+// not allocate.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -184,8 +184,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return n, err
 }
 
-// seekCursor is Seek with the cursor locked and ours. The kernel judges all
-// that is not plainly inside the file; its own offset does not matter now.
+// seekCursor is Seek with the cursor locked and held by the File. The kernel judges each
+// target that is not plainly inside the file. The kernel's own offset is not in use now.
 func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 	if whence == io.SeekCurrent {
 		offset += f.cur.pos // an overflow is negative, which the kernel refuses

@@ -9,14 +9,14 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// stats has what Stats has no other source for.
+// stats has the figures of Stats that have no other source.
 var stats struct {
 	files                                 atomic.Int64
 	calls, faults, majorFaults, prefaults atomic.Uint64
 }
 
-// tracks reports whether pages of f are to be noted: calls may use its mapping, or the
-// one that it will have.
+// tracks reports whether pages of f are recorded: calls may use its mapping, or the one
+// that it will have.
 func (f *file) tracks() bool {
 	if !canMap || split {
 		return false
@@ -28,7 +28,7 @@ func (f *file) tracks() bool {
 	return m != nil && m.limit > 0
 }
 
-// noteRead notes a read by system call. short says that it met the end.
+// noteRead records a read by system call. short says that it reached the end of file.
 func (f *file) noteRead(off, n int64, short bool) {
 	if n <= 0 || !f.tracks() || !f.noteCall(n) {
 		return
@@ -38,9 +38,9 @@ func (f *file) noteRead(off, n int64, short bool) {
 	p.next.Store(end)
 	if p.note(noteSeen, off, n) {
 		if p.ready(off, int(n)) {
-			f.bringNext(end)
+			f.prereadNext(end)
 		}
-		p.cameBack(off, n)
+		p.countReread(off, n)
 		f.saves(end, weight(n))
 	}
 	switch asked := p.asked.Load(); {
@@ -55,8 +55,8 @@ func (f *file) noteRead(off, n int64, short bool) {
 	}
 }
 
-// noteWrite notes a write by system call. One past the known end does not count: a file
-// that is being made need not be mapped.
+// noteWrite records a write by system call. A write past the known end does not count: a
+// file that is being created need not be mapped.
 func (f *file) noteWrite(off, n int64) {
 	if !f.tracks() {
 		return
@@ -64,7 +64,7 @@ func (f *file) noteWrite(off, n int64) {
 	p := &f.pages
 	if end := off + n; end > p.end.Load() && end > f.size.Load() {
 		p.end.Store(end)
-		// Of a file that was there before nothing may be known: ask now and then.
+		// Nothing may be known of a file that existed before: ask now and then.
 		if k := p.past.Add(1); k >= trackFrom && k&(k-1) == 0 {
 			f.stat()
 		}
@@ -75,7 +75,8 @@ func (f *file) noteWrite(off, n int64) {
 	}
 }
 
-// noteCall counts a system call for n bytes, and reports whether its pages are to be noted.
+// noteCall counts a system call for n bytes, and reports whether its pages are to be
+// recorded.
 func (f *file) noteCall(n int64) bool {
 	calls := f.pages.calls.Add(1)
 	if calls == trackFrom && f.m.Load() == nil {
@@ -90,7 +91,7 @@ func (f *file) noteCall(n int64) bool {
 	return calls >= trackFrom || n >= aheadBytes
 }
 
-// saves notes what a mapping up to end would have saved, and makes it if it pays.
+// saves counts what a mapping up to end would have saved, and makes the mapping if it pays.
 func (f *file) saves(end int64, calls uint64) {
 	if m := f.m.Load(); m != nil && end <= int64(m.limit) {
 		return
@@ -113,7 +114,7 @@ func (f *file) saves(end int64, calls uint64) {
 	}
 }
 
-// lookAhead makes what follows a run of reads of n bytes ready, if it is in memory.
+// lookAhead makes the range after a run of reads of n bytes ready, if it is in memory.
 func (f *file) lookAhead(off, n int64) {
 	p := &f.pages
 	size := f.size.Load()
@@ -138,15 +139,15 @@ func (f *file) cached(off, end int64) bool {
 		return false
 	}
 	in, err := sys.InMemory(f.inner, off, end-off)
-	if err != nil { // not even a refusal by a filter of system calls is worth another
+	if err != nil { // not even a refusal by a system call filter is worth another call
 		f.pages.blind.Store(true)
 	}
 	return err == nil && in
 }
 
-// bringNext has the page after off known: a read that ends in zeros, whose pages are
-// ready, has to look there for the end of the file (see reaches).
-func (f *file) bringNext(off int64) {
+// prereadNext records the page after off as known. A read that ends in zeros, with ready
+// pages, looks there for the end of the file (see reaches).
+func (f *file) prereadNext(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page < f.size.Load() && !f.pages.seen(page, 1) && !f.readIn(page, page+1) {
 		if size, regular := f.stat(); regular { // it may have been truncated
@@ -155,18 +156,18 @@ func (f *file) bringNext(off int64) {
 	}
 }
 
-// bring has the n bytes at off of the file, which is mapped, in memory before user
-// code or a guarded copy touches them. It reads them by system call, up to
-// bringMost, if they are not known to be there.
-func (f *file) bring(m *mapping, off, n int64) {
+// preread loads the n bytes at off of the mapped file into memory before user code or a
+// guarded copy accesses them. It reads them by system call, up to prereadMost, if they are
+// not known to be there.
+func (f *file) preread(m *mapping, off, n int64) {
 	if !canMap || split {
 		return
 	}
 	size := min(f.size.Load(), int64(len(m.data)))
-	if n > bringMost && off+n <= size && !f.pages.seen(off+n-1, 1) {
-		f.readIn(off+n-1, off+n) // where we look ourselves whether the file still reaches
+	if n > prereadMost && off+n <= size && !f.pages.seen(off+n-1, 1) {
+		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
-	for end := min(off+min(n, bringMost), size); off < end; {
+	for end := min(off+min(n, prereadMost), size); off < end; {
 		next := min((off+aheadBytes)>>blockBits<<blockBits, end)
 		if !f.pages.seen(off, int(next-off)) {
 			start, stop := off>>blockBits<<blockBits, min((next+1<<blockBits-1)>>blockBits<<blockBits, size)
@@ -182,9 +183,9 @@ func (f *file) bring(m *mapping, off, n int64) {
 	}
 }
 
-// copyBuf is what io.Copy allocates anew for each copy, and as large: a Writer that fails,
-// or seeks the file, shows the size of a piece in the cursor. Pieces of 64 to 256 KiB
-// were no faster (100 KiB to 10 MiB, three rounds).
+// copyBuf holds buffers of the size that io.Copy allocates anew for each copy. The size is
+// the same because it is visible in the cursor if a Writer fails, or seeks the file. Pieces
+// of 64 to 256 KiB were no faster (100 KiB to 10 MiB, three rounds).
 var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // readIn reads the file from off to end into memory, and reports whether it could.
@@ -204,12 +205,12 @@ func (f *file) readIn(off, end int64) bool {
 	return true
 }
 
-// evictions has all Files forget what they know of their pages once the process
-// has had major faults: it came back to pages that the system had taken away.
+// evictions makes all Files forget what they know of their pages once the process has had
+// major faults. Then it accessed pages that the system had evicted.
 var evictions struct {
-	gen    atomic.Uint32 // what is known is void once it has moved
+	gen    atomic.Uint32 // incremented when what is known becomes void
 	faults atomic.Int64  // major faults of the process, as last seen
-	last   atomic.Int64  // when gen moved, in nanoseconds since started
+	last   atomic.Int64  // when gen was incremented, in nanoseconds since started
 	ticked atomic.Int64  // when the timer last looked for them; 0 if there is none
 }
 
@@ -218,8 +219,8 @@ var started = time.Now()
 // evictBlind is evictPause if the system does not count major faults.
 const evictBlind = 10 * evictTick
 
-// watchEvictions looks for them as long as anything is mapped. No goroutine waits for that.
-// If the last look is long overdue, its timer was that of a test with a clock of its own.
+// watchEvictions looks for evictions while anything is mapped. It needs no goroutine. If
+// the last look is long overdue, its timer was that of a test with a clock of its own.
 func watchEvictions() {
 	now, last := int64(time.Since(started)), evictions.ticked.Load()
 	if (last == 0 || now-last > 3*int64(evictTick)) && evictions.ticked.CompareAndSwap(last, max(now, 1)) {
@@ -242,7 +243,7 @@ func tick() {
 	}
 }
 
-// checkEvictions moves gen on if there were major faults since the last time, but not
+// checkEvictions increments gen if there were major faults since the last time, but not
 // twice in evictPause.
 func checkEvictions() {
 	if evictions.ticked.Load() == 0 {

@@ -2,15 +2,15 @@ package mmapfile
 
 import "io"
 
-// size is the file's length as last known. It is current while sizeSeen equals sizeGen.
-// What moves the end to an unknown place, an append or a kernel copy, counts in
-// sizeGen. A call that asks the file sets sizeSeen to what sizeGen was before it asked.
+// size is the file's length as last known. It is current while sizeSeen == sizeGen. An
+// append or a kernel copy, which moves the end to an unknown place, increments sizeGen. A
+// call that asks the file sets sizeSeen to the value of sizeGen before it asked.
 
 // staleSize notes that size may be wrong.
 func (f *file) staleSize() { f.sizeGen.Add(1) }
 
-// stat asks the file for its length, and remembers it unless another call
-// learns of one meanwhile: then which is newer is not known.
+// stat asks the file for its length. It remembers it unless another call learns a length
+// meanwhile: then the newer one is unknown.
 func (f *file) stat() (size int64, regular bool) {
 	known, gen := f.size.Load(), f.sizeGen.Load()
 	fi, err := f.inner.Stat()
@@ -25,8 +25,8 @@ func (f *file) stat() (size int64, regular bool) {
 	return fi.Size(), true
 }
 
-// raise remembers that the file has reached end, which a call has found out
-// that began when f.truncs was truncs.
+// raise remembers that the file has reached end. A call found that out, and began when
+// f.truncs was truncs.
 func (f *file) raise(end int64, truncs uint32) {
 	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
 		size = f.size.Load()
@@ -36,11 +36,10 @@ func (f *file) raise(end int64, truncs uint32) {
 	}
 }
 
-// Len returns the file's length in bytes as last known. It makes no system call,
-// unless this File has not asked yet, or an append or a kernel copy has made the
-// length uncertain; what other processes change is seen by [File.Stat], and here after
-// the next read that meets the end. What is not a regular file, and a nil f, has
-// length 0; a length beyond the range of int is the largest int.
+// Len returns the file's length in bytes as last known. It makes a system call only if this
+// File has not asked yet, or after an append or a kernel copy. Changes by other processes
+// are seen by [File.Stat], and by Len after the next read that meets the end. The length is
+// 0 if f is nil or not a regular file. A length above the range of int is the largest int.
 func (f *File) Len() int {
 	if f == nil {
 		return 0
@@ -55,12 +54,12 @@ func (f *File) Len() int {
 	return int(min(max(f.shown(size), 0), maxInt))
 }
 
-// ask is the file's present length, or -1 where it has none that can be
-// mapped. It does not allocate while the cursor is with us.
+// ask returns the file's present length, or -1 if it has none that can be mapped. It does
+// not allocate while the File holds the cursor.
 func (f *file) ask() int64 { return f.shown(f.askFile()) }
 
-// shown returns how much of a file of size bytes f shows: all, or if it is private
-// what there was when it was opened, and -1 once it is closed.
+// shown returns how much of a file of size bytes f shows. If f is private, that is at most
+// the length at open, and -1 once f is closed. Otherwise it is all.
 func (f *file) shown(size int64) int64 {
 	if !f.private || size < 0 {
 		return size
@@ -73,11 +72,11 @@ func (f *file) shown(size int64) int64 {
 	return f.ownSize(size)
 }
 
-// ownSize is shown for a private File that is open. Called with mu held.
+// ownSize is shown for an open private File. Called with mu held.
 func (f *file) ownSize(size int64) int64 {
 	m := f.m.Load()
 	if m == nil {
-		return 0 // it was empty
+		return 0 // the file was empty
 	}
 	return min(size, int64(len(m.data)))
 }
@@ -100,7 +99,7 @@ func (f *file) askFile() int64 {
 	return size
 }
 
-// askEnd asks the file for its length with the cursor locked and ours, since the
+// askEnd asks the file for its length, with the cursor locked and held by the File. The
 // cheapest question moves the kernel's offset.
 func (f *file) askEnd() (size int64, err error) {
 	known := f.size.Load()

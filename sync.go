@@ -15,49 +15,46 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// FlushPolicy says when a File makes durable what was written to it, besides
-// the calls of [File.Sync]. The zero value is never, as with [os.File]. What
-// every method writes counts, and what [File.View] was given of a file that is
-// open for writing; what is stored through Bytes, Chunks, At and SliceAt cannot
-// be counted, and goes with the next flush.
+// FlushPolicy says when a File makes written bytes durable without a call of [File.Sync].
+// The zero value is never, as with [os.File]. Counted are the writes of every method, and
+// the bytes given to [File.View] of a file open for writing. Stores through Bytes, Chunks,
+// At and SliceAt cannot be counted, and are part of the next flush.
 //
-// A flush is fdatasync(2) on Linux, and what Sync does elsewhere. If one fails,
-// the next call of Sync or Close returns its error; the write that led to it
-// has no error, since its bytes are in the file.
+// A flush is fdatasync(2) on Linux, and what Sync does elsewhere. If one fails, the next
+// call of Sync or Close returns its error. The write that led to it has no error, because
+// its bytes are in the file.
 //
-// A crash of the system loses what was not flushed, and nothing else; a killed
-// process loses nothing under any policy. Close flushes what is left, and waits
-// for that and for the writes that have begun; a File that is forgotten instead
-// flushes no more.
+// A crash of the system loses only what was not flushed. A killed process loses nothing
+// under any policy. Close flushes what is left, and waits for that and for the writes that
+// have begun. A File that becomes unreachable without Close is not flushed any more.
 type FlushPolicy struct {
-	// Bytes makes the write that is the first to leave so many bytes unflushed
-	// flush the file before it returns. So when a write has returned, fewer than
-	// Bytes are unflushed, of all the writes that have returned, from however
-	// many goroutines: a crash loses no more of them than that. ReadFrom and
-	// WriteTo flush on their way.
+	// Bytes limits the bytes that are unflushed. The write that first leaves so many
+	// unflushed flushes the file before it returns. So of all writes that have returned,
+	// from any number of goroutines, fewer than Bytes are unflushed. A crash loses no more
+	// of them than that. ReadFrom and WriteTo flush on their way.
 	Bytes int64
 
-	// Interval flushes in the background, so often as long as there is something
-	// to flush. A crash loses what was written in the last interval, and in the
-	// time that the flush takes. Once Bytes, Chunks, At or SliceAt handed out
-	// memory that can be stored to, there always is something.
+	// Interval is the time between two flushes in the background, made while there is
+	// something to flush. A crash loses what was written in the last interval, and during
+	// the flush. Once Bytes, Chunks, At or SliceAt have exposed writable memory, there
+	// always is something.
 	Interval time.Duration
 }
 
-// flusher carries out the FlushPolicy of one File, to which it does not lead
-// back, so that a File that is forgotten can be collected.
+// flusher carries out the FlushPolicy of one File. It has no reference to the File, so that
+// an unreachable File can be collected.
 type flusher struct {
 	limit   int64        // 0 means none
 	pending atomic.Int64 // bytes written and not known to be durable
-	busy    atomic.Int64 // calls that may be writing, and count at their end
+	busy    atomic.Int64 // calls that may be writing, and are counted at their end
 	exposed atomic.Bool  // there may be stores that are not counted
 
-	// gate is held for reading by a write until it is counted, and by Close for
-	// writing until no write can succeed any more.
+	// gate is held for reading by a write until it is counted. Close holds it for writing
+	// until no write can succeed any more.
 	gate sync.RWMutex
 
 	mu      sync.Mutex          // one flush at a time
-	data    func(f *file) error // under mu: syncData, or what a test wants to happen
+	data    func(f *file) error // under mu: syncData, or a test's own
 	stopped bool                // under mu
 	err     error               // under mu: the first failure of a flush in the background
 
@@ -103,7 +100,7 @@ func (fl *flusher) due() bool {
 	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
 }
 
-// write makes a call that writes, counts what it wrote, and flushes where that is due.
+// write makes a call that writes, counts what it wrote, and flushes if that is due.
 func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
 	fl.gate.RLock()
 	n, err = call()
@@ -113,8 +110,8 @@ func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
 	return n, err
 }
 
-// begin is the beginning of a call that may write, and is not to be waited for.
-// The result is its end, with what it may have written.
+// begin is the start of a call that may write, and for which Close must not wait. The
+// result ends the call, and takes the number of bytes it may have written.
 func (fl *flusher) begin() (end func(n int64)) {
 	fl.busy.Add(1)
 	return func(n int64) {
@@ -123,16 +120,15 @@ func (fl *flusher) begin() (end func(n int64)) {
 	}
 }
 
-// copyPiece is what a copy writes between two counts where there is no limit.
-// Like every piece it is a multiple of copyStep, which os.File.ReadFrom reads and
-// writes at a time where the kernel does not copy: steps of another length copy a
-// file to itself with another result.
+// copyPiece is the number of bytes that a copy without a limit writes between two counts.
+// Like every piece it is a multiple of copyStep, the step of os.File.ReadFrom if the kernel
+// does not copy. Steps of another length copy a file to itself with another result.
 const (
 	copyPiece = 1 << 20
 	copyStep  = 32 << 10
 )
 
-// copyFrom is f.inner.ReadFrom in pieces, each of which is flushed if need be.
+// copyFrom is f.inner.ReadFrom in pieces, and flushes after each if that is due.
 func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
 	end := fl.begin()
 	defer func() { end(0) }()
@@ -167,7 +163,7 @@ func (fl *flusher) flushDue(f *file) {
 	}
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if fl.pending.Load() >= fl.limit { // else the flush of another goroutine had these, too
+	if fl.pending.Load() >= fl.limit { // else the flush of another goroutine included these
 		fl.flush(f)
 	}
 }
@@ -179,12 +175,12 @@ func (fl *flusher) flush(f *file) {
 	if err != nil && fl.err == nil && !errors.Is(err, os.ErrClosed) {
 		fl.err = err
 	}
-	// Even after a failure: the system takes the pages for clean then, and
-	// trying again would only hide it (fsync(2), EIO).
+	// Even after a failure: the system marks the pages clean then, and another attempt
+	// would only hide it (fsync(2), EIO).
 	fl.pending.Add(-n)
 }
 
-// sync is Sync where there is a flusher.
+// sync is Sync for a File with a flusher.
 func (fl *flusher) sync(f *file) error {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -198,8 +194,8 @@ func (fl *flusher) sync(f *file) error {
 	return err
 }
 
-// end is the part of Close once nothing can be written any more, and before the
-// inner file is closed: the goroutine stops, and what is left is flushed.
+// end is the part of Close between the last write and closing the inner file. The goroutine
+// stops, and what is left is flushed.
 func (fl *flusher) end(f *file) error {
 	fl.stop()
 	fl.mu.Lock()
@@ -211,18 +207,18 @@ func (fl *flusher) end(f *file) error {
 	return fl.err
 }
 
-// failure is the error of a flush that Sync or Close will tell.
+// failure returns the error of a flush that Sync or Close must report.
 func (fl *flusher) failure() error {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return fl.err
 }
 
-// Sync makes all that was written durable, through the mapping or not, and returns
-// once it is, as [os.File.Sync] does, with its errors, or with that of a flush that a
-// [FlushPolicy] made before. What [File.Bytes], [File.View] and the like were used to
-// store is part of it. On a private File (see [Options]), of which nothing is ever in
-// the file, it does nothing.
+// Sync makes all written bytes durable, through the mapping or not, and returns then, as
+// [os.File.Sync] does. Stores through [File.Bytes], [File.View] and the like are included.
+// Its errors are those of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On
+// a private File (see [Options]) it does nothing, because nothing of it is ever in the
+// file.
 func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
@@ -248,8 +244,8 @@ func (f *file) sync() error {
 	return nil
 }
 
-// syncData is sync for the bytes and what is needed to read them, without the
-// file's times.
+// syncData is sync for the bytes and the metadata needed to read them, without the file's
+// times.
 func (f *file) syncData() error {
 	ferr := f.flush()
 	if err := f.syncWhole(func() error { return sys.Datasync(f.inner) }); err != nil {
@@ -260,27 +256,24 @@ func (f *file) syncData() error {
 
 // syncWhole calls sync, after which no page is prefaulted.
 func (f *file) syncWhole(sync func() error) error {
-	f.pages.synced(0, math.MaxInt64) // before, since pages are protected early in a long one
+	f.pages.synced(0, math.MaxInt64) // before, because a long one protects pages early
 	err := sync()
 	f.pages.synced(0, math.MaxInt64)
 	f.pages.judge(f.m.Load())
 	return err
 }
 
-// SyncRange makes the n bytes at off durable, and the file's length as far as
-// it is needed to read them, and returns once they are. A crash of the system
-// after that does not lose them; what was written elsewhere in the file it may
-// lose, and the modification time. Bytes past the end of the file need no
-// syncing, and are no error.
+// SyncRange makes the n bytes at off durable, and the file's length if it is needed to read
+// them. A crash of the system after that can lose what was written elsewhere in the file,
+// and the modification time. Bytes past the end of the file are no error.
 //
-// An error is a *[fs.PathError] with Op "sync": [fs.ErrInvalid] for a negative off or
-// n, [os.ErrClosed], or the system's. On a private File (see [Options]) it does
+// An error is a *[fs.PathError] with Op "sync": [fs.ErrInvalid] for a negative off or n,
+// [os.ErrClosed], or the system's. On a private File (see [Options]) SyncRange does
 // nothing.
 //
-// On Linux, where the File is open for reading and writing and mapped, this is
-// msync(2) with MS_SYNC, which writes back the range's pages, however they were
-// changed, and waits for the disk as fsync(2) does (mm/msync.c). Everywhere
-// else the whole file is synced.
+// On Linux it calls msync(2) with MS_SYNC if the File is mapped, and open for reading and
+// writing. That writes back the range's pages, however they were changed, and waits for the
+// disk as fsync(2) does (mm/msync.c). Otherwise the whole file is synced.
 func (f *File) SyncRange(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -313,8 +306,8 @@ func (f *File) SyncRange(off, n int64) error {
 	return f.flushFailed()
 }
 
-// flushFailed is the failure of a flush that came before: the system has taken
-// the pages for clean since then, so that no other flush would tell (fsync(2)).
+// flushFailed returns the failure of an earlier flush. The system has marked the pages
+// clean since then, so another flush would not report it (fsync(2)).
 func (f *file) flushFailed() error {
 	if f.flusher != nil {
 		if err := f.flusher.failure(); err != nil {

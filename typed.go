@@ -11,36 +11,34 @@ import (
 	"unsafe"
 )
 
-// At returns the T at the byte offset off of the file, in place: what is stored there
-// is in the file, and seen at once by every process that has it open, so that a
+// At returns the T at the byte offset off of the file, in place. A store through the result
+// is in the file, and every process that has it open sees it at once. So a
 // *[sync/atomic.Uint64] counts for all of them.
 //
-// The memory is the file's own, as [File.Bytes] describes it: it is valid until
-// Close, also when the file grows, and f must stay reachable meanwhile
-// ([runtime.KeepAlive]). Storing faults where f is not open for writing, and
-// touching it does once the file was truncated before it; that ends the
-// process. The bytes are laid out as Go lays out T on this machine, in its byte
-// order; int, uint and uintptr have its word's size, and a bool has to be 0 or
-// 1.
+// The memory is the file's own, as [File.Bytes] describes it. It is valid until Close, also
+// when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A store
+// faults if f is not open for writing. An access faults once the file was truncated before
+// it. Such a fault ends the process. The bytes are laid out as Go lays out T on this
+// machine, in its byte order. int, uint and uintptr have its word size, and a bool must be
+// 0 or 1. 64-bit numbers need an offset that is a multiple of 8, as in sync/atomic, also on
+// 32-bit machines. If a platform has no mappings (build tag nommap), the T is in a copy, as
+// with Bytes.
 //
-// A T that the file does not hold as a whole is [io.EOF]. All other errors are
-// *[fs.PathError] with Op "at": [fs.ErrInvalid] for a negative off, one that
-// does not suit T (64-bit numbers want a multiple of 8, as sync/atomic does,
-// also on 32-bit machines), or a T that holds pointers; [fs.ErrPermission] for
-// a T with a type of sync or sync/atomic in it, whose methods write, in a file
-// that is open for reading only; [os.ErrClosed]; [errors.ErrUnsupported] for
-// what cannot be mapped; or the system's.
-//
-// Where a platform has no mappings (build tag nommap), it is a copy, as for Bytes.
+// If the file does not hold the whole T, the error is [io.EOF]. All other errors are
+// *[fs.PathError] with Op "at":
+//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers
+//   - [fs.ErrPermission] if T contains a type of sync or sync/atomic, because their methods
+//     write, and the file is open for reading only
+//   - [os.ErrClosed]; [errors.ErrUnsupported] if the file cannot be mapped; or the system's
+//     error
 func At[T any](f *File, off int64) (*T, error) {
 	p, err := f.typed(reflect.TypeFor[T](), off, 1)
 	return (*T)(p), err
 }
 
-// SliceAt returns n values of type T at the byte offset off as one slice, in
-// place, of capacity n. All that is said of [At] holds for them; a negative n
-// is [fs.ErrInvalid], and n = 0 gives an empty slice anywhere up to the end of
-// the file.
+// SliceAt returns n values of type T at the byte offset off as one slice, in place, with
+// capacity n. It has the conditions and errors of [At]. A negative n is [fs.ErrInvalid]. n
+// = 0 gives an empty slice anywhere up to the end of the file.
 func SliceAt[T any](f *File, off int64, n int) ([]T, error) {
 	p, err := f.typed(reflect.TypeFor[T](), off, n)
 	if err != nil {
@@ -52,7 +50,7 @@ func SliceAt[T any](f *File, off int64, n int) ([]T, error) {
 	return unsafe.Slice((*T)(p), n), nil
 }
 
-// typed finds n values of type t at off; nil if they have no bytes.
+// typed finds n values of type t at off. The result is nil if they have no bytes.
 func (f *File) typed(t reflect.Type, off int64, n int) (unsafe.Pointer, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
@@ -71,7 +69,7 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 	case off < 0 || n < 0:
 		return nil, fs.ErrInvalid
 	case off%l.align != 0:
-		return nil, fmt.Errorf("%w: offset %d is not a multiple of %d, which %v asks for", fs.ErrInvalid, off, l.align, l.t)
+		return nil, fmt.Errorf("%w: offset %d is not a multiple of %d, which %v requires", fs.ErrInvalid, off, l.align, l.t)
 	case l.size > 0 && int64(n) > (math.MaxInt64-off)/l.size:
 		return nil, io.EOF
 	}
@@ -103,11 +101,11 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 	return unsafe.Pointer(&b[off]), nil
 }
 
-// layout is what At has to know of a type.
+// layout is what At must know about a type.
 type layout struct {
 	t      reflect.Type
 	size   int64
-	align  int64 // at least what Go asks for
+	align  int64 // at least the alignment that Go requires
 	writes bool  // it has methods that store
 	err    error // it holds pointers
 }
@@ -124,7 +122,7 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// add adds what t, a part of l.t, asks for.
+// add adds the requirements of t, a part of l.t.
 func (l *layout) add(t reflect.Type) {
 	switch t.PkgPath() {
 	case "sync", "sync/atomic":
@@ -132,7 +130,7 @@ func (l *layout) add(t reflect.Type) {
 	}
 	switch t.Kind() {
 	case reflect.Int64, reflect.Uint64, reflect.Float64, reflect.Complex128:
-		l.align = 8 // so that a file is as good on every machine, and for sync/atomic
+		l.align = 8 // so that a file is valid on every machine, and for sync/atomic
 	case reflect.Array:
 		if t.Len() > 0 {
 			l.add(t.Elem())

@@ -16,30 +16,26 @@ import (
 )
 
 // Bytes returns the whole file as one slice of exactly its present length, capacity
-// included. It asks the file for that length and maps it if need be; nil means that it
-// is empty, closed or cannot be mapped.
+// included. It asks the file for that length and maps it if necessary. nil means that the
+// file is empty, closed or cannot be mapped.
 //
-// The memory is the file's own, shared with other processes: storing into it
-// writes the file if that was opened with [os.O_RDWR] (and on Windows without
-// [os.O_APPEND]), and is a fault if it was not. It belongs to f and ends with
-// [File.Close], and no sooner when the file grows; it does not grow itself, so
-// call again. f must stay reachable while it is used ([runtime.KeepAlive]).
-// If the file is truncated, by any program, the part of the slice that is gone faults
-// when it is touched, which ends the process: [File.View] and [File.Guard] are
-// safe from that. The memory is not synchronised with concurrent writes.
+// The memory is the file's own, shared with other processes. Storing into it writes the
+// file if that was opened with [os.O_RDWR], on Windows without [os.O_APPEND]. Otherwise a
+// store faults. The slice is valid until [File.Close], also when the file grows, but does
+// not grow itself: call again. f must stay reachable while it is used
+// ([runtime.KeepAlive]). An access to a part that any program has truncated ends the
+// process; [File.View] and [File.Guard] avoid that. The memory is not synchronised with
+// concurrent writes.
 //
-// Where the system maps nothing beyond a file's end (Windows), each Bytes that
-// finds the file grown leaves one more mapping until Close.
+// On Windows each Bytes that finds the file grown leaves one more mapping until Close.
+// After that, until Close, Windows lets no other program truncate the file
+// (ERROR_USER_MAPPED_FILE). So calls use a mapping there only once Bytes or View has asked
+// for one.
 //
-// On Windows no other program can truncate the file from then on, until Close: it
-// refuses that (ERROR_USER_MAPPED_FILE) for a file that is mapped. That is why
-// there calls use a mapping only once Bytes or View has asked for one.
-//
-// What was stored is in the file at once and durable after [File.Sync]. The
-// file's modification time is the kernel's matter then, which moves it when it
-// first finds a page changed. Where a platform has no mappings (build tag
-// nommap), the slice is a copy in memory, written back by Sync, Close and calls
-// that go to the file.
+// Stores are in the file at once and durable after [File.Sync]. The kernel moves the
+// modification time when it first finds a page changed. If a platform has no mappings
+// (build tag nommap), the slice is a copy. Sync, Close and calls that go to the file write
+// it back.
 func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
@@ -52,7 +48,7 @@ func (f *File) Bytes() []byte {
 	if size <= 0 {
 		return nil
 	}
-	m, err := f.lend(size)
+	m, err := f.exposeMapping(size)
 	if err != nil {
 		return nil
 	}
@@ -60,12 +56,13 @@ func (f *File) Bytes() []byte {
 	return m.data[:size:size]
 }
 
-// inPlace reports whether callers get memory of a mapping. A private File has one everywhere.
+// inPlace reports whether callers get memory of a mapping. A private File has one on every
+// platform.
 func (f *file) inPlace() bool { return canMap || f.private }
 
-// lend returns a mapping of at least size bytes whose memory callers will hold
-// for as long as the File is open.
-func (f *file) lend(size int64) (*mapping, error) {
+// exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until
+// the File is closed.
+func (f *file) exposeMapping(size int64) (*mapping, error) {
 	m, err := f.mapped(size, true)
 	if err == nil {
 		f.exposes()
@@ -80,10 +77,10 @@ func (f *file) exposes() {
 	}
 }
 
-// mapped returns a mapping of at least size bytes; lend says that callers will
-// hold slices of it for as long as the File is open. Where locked, it is pinned
-// otherwise; and it may be shorter, if the file has become so meanwhile.
-func (f *file) mapped(size int64, lend bool) (*mapping, error) {
+// mapped returns a mapping of at least size bytes. expose says that callers hold slices of it
+// until the File is closed. If locked, the mapping is otherwise pinned, and it may be
+// shorter if the file was truncated meanwhile.
+func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
 		return m, nil
 	}
@@ -104,7 +101,7 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	}
 	m := f.m.Load()
 	switch {
-	case lend:
+	case expose:
 		m.region.exposed.Store(true)
 	case locked:
 		m.region.pins.Add(1)
@@ -112,26 +109,24 @@ func (f *file) mapped(size int64, lend bool) (*mapping, error) {
 	return m, nil
 }
 
-// View calls fn with the n bytes of the file at off, in place. fn may call methods of
-// f.
+// View calls fn with the n bytes of the file at off, in place. p is the file's own memory,
+// as [File.Bytes] describes it, and is valid until fn returns. fn may call methods of f.
 //
-// p is the file's own memory as [File.Bytes] describes it; it ends when fn
-// returns. Unlike there, a fault inside fn, on the goroutine that called it,
-// does not end the process: fn is abandoned where it was, and View returns a
-// *[fs.PathError] with Op "view" and [os.ErrClosed], [io.ErrUnexpectedEOF]
-// if the file was truncated, [fs.ErrPermission] for a store into a file not open
-// for writing, or the system's error. Any other panic of fn goes on, with its
-// value. The address of the fault tells the two apart. An emulator that gives
-// none (qemu-user for some processors) makes a nil dereference of fn in a file
-// that was truncated look like a fault. A fault inside the Go runtime ends the process:
+// A fault inside fn, on the goroutine that called it, does not end the process. fn is
+// abandoned, and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed],
+// [io.ErrUnexpectedEOF] if the file was truncated, [fs.ErrPermission] for a store into a
+// file not open for writing, or the system's error.
+//
+// Any other panic of fn continues, with its value. The address of the fault tells the two
+// apart. Without it (under qemu-user for some processors), a nil dereference of fn looks
+// like a fault if the file was truncated. A fault inside the Go runtime ends the process:
 // copy a value to a variable before sending it to a channel.
 //
-// A range that goes past the end of the file is [io.EOF], and fn is not called;
-// a negative off or n is [fs.ErrInvalid] and what cannot be mapped
-// [errors.ErrUnsupported] or the system's error, both in a *fs.PathError. The
-// error of fn is returned as it is. View does not allocate. Where a platform
-// has no mappings (build tag nommap), p is a copy in memory, and what fn
-// changed in it is written when fn returns.
+// If the range goes past the end of the file, the error is [io.EOF] and fn is not called. A
+// negative off or n is [fs.ErrInvalid]. What cannot be mapped is [errors.ErrUnsupported] or
+// the system's error. Both are in a *fs.PathError. The error of fn is returned as it is.
+// View does not allocate. If a platform has no mappings (build tag nommap), p is a copy,
+// and View writes the bytes that fn changed.
 func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -146,7 +141,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 		return f.view(off, n, fn)
 	}
 	end := f.flusher.begin()
-	defer func() { // also where fn panics
+	defer func() { // also if fn panics
 		end(min(n, int64(f.Len()))) // which fn may have stored to
 		f.flusher.flushDue(f.file)
 	}()
@@ -154,7 +149,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, bringMost))) && f.pages.seen(off+n-1, 1) {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, prereadMost))) && f.pages.seen(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -174,15 +169,15 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	case locked:
 		defer m.region.unpin() // see mapped
 	}
-	f.bring(m, off, n)
+	f.preread(m, off, n)
 	_, err = f.call(m, off, n, fn, false)
 	return err
 }
 
-// window finds a mapping that shows n bytes at off, all of them in the file; it
-// is nil if n is 0, or nothing can be mapped here. lend is as for mapped.
-func (f *file) window(off, n int64, lend bool) (*mapping, error) {
-	if m := f.m.Load(); lend && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
+// window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
+// is 0, or if the file cannot be mapped. expose is as for mapped.
+func (f *file) window(off, n int64, expose bool) (*mapping, error) {
+	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.ask()
@@ -194,14 +189,14 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 	case n == 0 || !f.inPlace():
 		return nil, nil
 	case size > mapLimit:
-		size = off + n // as much as is needed, where address space is short
+		size = off + n // as much as is needed, because address space is short
 	}
 	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
-		size = off + n // spare the longer one, which would stay beside it
+		size = off + n // not the longer one, which would stay beside it
 	}
-	m, err := f.mapped(size, lend)
+	m, err := f.mapped(size, expose)
 	if locked && err == nil && off+n > int64(len(m.data)) {
-		if !lend {
+		if !expose {
 			m.region.unpin()
 		}
 		return nil, io.EOF
@@ -209,8 +204,8 @@ func (f *file) window(off, n int64, lend bool) (*mapping, error) {
 	return m, err
 }
 
-// viewCopy is View where there are no mappings: fn gets a copy, and the bytes
-// that it changed, no others, go into the file when it ends, in whatever way.
+// viewCopy is View on platforms without mappings. fn gets a copy. When it ends, in whatever
+// way, the bytes that it changed are written to the file, and only those.
 func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 	p := make([]byte, n)
 	if _, err := f.readAt(p, off); err == io.EOF {
@@ -227,13 +222,13 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 				}
 				return
 			}
-			f.absorb(p[i:j], off+int64(i))
+			f.reload(p[i:j], off+int64(i))
 		}
 	}()
 	return fn(p)
 }
 
-// noSize is why the file has no size that could be mapped.
+// noSize returns the reason that the file has no size that could be mapped.
 func (f *file) noSize() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -243,8 +238,8 @@ func (f *file) noSize() error {
 	return errors.ErrUnsupported
 }
 
-// viewCall is a call of View's function: as few words as can be, since the
-// stores of them are what keeps one call's cache misses from those of the next.
+// viewCall is a call of View's function. It has as few words as possible: their stores keep
+// one call's cache misses from those of the next.
 type viewCall struct {
 	m      *mapping
 	off, n int64
@@ -253,8 +248,8 @@ type viewCall struct {
 	called, returned bool // fn
 }
 
-// call runs fn on n bytes at off under the guard. With prove it does so only if
-// m can tell that the file still has all of them.
+// call runs fn on n bytes at off under the guard. With prove it does so only if m proves
+// that the file still has all of them.
 func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove bool) (called bool, err error) {
 	c := viewCall{m: m, off: off, n: n, old: debug.SetPanicOnFault(true)}
 	defer f.endCall(&c, &err)
@@ -268,7 +263,8 @@ func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove boo
 	return called, err
 }
 
-// endCall turns a fault inside the bytes into an error, and lets every other panic go on.
+// endCall turns a fault inside the bytes into an error, and lets every other panic
+// continue.
 func (f *file) endCall(c *viewCall, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if !c.called {
@@ -279,8 +275,8 @@ func (f *file) endCall(c *viewCall, err *error) {
 	}
 	switch r := recover(); {
 	case c.returned:
-		// A store past an end that has moved here makes the rest of the last
-		// page look like file (see reaches): ask while it can be told.
+		// A store past an end that has moved here makes the rest of the last page look like
+		// content (see reaches). Ask the file while the two can be told apart.
 		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
@@ -311,16 +307,16 @@ func exiting() bool {
 	}
 }
 
-// memoryFault is the text of the one runtime.Error that may be a fault and has no
-// address: the runtime takes the first 4 KiB for a nil dereference.
+// memoryFault is the text of the one runtime.Error that may be a fault and has no address.
+// The runtime takes the first 4 KiB for a nil dereference.
 const memoryFault = "runtime error: invalid memory address or nil pointer dereference"
 
 // faulted reports whether the panic r is a fault in the pages of p.
 //
-// Processors and systems give a fault its address. An emulator may not: under
-// qemu-user 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for
-// SIGBUS. So where the address is not in p, one more fault there, if p still has
-// one, shows whether addresses can be trusted.
+// Processors and systems give a fault its address. An emulator may not. Under qemu-user
+// 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the address
+// is not in p, faulted causes one more fault there, if p still has one. It shows whether
+// addresses can be trusted.
 func faulted(r any, p []byte) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {
@@ -356,7 +352,7 @@ func misaddressed(p []byte) (wrong bool) {
 	return false
 }
 
-// faultCause finds out why p faulted.
+// faultCause returns the reason that p faulted.
 func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 	f.mu.RLock()
 	closed := f.closed

@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// WriteAt writes b at the byte offset off. It returns what [os.File.WriteAt] returns:
-// a *[io/fs.PathError] where n < len(b), and os's own plain error on a file opened
-// with [os.O_APPEND]. A write beyond the end makes the file longer. It does not
+// WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n
+// < len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is
+// os's own plain error. A write past the end makes the file longer. WriteAt does not
 // allocate, apart from a timer every 50 ms (see the package comment).
 //
-// What was written is in the file at once: other processes see it, and a killed
-// process loses nothing. A crash of the system can lose what was not followed
-// by [File.Sync]; on a file opened with os.O_SYNC nothing that WriteAt returned for.
+// Other processes see the bytes at once, and a killed process loses none. A crash of the
+// system can lose what was not followed by [File.Sync]. With [os.O_SYNC] it loses no write
+// that has returned.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -27,8 +27,8 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	return f.writeAt(b, off)
 }
 
-// writeAt writes b through the mapping if its pages are prefaulted, or through the
-// inner file.
+// writeAt writes b through the mapping if its pages are prefaulted, and through the inner
+// file otherwise.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	m := f.m.Load()
 	if m == nil || m.locks == nil || off < 0 || len(b) == 0 {
@@ -62,8 +62,8 @@ func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int
 	return f.writeInner(b, off)
 }
 
-// writeFirst is the write that begins a period of mapped writes. It goes through the kernel;
-// of a long one the first page will do.
+// writeFirst is the write that begins a period of mapped writes. It goes through the
+// kernel. Of a long write only the first page does.
 func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	first := b
 	if len(b) > firstWhole {
@@ -77,21 +77,22 @@ func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int,
 	if len(rest) == 0 {
 		return n, nil
 	}
-	// If the descriptor was handed out since, the first page may have been appended.
+	// If the descriptor was handed out meanwhile, the first page may have been appended.
 	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
 		return len(b), nil
 	}
 	k, err := f.writeInner(rest, at)
 	if n += k; err != nil {
-		n = 0 // as os.File has it
+		n = 0 // as os.File does
 	}
 	return n, err
 }
 
 const firstWhole = 64 << 10
 
-// ownDescriptor reports whether no one else has the descriptor. Who has it may change what
-// a write does (F_SETFL with O_APPEND), so there all writes are system calls.
+// ownDescriptor reports whether only the File has the descriptor. Other code that has it
+// may change what a write does (F_SETFL with O_APPEND), so all writes are system calls
+// then.
 func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 0 }
 
 // writeInner writes b through the inner file.
@@ -102,7 +103,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	if n == 0 {
 		return n, err
 	}
-	f.absorb(b[:n], off)
+	f.reload(b[:n], off)
 	f.noteWrite(off, int64(n))
 	if end := off + int64(n); end > known {
 		f.raise(end, truncs)
@@ -111,8 +112,8 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 }
 
 // mappedWrite reports whether b is in the file. It fails if the file was truncated
-// concurrently: past its new end b would be lost, and show up again as if it were
-// the file's. Called with the range locked.
+// concurrently. Past the new end b would be lost, and would reappear as content when the
+// file grows. Called with the range locked.
 func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
 		ok = f.timedStore(m, b, off, l)
@@ -125,10 +126,9 @@ func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool
 	return ok
 }
 
-// Write writes b at the cursor, or at the end of a file opened with [os.O_APPEND], and
-// moves the cursor. Each call is atomic with respect to the cursor. It returns what
-// [os.File.Write] returns: an error where n < len(b). It does not allocate. For what a
-// crash can lose see [File.WriteAt].
+// Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it
+// writes at the end. It returns what [os.File.Write] returns: an error if n < len(b). It
+// does not allocate. [File.WriteAt] says what a crash can lose.
 func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -166,8 +166,8 @@ func (f *file) write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// writeAgain repeats a Write that failed, at the kernel's offset: os.File.WriteAt
-// does not say how much it wrote before an error, and Write does.
+// writeAgain repeats a failed Write at the kernel's offset. os.File.WriteAt does not say
+// how much it wrote before an error, and Write does.
 func (f *file) writeAgain(b []byte) (int, error) {
 	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))
@@ -179,13 +179,13 @@ func (f *file) writeAgain(b []byte) (int, error) {
 	return n, err
 }
 
-// movedEnd notes that bytes came into the file at a place that we do not know.
+// movedEnd notes that a call wrote bytes at an unknown offset.
 func (f *file) movedEnd() {
 	f.staleSize()
-	f.absorb(nil, 0)
+	f.reload(nil, 0)
 }
 
-// WriteString is [File.Write] with the bytes of s, in all that is said there.
+// WriteString writes the bytes of s as [File.Write] does, with its results and errors.
 func (f *File) WriteString(s string) (n int, err error) {
 	return f.Write(unsafe.Slice(unsafe.StringData(s), len(s)))
 }

@@ -144,6 +144,10 @@ func TestGuard_Truncation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var stats mmapfile.Stats
+			if mmapfile.ReadStats(&stats); stats.MappedFiles == 0 {
+				t.Skip("the memory is a copy, which does not fault")
+			}
 			if err := f.Guard(look); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 //go:build !race
 
-// Package race touches memory in ways that the race detector stands, or does not see.
+// Package race accesses memory in ways that work under the race detector, or that it does
+// not see.
 package race
 
 import (
@@ -8,13 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// Detector says that the race detector is on.
+// Detector says whether the race detector is on.
 const Detector = false
 
-// LoadWord loads a word whose value is not used; the load is made all the same.
+// LoadWord loads a word and discards its value. The compiler does not remove the load.
 func LoadWord(p *uint32) uint32 { return atomic.LoadUint32(p) }
 
-// These touch memory unseen by the race detector.
+// The race detector does not see these accesses.
 
 func EqualUnseen(a, b []byte) bool { return bytes.Equal(a, b) }
 

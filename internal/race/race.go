@@ -1,20 +1,21 @@
 //go:build race
 
-// Package race touches memory in ways that the race detector stands, or does not see.
+// Package race accesses memory in ways that work under the race detector, or that it does
+// not see.
 package race
 
-// Detector says that the race detector is on. It makes atomic operations in C, where a fault
-// is no panic that can be recovered, but the end of the process.
+// Detector says whether the race detector is on. It makes atomic operations in C. A fault
+// there is no panic that can be recovered, but ends the process.
 const Detector = true
 
-// LoadWord loads a word whose value is not used; the load is made all the same.
+// LoadWord loads a word and discards its value. The compiler does not remove the load.
 //
 //go:noinline
 //go:norace
 func LoadWord(p *uint32) uint32 { return *p }
 
-// It sees what copy and bytes.Equal touch. It does not see single bytes in a function that
-// is marked so.
+// The race detector sees what copy and bytes.Equal access. It does not see single bytes in
+// a function marked norace.
 
 // EqualUnseen is bytes.Equal for slices of the same length.
 //
@@ -37,7 +38,7 @@ func CopyUnseen(dst, src []byte) {
 	}
 }
 
-// ReplaceUnseen stores new where there is old.
+// ReplaceUnseen stores new in *p if *p is old.
 //
 //go:norace
 func ReplaceUnseen(p *byte, old, new byte) {

@@ -13,8 +13,9 @@ const (
 	flagDataSync = unix.O_DSYNC
 )
 
-// MarkModified leaves the time to the system, which moves it at msync and at the last unmap.
+// MarkModified does nothing: the system moves the time at msync and at the last unmap.
 func MarkModified(*os.File, int64) {}
 
-// StorageOf takes every file for remote: which are is not told in a way that could be tested.
+// StorageOf treats every file as remote: AIX tells remote files in no way that could be
+// tested.
 func StorageOf(*os.File) Storage { return StorageRemote }

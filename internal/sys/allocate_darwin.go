@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Allocate makes f at least size bytes long with its blocks: F_PREALLOCATE
+// Allocate makes f at least size bytes long and allocates its blocks. F_PREALLOCATE
 // (fcntl(2)) reserves them past the end, and leaves the length to ftruncate.
 func Allocate(f *os.File, size int64) error {
 	fi, err := f.Stat()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Allocate makes f at least size bytes long with its blocks, by fallocate(2).
-// It grows only once the blocks are there, so that an error leaves the length alone.
+// Allocate makes f at least size bytes long and allocates its blocks with fallocate(2). The
+// file grows only once the blocks are there, so an error leaves the length unchanged.
 func Allocate(f *os.File, size int64) error {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -26,7 +26,8 @@ func Allocate(f *os.File, size int64) error {
 	return err
 }
 
-// AllocateRange makes the file, which ends at from, end at to, with its blocks (fallocate(2)).
+// AllocateRange extends the file from its end, from, to the length to, with its blocks
+// allocated (fallocate(2)).
 func AllocateRange(f syscall.Conn, from, to int64) (err error) {
 	cerr := withFd(f, func(fd int) {
 		for err = unix.EINTR; err == unix.EINTR; {
@@ -46,7 +47,7 @@ func fallocate(fd int, size int64) error {
 	}
 	if before.Size >= size && before.Blocks*512 >= size {
 		if hole, err := firstHole(fd, size); err != nil || hole >= size {
-			return nil // there is nothing to do, and so the file's time does not move
+			return nil // nothing to do, so the file's time does not move
 		}
 	}
 	for _, mode := range []uint32{unix.FALLOC_FL_KEEP_SIZE, 0} {
@@ -55,8 +56,9 @@ func fallocate(fd int, size int64) error {
 			err, _ = unix.Fallocate(fd, mode, 0, size).(unix.Errno)
 		}
 		if err != 0 {
-			// Give back what it got past the end before the disk was full, and only
-			// then: other errors come first, and what others append would be in danger.
+			// Release what was allocated past the end before the disk was full, and only in
+			// that case. Other errors come before any allocation, and releasing could lose
+			// what another process appends.
 			full := err == unix.ENOSPC || err == unix.EDQUOT
 			if full && unix.Fstat(fd, &after) == nil && after.Blocks > before.Blocks {
 				unix.Ftruncate(fd, after.Size)
@@ -94,8 +96,8 @@ func (m *extentMap) list(fd int, off, end uint64) ([]extent, unix.Errno) {
 	return m.extents[:min(int(m.mapped), len(m.extents))], errno
 }
 
-// firstHole returns the offset of the first byte before end that has no block, or
-// end. It may move the cursor, which it leaves at 0.
+// firstHole returns the offset of the first byte before end that has no block, or end. It
+// may move the cursor, and leaves it at 0.
 func firstHole(fd int, end int64) (int64, error) {
 	for next := uint64(0); ; {
 		var m extentMap
@@ -115,8 +117,8 @@ func firstHole(fd int, end int64) (int64, error) {
 	}
 }
 
-// seekHole is firstHole on a file system that does not list its extents (tmpfs,
-// NFS). There a block that was allocated and never written is a hole, too.
+// seekHole is firstHole on a file system that does not list its extents (tmpfs, NFS). There
+// a block that was allocated and never written is a hole, too.
 func seekHole(fd int) (int64, error) {
 	hole, err := unix.Seek(fd, 0, unix.SEEK_HOLE)
 	if _, serr := unix.Seek(fd, 0, unix.SEEK_SET); err == nil {
@@ -125,9 +127,9 @@ func seekHole(fd int) (int64, error) {
 	return hole, err
 }
 
-// OwnBlocks reports whether the file has blocks of its own for all of n bytes
-// at off, as far as it has so many. Of a file system that cannot tell, it asks for
-// the number of them.
+// OwnBlocks reports whether the file has unshared blocks for the n bytes at off, up to the
+// end of the file. On a file system that cannot list extents, it goes by the number of
+// blocks.
 func OwnBlocks(fd int, off, n int64) bool {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {

@@ -4,7 +4,7 @@ package sys
 
 import "os"
 
-// Allocate makes f at least size bytes long with its blocks.
+// Allocate makes f at least size bytes long and allocates its blocks.
 func Allocate(f *os.File, size int64) error {
 	return writeZeros(f, size)
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The flags that only some of these systems have, from their fcntl.h.
+// Flags that only some of these systems have, from their fcntl.h.
 var (
 	flagDirect = map[string]int{
 		"dragonfly": 0x10000, "freebsd": 0x10000, "netbsd": 0x80000, "solaris": 0x2000000, "illumos": 0x2000000,
@@ -19,7 +19,7 @@ var (
 	}[runtime.GOOS]
 )
 
-// StorageOf goes by the mount's own word.
+// StorageOf uses the flags of the mount.
 func StorageOf(f *os.File) Storage {
 	kind := StorageRemote
 	withFd(f, func(fd int) {
@@ -30,9 +30,9 @@ func StorageOf(f *os.File) Storage {
 	return kind
 }
 
-// MarkModified sets f's times to now, which futimes(2) allows to who may write the file. before
-// is the modification time as the last write through the kernel has left it. If it is
-// another one, and not the change time, then a program has set it, and it stands.
+// MarkModified sets f's times to now, which futimes(2) allows with the right to write the
+// file. before is the modification time that the last write through the kernel has left. If
+// the present one differs, and is not the change time, a program has set it, and it stands.
 func MarkModified(f *os.File, before int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t

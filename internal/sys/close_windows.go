@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Close closes f while no other call is about to lock it. In Go 1.26 a Read, Write or Seek of a
-// file on Windows takes two locks (readWriteLock in internal/poll/fd_mutex.go),
-// and when a Close comes between them it waits for ever. RawConn.Read holds the
-// first, so no call is between them as long as its function runs.
+// Close closes f while no other call is about to lock it. In Go 1.26 a Read, Write or Seek
+// of a file on Windows takes two locks (readWriteLock in internal/poll/fd_mutex.go). If a
+// Close comes between them, it waits for ever. RawConn.Read holds the first lock, so no
+// call is between them while its function runs.
 func Close(f *os.File) error {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -22,12 +22,12 @@ func Close(f *os.File) error {
 		disk = err == nil && kind == windows.FILE_TYPE_DISK
 	})
 	if !disk {
-		return f.Close() // which must release a read that holds the lock; and there is but one
+		return f.Close() // it must release a read that holds the lock; there is only one lock here
 	}
 	done := make(chan error, 1)
 	if c.Read(func(uintptr) bool {
 		go func() { done <- f.Close() }()
-		for c.Control(func(uintptr) {}) == nil { // until Close has begun: it ends when this function has
+		for c.Control(func(uintptr) {}) == nil { // until Close has begun: it ends when this function has returned
 			runtime.Gosched()
 		}
 		return true

@@ -16,13 +16,13 @@ const (
 	flagDataSync = unix.O_DSYNC
 )
 
-// MapUnlocked maps a file so that mlockall(MCL_FUTURE) neither reads it into
-// memory nor locks it. An inaccessible mapping is not populated (mlock_fixup and
-// populate_vma_page_range in mm/), and no longer locked when it becomes accessible.
+// MapUnlocked maps a file so that mlockall(MCL_FUTURE) neither reads it into memory nor
+// locks it. An inaccessible mapping is not populated (mlock_fixup and
+// populate_vma_page_range in mm/). It is no longer locked when it becomes accessible.
 func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	var fs unix.Statfs_t
 	if prot&unix.PROT_WRITE != 0 && (unix.Fstatfs(fd, &fs) != nil || fs.Type == ntfs3Magic) {
-		return MapShared(fd, length, prot) // ntfs_file_mmap has to see PROT_WRITE
+		return MapShared(fd, length, prot) // ntfs_file_mmap must see PROT_WRITE
 	}
 	p, err := MapShared(fd, length, unix.PROT_NONE)
 	if err != nil {
@@ -39,10 +39,10 @@ func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// StorageOf knows the file systems of disks and flash, whose mappings and
-// system calls share one page cache. It has to know them: the networks' ask
-// the server again at a system call, and not for a page that is mapped, and FUSE,
-// sysfs and the like may mean two different things by the two.
+// StorageOf returns StorageLocal for known file systems of disks and flash: their mappings
+// and system calls share one page cache. The list is needed. Network file systems ask the
+// server again at a system call, and not for a mapped page. On FUSE, sysfs and the like,
+// the two may give different bytes.
 func StorageOf(f *os.File) (kind Storage) {
 	kind = StorageRemote
 	withFd(f, func(fd int) {
@@ -74,14 +74,16 @@ const (
 	ubifsMagic = 0x24051905
 )
 
-// MarkModified does to f what a write does: it sets the modification time to now, notifies
-// watchers, and takes the set-user-ID bit and capabilities away. before is the time as the
-// last write through the kernel has left it. If it is another one, and not the change time,
-// which the kernel moves together with it, then a program has set it, and it stands.
+// MarkModified does to f what a write does. It sets the modification time to now, notifies
+// watchers, and clears the set-user-ID bit and capabilities. before is the time that the
+// last write through the kernel has left. The kernel moves the change time with it. If the
+// present one differs from before and from the change time, a program has set it, and it
+// stands.
 //
-// Setting the modification time alone takes the file's owner. To allocate a byte that is
-// there already takes none, and is a change of the file with all that belongs to one
-// (file_modified in fs/inode.c). Setting both times takes the right to write (utimensat(2)).
+// Only the file's owner may set the modification time alone. Allocating a byte that already
+// exists needs no such right, and is a change of the file with all its effects
+// (file_modified in fs/inode.c). Setting both times needs the right to write
+// (utimensat(2)).
 func MarkModified(f *os.File, before int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t
@@ -128,10 +130,11 @@ func CachedPages(f *os.File, off, n int64) (pages int64, err error) {
 }
 
 // InMemory reports whether n bytes of f at off can be read without waiting. A page that is
-// being read is in the page cache as well, so the last byte is read too, unless that waits.
+// still being read is in the page cache as well. So InMemory also reads the last byte,
+// unless that waits.
 func InMemory(f *os.File, off, n int64) (in bool, err error) {
 	if n <= 0 {
-		return false, nil // no length is the whole file, and an offset of -1 the cursor
+		return false, nil // cachestat takes a length of 0 for the whole file, and preadv2 an offset of -1 for the cursor
 	}
 	page := int64(os.Getpagesize())
 	cerr := withFd(f, func(fd int) {
@@ -153,10 +156,10 @@ func InMemory(f *os.File, off, n int64) (in bool, err error) {
 	return in, err
 }
 
-// SyncsRanges says that msync flushes a range as fsync does the file.
+// SyncsRanges says whether msync flushes a range as fsync does the file.
 const SyncsRanges = true
 
-// SyncMemory is msync(2) with MS_SYNC.
+// SyncMemory calls msync(2) with MS_SYNC.
 func SyncMemory(data []byte) (err error) {
 	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Msync(data, unix.MS_SYNC)
@@ -164,7 +167,7 @@ func SyncMemory(data []byte) (err error) {
 	return err
 }
 
-// Datasync is fdatasync(2).
+// Datasync calls fdatasync(2).
 func Datasync(f *os.File) (err error) {
 	cerr := withFd(f, func(fd int) {
 		for err = unix.EINTR; err == unix.EINTR; {
@@ -183,7 +186,7 @@ var advices = [...]int{
 	PopulateRead: unix.MADV_POPULATE_READ, PopulateWrite: unix.MADV_POPULATE_WRITE, // 5.14
 }
 
-// Advise is madvise(2), which calls advice that it does not know EINVAL.
+// Advise calls madvise(2). Advice that the kernel does not know is EINVAL.
 func Advise(data []byte, advice int) (err error) {
 	for err = unix.EINTR; err == unix.EINTR || err == unix.EAGAIN && advice >= PopulateRead; {
 		err = unix.Madvise(data, advices[advice])
@@ -194,12 +197,12 @@ func Advise(data []byte, advice int) (err error) {
 	return err
 }
 
-// errHoles: blocks of the file would be allocated in a page fault.
+// errHoles means that a page fault would allocate blocks of the file.
 var errHoles = errors.New("the file has holes")
 
-// Prefault has each page of n bytes of f at off, which are data, taken for one
-// that was stored to, in one call: what it costs beyond that is the file system's
-// part. It fills no holes, and takes apart nothing that is shared with another file.
+// Prefault marks each page of n bytes of f at off, which are data, as stored to, in one
+// call. Any further cost is the file system's. It fills no holes, and separates no blocks
+// shared with another file.
 func Prefault(f *os.File, data []byte, off int64) error {
 	own := false
 	withFd(f, func(fd int) { own = OwnBlocks(fd, off, int64(len(data))) })

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock takes a lock of the file, which ends with the descriptor, and so
-// with the process (flock(2)).
+// Lock locks the file (flock(2)). The lock ends with the descriptor, and so with the
+// process.
 func Lock(f syscall.Conn) error {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -29,8 +29,8 @@ func Lock(f syscall.Conn) error {
 	return err
 }
 
-// Unlock gives the lock back at once. Closing alone leaves it, for a moment, to
-// a process that is being started, which has the descriptor until it runs its program.
+// Unlock releases the lock at once. Closing alone leaves it for a moment with a process
+// being started, which has the descriptor until it runs its program.
 func Unlock(f syscall.Conn) {
 	if c, err := f.SyscallConn(); err == nil {
 		c.Control(func(fd uintptr) { unix.Flock(int(fd), unix.LOCK_UN) })

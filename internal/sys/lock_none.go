@@ -4,8 +4,8 @@ package sys
 
 import "syscall"
 
-// Lock does nothing: there is no lock here that is a file's, not a process's
-// (AIX, Solaris), or none at all (Plan 9, js, wasip1).
+// Lock does nothing. Locks here belong to a process and not to a file (AIX, Solaris), or do
+// not exist (Plan 9, js, wasip1).
 func Lock(syscall.Conn) error { return nil }
 
 func Unlock(syscall.Conn) {}

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lock takes a lock of the file, which ends with the handle, and so with
-// the process. Locks are mandatory here (LockFileEx), so it is on a byte that no
-// file has.
+// Lock locks the file. The lock ends with the handle, and so with the process. Locks are
+// mandatory here (LockFileEx), so it covers a byte that no file has.
 func Lock(f syscall.Conn) error {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -27,5 +26,5 @@ func Lock(f syscall.Conn) error {
 	return err
 }
 
-// Unlock leaves it to Close, with which the lock ends.
+// Unlock does nothing: the lock ends with Close.
 func Unlock(syscall.Conn) {}

@@ -1,6 +1,6 @@
 package sys
 
-// What Advise is told. mmapfile.Advice has the same values.
+// The values for Advise. mmapfile.Advice has the same values.
 const (
 	Normal = iota
 	Sequential

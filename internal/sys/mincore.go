@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ResidentPages counts the pages of data that are in memory: bit 0 in what
-// mincore(2) says of each.
+// ResidentPages counts the pages of data that are in memory: bit 0 of each byte from
+// mincore(2).
 func ResidentPages(data []byte) (pages int64, err error) {
 	var vec [1024]byte
 	for len(data) > 0 {

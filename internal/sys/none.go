@@ -11,7 +11,7 @@ import (
 // Maps says whether this build maps files.
 const Maps = false
 
-// Nothing is mapped here, so that these are asked for little.
+// This build maps nothing, so few of these are called.
 
 const SyncsRanges = false
 

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// os.Root opens each directory of a name by itself (0.9 µs each), and dir before
-// them (1.3 µs). openat2 (Linux 5.6) resolves a name at once and refuses links in
-// it. The os calls beside it tell "go test" which files a test depends on.
+// os.Root opens each directory of a name separately (0.9 µs each), and dir before them (1.3
+// µs). openat2 (Linux 5.6) resolves a name in one call and refuses links in it. The os
+// calls beside it tell "go test" which files a test depends on.
 //
-// An error of the calls below means that os.Root has to be asked, except for
+// After an error of the calls below, the caller must ask os.Root. The exception is
 // fs.ErrNotExist, which is final: a link on the way is another error.
 
-// OpenPlain opens a file of type typ, regular or a directory, for reading. Other
-// types are for os, which knows how to wait for a FIFO.
+// OpenPlain opens a file of type typ, regular or a directory, for reading. Other types are
+// left to os, which can wait for a FIFO.
 func (p *PlainPath) OpenPlain(typ fs.FileMode) (*os.File, error) {
 	fi, err := os.Lstat(p.Full)
 	if err == nil && fi.Mode().Type() != typ {
@@ -38,8 +38,8 @@ func (p *PlainPath) OpenPlain(typ fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), p.Full), nil
 }
 
-// LstatPlain is os.Lstat where no link was followed: it looks up the name again
-// without links, and compares.
+// LstatPlain is os.Lstat if no link was followed. It looks up the name again without links,
+// and compares.
 func (p *PlainPath) LstatPlain() (fs.FileInfo, error) {
 	fi, err := os.Lstat(p.Full)
 	if p.single() {
@@ -56,14 +56,14 @@ func (p *PlainPath) LstatPlain() (fs.FileInfo, error) {
 			return fi, nil
 		}
 	}
-	return nil, errors.ErrUnsupported // it is being changed
+	return nil, errors.ErrUnsupported // the name is being changed
 }
 
 // single reports whether the name has no directory that could be a link.
 func (p *PlainPath) single() bool { return strings.IndexByte(p.Local, '/') < 0 }
 
-// resolve opens the name with flags if it has no symbolic link in it: first with
-// dir, in one call, and below dir where dir has links of its own.
+// resolve opens the name with flags if it has no symbolic link in it. It tries dir and name
+// in one call, and then name from dir, if dir has links of its own.
 func (p *PlainPath) resolve(flags int) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Resolve: unix.RESOLVE_NO_SYMLINKS}
 	linked := p.Linked.Load()

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// OpenSized is os.OpenFile for a file that is to have at least size bytes, with
-// their blocks. O_TRUNC waits until there is room. A file that was not there
-// before is removed again if there is none.
+// OpenSized is os.OpenFile for a file that needs at least size bytes, with their blocks.
+// O_TRUNC waits until there is room. If there is none, a file that did not exist before is
+// removed again.
 func OpenSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
 	f, created, err := openNoTruncate(name, flag, perm)
 	if err != nil {
@@ -50,9 +50,9 @@ func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, create
 	if flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
 		return nil, "", err
 	}
-	// A symbolic link that leads nowhere exists, too: its target is created now.
+	// A symbolic link to a missing target exists, too: its target is created now.
 	_, serr := os.Stat(name)
-	// With O_CREATE again, for what the system refuses to such a call.
+	// With O_CREATE again, because the system may refuse such a call on an existing file.
 	f, err = os.OpenFile(name, flag, perm)
 	if err == nil && errors.Is(serr, fs.ErrNotExist) {
 		created, _ = filepath.EvalSymlinks(name)
@@ -60,8 +60,8 @@ func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, create
 	return f, created, err
 }
 
-// makeSize gives f its size and blocks. An error leaves its length and content,
-// and what others append meanwhile.
+// makeSize gives f its size and blocks. An error leaves its length and content, and also
+// what another process appends meanwhile.
 func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	fi, err := f.Stat()
 	if err != nil {
@@ -77,7 +77,7 @@ func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	if err := Allocate(f, size); err != nil || !truncate {
 		return err
 	}
-	// There is room now. What another process takes in between is its error.
+	// There is room now. The calls below can still fail if another process takes it.
 	if err := f.Truncate(0); err != nil {
 		return err
 	}

@@ -2,5 +2,6 @@
 
 package sys
 
-// mountedLocally takes every file for remote: which are is not told in a way that could be tested.
+// mountedLocally treats every file as remote: Solaris tells remote files in no way that
+// could be tested.
 func mountedLocally(int) bool { return false }

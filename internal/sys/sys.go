@@ -1,8 +1,8 @@
-// Package sys has the system calls that os and golang.org/x/sys lack, or have in another form
-// on each system. It knows files and memory, and nothing of package mmapfile.
+// Package sys has the system calls that os and golang.org/x/sys lack, or have in another
+// form on each system. It uses only files and memory, and nothing of package mmapfile.
 //
 // Each function has the same name everywhere. What a system cannot do is
-// [errors.ErrUnsupported]. Under the build tag nommap most of them cannot.
+// [errors.ErrUnsupported]. Under the build tag nommap most functions return that.
 package sys
 
 import (
@@ -11,15 +11,15 @@ import (
 	"unsafe"
 )
 
-// Storage is what a file lies on, as far as it decides what a mapping may do.
+// Storage is the kind of storage of a file, if that affects what a mapping may do.
 type Storage int
 
 const (
-	StorageLocal   Storage = iota
-	StorageRemote          // or unknown: other machines' changes may show in system calls alone
-	StorageOverlay         // whose files, open for reading alone, may be replaced by a writer's copy
-	StorageMemory          // a tmpfs, where reading a hole of a mapping fills it with memory for good
-	StorageAsked           // local, but a mapping is in others' way
+	StorageLocal     Storage = iota
+	StorageRemote            // or unknown: changes by other machines may show in system calls alone
+	StorageOverlay           // files open for reading alone may be replaced by a writer's copy
+	StorageMemory            // a tmpfs, on which reading a hole of a mapping allocates memory for good
+	StorageOnRequest         // local, but a mapping restricts other programs: map for Bytes and View only
 )
 
 // Access is what a descriptor allows.
@@ -43,7 +43,7 @@ func withFd(c syscall.Conn, fn func(fd int)) error {
 	return raw.Control(func(fd uintptr) { fn(int(fd)) })
 }
 
-// AlignedBytes returns n bytes that a value of any type can begin at, as in a mapping.
+// AlignedBytes returns n bytes aligned for a value of any type, as in a mapping.
 func AlignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))), n)
 }

@@ -18,7 +18,8 @@ func MapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
 }
 
-// AccessOf asks the descriptor: of one that other code has opened nothing is known.
+// AccessOf asks the descriptor, because the flags of one that other code has opened are
+// unknown.
 func AccessOf(f *os.File, _ int) (a Access, err error) {
 	var flag int
 	cerr := withFd(f, func(fd int) {

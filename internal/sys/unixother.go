@@ -13,7 +13,7 @@ func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	return MapShared(fd, length, prot)
 }
 
-// Advise is madvise(2). The populating advices are left to the caller.
+// Advise calls madvise(2). The caller populates by itself.
 func Advise(data []byte, advice int) error {
 	hints := [...]int{
 		Normal: unix.MADV_NORMAL, Sequential: unix.MADV_SEQUENTIAL, Random: unix.MADV_RANDOM,

@@ -16,8 +16,8 @@ const Maps = true
 
 func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// AccessOf goes by the flags of our own open call, since a handle does not tell. A file that
-// other code has opened (a negative flag) is written by system calls. So is one opened with
+// AccessOf uses the flags of the open call, because a handle does not tell them. System
+// calls write a file that other code has opened (a negative flag). The same holds for
 // O_APPEND, O_SYNC or a flag of the system's own, such as FILE_FLAG_WRITE_THROUGH.
 func AccessOf(_ *os.File, flag int) (Access, error) {
 	const known = os.O_RDWR | os.O_CREATE | os.O_EXCL | os.O_TRUNC
@@ -30,7 +30,8 @@ func AccessOf(_ *os.File, flag int) (Access, error) {
 
 func LockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
 
-// UnlockMemory goes page by page where some are not locked, which is an error for all of them.
+// UnlockMemory unlocks each page separately if some are not locked, because VirtualUnlock
+// fails for all of them then.
 func UnlockMemory(data []byte) error {
 	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
 	if err != windows.ERROR_NOT_LOCKED {
@@ -47,7 +48,7 @@ func UnlockMemory(data []byte) error {
 
 var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
 
-// Advise has a call for WillNeed alone, and nothing to do for Normal.
+// Advise has a call for WillNeed only, and nothing to do for Normal.
 func Advise(data []byte, advice int) error {
 	switch {
 	case advice == Normal:
@@ -63,20 +64,20 @@ func Advise(data []byte, advice int) error {
 	return nil
 }
 
-// StorageOf tells a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for
-// what is local (GetFileInformationByHandleEx). What is local is not mapped unasked
-// either: while a view is there no one can truncate the file (ERROR_USER_MAPPED_FILE),
-// no other process and no other handle, which with os.File they can.
+// StorageOf recognises a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for local
+// files (GetFileInformationByHandleEx). Local files are mapped for Bytes and View only.
+// While a view exists, no other process and no other handle can truncate the file
+// (ERROR_USER_MAPPED_FILE), as they can with os.File.
 func StorageOf(f *os.File) Storage {
 	kind := StorageRemote
 	withFd(f, func(fd int) {
 		h := windows.Handle(fd)
-		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO has 116, and room for more
+		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO needs 116
 		err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info)))
 		switch err {
 		case windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED,
 			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
-			kind = StorageAsked
+			kind = StorageOnRequest
 		}
 	})
 	return kind
@@ -84,11 +85,10 @@ func StorageOf(f *os.File) Storage {
 
 var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 
-// MarkModified sets f's last write time to now, through a handle of its own: on the
-// handle that has set a time by itself, later writes may leave the time alone
-// (FILE_BASIC_INFORMATION in MS-FSCC 2.4.7 on how that is asked for). before is the time as
-// the last write through the system has left it. If it is another one, and not the change
-// time, if the file system has one, then a program has set it, and it stands.
+// MarkModified sets f's last write time to now, through a handle of its own. A handle that
+// has set a time may keep later writes from moving the time (FILE_BASIC_INFORMATION in
+// MS-FSCC 2.4.7 says how that is requested). before is the time that the last write through
+// the system has left. If the present write time differs from before and from the change time (if there is one), a program has set it, and it stands.
 func MarkModified(f *os.File, before int64) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)

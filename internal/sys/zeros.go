@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// writeZeros makes f size bytes long by writing zeros after its end, where the
-// system has no better way. What is a hole before the end stays one.
+// writeZeros makes f size bytes long by writing zeros after its end, if the system has no
+// better way. A hole before the end stays one.
 func writeZeros(f *os.File, size int64) (err error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -20,7 +20,7 @@ func writeZeros(f *os.File, size int64) (err error) {
 	if runtime.GOOS == "js" && size > 1<<53 {
 		return fs.ErrInvalid // JavaScript has no such numbers, and Truncate panics
 	}
-	// A length that cannot be shall not fill the disk first.
+	// An impossible length must not fill the disk first.
 	if err := f.Truncate(size); err != nil {
 		return err
 	}
