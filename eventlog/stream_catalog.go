@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -138,7 +139,7 @@ func (c *catalog) grown(seq int64) bool {
 	if k := position(list, seq); k >= 0 && list[k].first == seq {
 		return true
 	}
-	if c.state.Load() != nil || len(list) > 0 && list[len(list)-1].first > seq {
+	if c.state.Load() != nil || seq >= c.seen.limit() || len(list) > 0 && list[len(list)-1].first > seq {
 		return false
 	}
 	if _, err := os.Stat(segmentName(c.dir, seq)); err != nil {
@@ -235,15 +236,21 @@ func (c *catalog) tail() (int64, error) {
 			tries = 0
 			continue
 		}
-		if again, berr := c.bounds(); berr == nil && again.generation == b.generation && (err == nil || tries > retries) {
+		if now, berr := c.bounds(); berr == nil && now.generation == b.generation && (err == nil || !again(tries)) {
 			return max(min(next, b.limit()), b.first), err
 		}
 	}
 }
 
-// retries is how often a reader looks again if a file is missing that should be there: the
-// writer may be about to remove or to replace it.
-const retries = 100
+// again waits a while, and reports whether to look again for a file or an event that should
+// be there: the writer may be about to remove or to replace a segment. In all it waits for
+// some 100 ms.
+func again(tries int) bool {
+	if tries > 10 {
+		time.Sleep(time.Millisecond)
+	}
+	return tries <= 100
+}
 
 // firstOf returns the number of the first event, given the bounds.
 func (c *catalog) firstOf(b bounds) int64 {

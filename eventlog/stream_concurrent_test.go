@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,6 +81,7 @@ func TestStream_ManyGoroutines(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				runtime.Gosched() // wasm does not preempt
 			}
 		})
 		ctx, cancel := context.WithCancel(context.Background())

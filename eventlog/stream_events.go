@@ -153,7 +153,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 // again reports whether to look again for an event that should be there.
 func (sc *streamCursor) again() bool {
 	sc.tries++
-	return sc.tries <= retries
+	return again(sc.tries)
 }
 
 // last returns the end of the segment, with all events that it will have.

@@ -11,15 +11,15 @@ import (
 // get returns a copy of event seq.
 func (c *catalog) get(seq int64) (Event, error) {
 	for tries := 0; ; tries++ {
-		e, again, err := c.tryGet(seq)
-		if !again || tries > retries {
+		e, changed, err := c.tryGet(seq)
+		if !changed || !again(tries) {
 			return e, err
 		}
 	}
 }
 
-// tryGet returns again if the bounds, or the files, have changed meanwhile.
-func (c *catalog) tryGet(seq int64) (e Event, again bool, err error) {
+// tryGet returns changed if the bounds, or the files, have changed meanwhile.
+func (c *catalog) tryGet(seq int64) (e Event, changed bool, err error) {
 	b, err := c.current()
 	if err != nil {
 		return e, false, err

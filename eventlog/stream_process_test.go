@@ -178,6 +178,6 @@ func TestStream_PythonReader(t *testing.T) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, python, filepath.Join("testdata", "events.py"), dir).CombinedOutput()
 	if text := strings.ReplaceAll(string(out), "\r\n", "\n"); text != all.String() || err != nil {
-		t.Errorf("%q, %v, want %q", text, err, all.String())
+		t.Errorf("%d bytes %.200q, %v, want %d", len(text), text, err, all.Len())
 	}
 }

@@ -101,6 +101,7 @@ func (s *Stream) end(a *active) error {
 // start makes a new segment the active one. If blank is set, there is a file without a
 // header. It is called with mu held. The caller sees to the directory entry.
 func (s *Stream) start(first int64, blank bool) error {
+	now := newClock(s.o.Now).read() // before anything is done, since Options.Now may panic
 	name := segmentName(s.dir, first)
 	prepared := s.spare == spareReady && !blank
 	flag := os.O_CREATE | os.O_EXCL
@@ -118,7 +119,7 @@ func (s *Stream) start(first int64, blank bool) error {
 	if err != nil {
 		return err
 	}
-	if err := l.begin(prepared); err != nil {
+	if err := l.begin(now, prepared); err != nil {
 		sys.Unlock(l.f)
 		l.f.Close()
 		os.Remove(name)
@@ -156,8 +157,8 @@ func (s *Stream) use(l *Log, first int64) {
 
 // begin makes a file without events a log. If prepared is set, it consists of zeros that
 // were written.
-func (l *Log) begin(prepared bool) error {
-	h := header{end: headerSize, start: l.clock.read()}
+func (l *Log) begin(now int64, prepared bool) error {
+	h := header{end: headerSize, start: now}
 	size, err := l.size()
 	if err == nil && size > headerSize && !prepared {
 		// Durably, so that a second crash does not bring back what the first has left. A
