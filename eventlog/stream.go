@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile"
@@ -58,12 +59,13 @@ type Stream struct {
 	// but cutMu.
 	cutMu sync.Mutex // held while bounds change
 
-	mu     sync.Mutex // held by appends
-	gone   bool
-	broken error // of a truncation that was begun: OpenStream will end it
-	active *active
-	spare  spareState
-	jobs   sync.WaitGroup // in the background; begun with mu held if gone is not set
+	mu      sync.Mutex // held by appends
+	gone    bool
+	broken  error // of a truncation that was begun: OpenStream will end it
+	active  *active
+	spare   spareState
+	flushes atomic.Bool    // a flush was asked for
+	jobs    sync.WaitGroup // in the background; begun with mu held if gone is not set
 
 	synced durability
 }
@@ -277,6 +279,7 @@ func (s *Stream) syncTo(at mark) error {
 	if s.durable(at) {
 		return nil
 	}
+	s.flushes.Store(true)
 	err := at.a.sync(at.end)
 	d := &s.synced
 	d.mu.Lock()
@@ -346,7 +349,7 @@ func (s *Stream) Recovery() Recovery { return s.recovered }
 // Get returns the event with the number seq. Its Data is a copy, which belongs to the
 // caller.
 //
-// The first Get in a segment reads the headers of all its events, and keeps two bytes
+// The first Get in a segment reads the headers of all its events, and keeps four bytes
 // for each in memory; the writer does so when it appends. Get verifies the event.
 //
 // An error is a *[fs.PathError] with Op "get": [ErrTruncated], [fs.ErrNotExist] for an

@@ -1,6 +1,7 @@
 package eventlog_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -20,7 +21,7 @@ func BenchmarkStream(b *testing.B) {
 			s := openStream(b, dir, eventlog.StreamOptions{})
 			batch := make([][]byte, 100)
 			for i := range batch {
-				batch[i] = make([]byte, size)
+				batch[i] = bytes.Repeat([]byte{byte(i + 1)}, size)
 			}
 			for s.Next() < *streamEvents {
 				if _, err := s.AppendBatch(batch...); err != nil {
@@ -48,6 +49,13 @@ func BenchmarkStream(b *testing.B) {
 			s = openStream(b, dir, eventlog.StreamOptions{})
 			r := openStreamReader(b, dir)
 			for what, get := range map[string]func(int64) (eventlog.Event, error){"Get": s.Get, "Reader.Get": r.Get} {
+				b.Run(what+"/hot", func(b *testing.B) { // a thousand events all over the stream
+					for i := int64(0); b.Loop(); i++ {
+						if _, err := get(i % 1000 * (*streamEvents / 1000)); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
 				b.Run(what, func(b *testing.B) {
 					before := heap()
 					for seq := int64(0); seq < *streamEvents; seq++ {

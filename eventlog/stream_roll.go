@@ -52,7 +52,7 @@ func (s *Stream) need(n int64) error {
 		return s.broken
 	case a.next > a.seg.first && n >= s.o.SegmentSize-a.end:
 		return s.roll()
-	case !a.prepared && a.end > s.o.SegmentSize/2:
+	case !a.prepared && a.end > s.o.SegmentSize/2 && (s.flushes.Load() || s.spare == spareUsed):
 		s.prepareNext()
 	}
 	return nil
@@ -204,7 +204,9 @@ const (
 func (s *Stream) spareName() string { return filepath.Join(s.dir, spareName) }
 
 // prepareNext has the next segment prepared in the background: no append waits for its
-// blocks, and no flush for the journal that allocates them. It is called with mu held.
+// blocks, and no flush for the journal that allocates them. A stream that is never flushed
+// has no use for that, and its disk would have twice as much to write; only a file that is
+// to be used again is prepared then. It is called with mu held.
 func (s *Stream) prepareNext() {
 	s.active.prepared = true
 	if s.spare == spareNone || s.spare == spareUsed {
