@@ -144,9 +144,9 @@ needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about thre
 events: ## compare eventlog with other ways to keep events, and records with buffered ones, about five minutes
 	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
 
-# DURABLE_ROUNDS=20 for a longer run. BENCH_DIR chooses the disk.
-durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about three minutes
-	@go -C benchdata run . durable -rounds $(or $(DURABLE_ROUNDS),10) -benchtime 200ms
+# DURABLE_ROUNDS=60 for a longer run. BENCH_DIR chooses the disk.
+durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about a minute
+	@go -C benchdata run . durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms
 
 migrate: ## vet and test migrate, and the steps of examples/migrate
 	go -C migrate vet ./...

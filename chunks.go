@@ -13,8 +13,8 @@ import (
 // Chunks returns an iterator over the file in windows of size bytes, each with its offset.
 // The last window may be shorter. It panics if size is less than 1, as [slices.Chunk] does.
 // A walk starts at the beginning of the file, and copies and allocates nothing per window.
-// It ends at the file's end at that time, even if the file has grown or shrunk, or at
-// Close. Several goroutines may use the iterator.
+// It ends at the end that the file has when the walk gets there, even if the file has grown
+// or shrunk. It also ends with Close. Several goroutines may use the iterator.
 //
 // The windows are the file's own memory, as [File.Bytes] describes it. They are valid until
 // Close, while f is reachable. A store into one writes the file, and a truncated part

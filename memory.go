@@ -268,9 +268,9 @@ func (f *file) unlock(off, n int64) (err error) {
 // off or n, [os.ErrClosed], or the system's error. It wraps [errors.ErrUnsupported] if f is
 // not a regular file, and on platforms that do not tell (Windows, OpenBSD, Solaris, AIX).
 //
-// From Linux 6.5 on Resident looks at the page cache (cachestat(2)). Linux tells that of
-// some files to their owner or writer only (EPERM). Before 6.5, and on other platforms, it
-// is mincore(2), which needs a mapping.
+// On Linux 6.5 and later, Resident looks at the page cache (cachestat(2)). For some files
+// Linux refuses that to all but the owner or a writer (EPERM). Before 6.5, and on other
+// platforms, it is mincore(2), which needs a mapping.
 func (f *File) Resident(off, n int64) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid

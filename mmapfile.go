@@ -20,8 +20,8 @@ import (
 // respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller runs.
 //
 // Written bytes are in the file when the call returns: other processes see them, and a
-// killed process loses none. A crash of the system can lose what was not followed by
-// [File.Sync], or written with [os.O_SYNC].
+// killed process loses none. A crash of the system can lose what was written after the last
+// [File.Sync], unless the file was opened with [os.O_SYNC].
 type File struct {
 	*file // not to be copied by value, hence a pointer
 }

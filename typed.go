@@ -37,8 +37,8 @@ func At[T any](f *File, off int64) (*T, error) {
 }
 
 // SliceAt returns n values of type T at the byte offset off as one slice, in place, with
-// capacity n. It has the conditions and errors of [At]. A negative n is [fs.ErrInvalid]. n
-// = 0 gives an empty slice anywhere up to the end of the file.
+// capacity n. It has the conditions and errors of [At]. A negative n is [fs.ErrInvalid]. If
+// n is 0, the result is an empty slice, at any offset up to the end of the file.
 func SliceAt[T any](f *File, off int64, n int) ([]T, error) {
 	p, err := f.typed(reflect.TypeFor[T](), off, n)
 	if err != nil {

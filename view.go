@@ -28,7 +28,7 @@ import (
 // concurrent writes.
 //
 // On Windows each Bytes that finds the file grown leaves one more mapping until Close.
-// After that, until Close, Windows lets no other program truncate the file
+// After a call of Bytes, until Close, Windows lets no other program truncate the file
 // (ERROR_USER_MAPPED_FILE). So calls use a mapping there only once Bytes or View has asked
 // for one.
 //

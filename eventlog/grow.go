@@ -15,7 +15,8 @@ import (
 const page = 4 << 10
 
 // The window of memory that is prepared at a time, in bytes: a quarter of the log, between
-// these. With 1 MiB an append at p99.99 takes 2.5 ms instead of 0.1, for 5% more throughput.
+// these. With 1 MiB an append of 1 KiB at p99.99 takes 0.26 ms instead of 0.14, and at p99.9
+// 0.16 instead of 0.05. Throughput is 9% less then.
 const (
 	minWindow = 64 << 10
 	maxWindow = 256 << 10

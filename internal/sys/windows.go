@@ -88,7 +88,8 @@ var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 // MarkModified sets f's last write time to now, through a handle of its own. A handle that
 // has set a time may keep later writes from moving the time (FILE_BASIC_INFORMATION in
 // MS-FSCC 2.4.7 says how that is requested). before is the time that the last write through
-// the system has left. If the present write time differs from before and from the change time (if there is one), a program has set it, and it stands.
+// the system has left. If the present write time differs from before and from the change
+// time (if there is one), a program has set it, and it stands.
 func MarkModified(f *os.File, before int64) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
