@@ -7,7 +7,13 @@
 //	r, err := eventlog.OpenReader("events.log")
 //	for e, err := range r.Follow(ctx, 0) {
 //
-// FORMAT.md describes the file byte by byte, for readers in other languages. The file must be
+// A [Stream] is a log in a directory, one file after the other. Its events have sequence
+// numbers, old ones can be removed, and so can the newest.
+//
+//	s, err := eventlog.OpenStream("events", eventlog.StreamOptions{RetainBytes: 10 << 30})
+//	seq, err := s.AppendSync([]byte("hello"))
+//
+// FORMAT.md describes the files byte by byte, for readers in other languages. They must be
 // on a local file system: other machines do not share mapped memory.
 //
 // One append runs at a time. Of large events several goroutines append more in total than

@@ -14,9 +14,15 @@ var (
 	// [Options].MaxSize.
 	ErrFull = errors.New("log has its full size")
 
+	// ErrTruncated is the error of a Stream and a StreamReader for an event that
+	// TruncateFront, TruncateBack or retention has removed.
+	ErrTruncated = errors.New("event was removed from the stream")
+
 	errChecksum = errors.New("checksum does not match")
 	errPastEnd  = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
+	errGap      = errors.New("segment is missing, or has another number of events")
+	errMeta     = errors.New("meta has no valid slot")
 	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
 	errSearch   = errors.New("too much data to search for events after the damage")

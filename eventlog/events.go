@@ -20,6 +20,7 @@ import (
 // mapped, Data is a copy. It has no spare capacity.
 type Event struct {
 	Offset int64 // of its entry in the file; that of the next event is larger by 16 + len(Data)
+	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
 	Time   time.Time
 	Data   []byte
 }
@@ -55,6 +56,8 @@ type cursor struct {
 	end     int64           // of the log, as last seen
 	least   int64           // no event older than this
 	started bool
+	seq     int64 // number of the next entry, in a Stream
+	inc     int64 // of seq for each event: 0 in a Log
 	n       int
 	batch   [batchEvents]Event
 }
@@ -103,6 +106,7 @@ func (c *cursor) fill() error {
 		if err == nil && c.least != everything {
 			if e.time < c.least {
 				c.off = e.next(c.off)
+				c.seq += c.inc
 				continue
 			}
 			e, data, err = c.src.event(c.off, c.end, true)
@@ -110,7 +114,8 @@ func (c *cursor) fill() error {
 		if err != nil {
 			return err
 		}
-		c.batch[c.n] = Event{c.off, time.Unix(0, e.time), data}
+		c.batch[c.n] = Event{c.off, c.seq, time.Unix(0, e.time), data}
+		c.seq += c.inc
 		c.n++
 		c.off = e.next(c.off)
 		taken += len(data)

@@ -46,3 +46,17 @@ func Attach(l *Log, size int64) { l.attach(size) }
 
 // DirOf returns the directory that is synced for a new file.
 var DirOf = dirOf
+
+// Traced returns o with a function that is called for each step of a Stream that a crash may
+// follow: op is "sync" or "close" for the content of a file, "syncdir" for the names, or
+// another for a change.
+func Traced(o StreamOptions, trace func(op, name string)) StreamOptions {
+	o.trace = trace
+	return o
+}
+
+// WaitJobs waits for what s does in the background.
+func WaitJobs(s *Stream) { s.jobs.Wait() }
+
+// ForgetSpare makes s forget its spare file, which the caller has removed.
+func ForgetSpare(s *Stream) { s.spare = spareNone }

@@ -31,6 +31,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dir := os.Getenv(streamEnv); dir != "" {
+		if err := childStreams(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -84,7 +91,7 @@ func numbered(i uint64) []byte {
 	return binary.LittleEndian.AppendUint32(p, crc32.ChecksumIEEE(p))
 }
 
-func child(t *testing.T, name string) *exec.Cmd {
+func child(t *testing.T, env, name string) *exec.Cmd {
 	t.Helper()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no processes on this platform")
@@ -94,7 +101,7 @@ func child(t *testing.T, name string) *exec.Cmd {
 		line = append([]string{e}, line...)
 	}
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), childEnv+"="+name)
+	cmd.Env = append(os.Environ(), env+"="+name)
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -135,7 +142,7 @@ func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
 	}()
 	said := uint64(0)
 	for round := range rounds {
-		cmd := child(t, name)
+		cmd := child(t, childEnv, name)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Prints the events of a log: offset, time in Unix nanoseconds, data in hexadecimal.
+Of a stream, which is a directory, it prints sequence numbers in place of offsets.
 
 usage: events.py FILE
+       events.py DIRECTORY
 
 It is written from FORMAT.md, and uses the standard library alone. It may run
 while the log is written.
@@ -45,10 +47,64 @@ def events(f):
         off += ENTRY.size + size
 
 
+META = struct.Struct("<QqqqII")  # Generation, First, Back, Backs, Flags, Checksum
+META_SLOT = 4096
+
+
+def bounds(directory):
+    """Returns the numbers of the first event, and after the last, that belong to a stream."""
+    newest = (0, 0, 0, 0, 0, 0)
+    try:
+        with open(os.path.join(directory, "meta"), "rb") as f:
+            data = f.read()
+    except FileNotFoundError:
+        data = b""
+    for slot in (0, META_SLOT):
+        raw = data[slot : slot + META.size]
+        if len(raw) == META.size:
+            fields = META.unpack(raw)
+            if fields[0] > newest[0] and zlib.crc32(raw[:-4]) == fields[5]:
+                newest = fields
+    if newest[0] == 0 and any(data):
+        raise ValueError("meta has no valid slot")
+    return newest[1], newest[2] if newest[4] & 1 else 1 << 63
+
+
+def stream(directory):
+    """Yields (sequence number, timestamp, data) of all events in a stream.
+
+    It does not lock segments. So the writer may use the file again, but then First is larger
+    already.
+    """
+    first, limit = bounds(directory)
+    names = [n for n in os.listdir(directory) if len(n) == 24 and n.endswith(".log") and n[:20].isdigit()]
+    starts = sorted(int(n[:20]) for n in names)
+    for i, start in enumerate(starts):
+        following = starts[i + 1] if i + 1 < len(starts) else None
+        if start >= limit or following is not None and following <= first:
+            continue
+        number = start
+        with open(os.path.join(directory, f"{start:020d}.log"), "rb") as f:
+            for _, timestamp, data in events(f):
+                if first <= number < limit:
+                    if bounds(directory)[0] > number:
+                        raise ValueError(f"event {number} was removed")
+                    yield number, timestamp, data
+                number += 1
+        if bounds(directory)[0] > number:
+            raise ValueError(f"event {number} was removed")
+        if following is not None and following < limit and number != following:
+            raise ValueError(f"segment {start} ends at {number}, and the next begins at {following}")
+
+
 def main():
     if len(sys.argv) != 2:
-        sys.exit("usage: events.py FILE")
+        sys.exit("usage: events.py FILE|DIRECTORY")
     try:
+        if os.path.isdir(sys.argv[1]):
+            for number, timestamp, data in stream(sys.argv[1]):
+                print(number, timestamp, data.hex())
+            return
         with open(sys.argv[1], "rb") as f:
             for off, timestamp, data in events(f):
                 print(off, timestamp, data.hex())

@@ -1,0 +1,245 @@
+package eventlog
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+const (
+	segmentSuffix = ".log"
+	segmentDigits = 20
+)
+
+// segmentName returns the name of the file whose first event is number first.
+func segmentName(dir string, first int64) string {
+	return filepath.Join(dir, fmt.Sprintf("%0*d%s", segmentDigits, first, segmentSuffix))
+}
+
+// parseSegmentName returns the number of the first event, or -1.
+func parseSegmentName(name string) int64 {
+	digits, ok := strings.CutSuffix(name, segmentSuffix)
+	if !ok || len(digits) != segmentDigits || strings.Trim(digits, "0123456789") != "" {
+		return -1
+	}
+	first, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return first
+}
+
+// listSegments returns the numbers of the first events of all segments in dir, ascending.
+func listSegments(dir string) (firsts []int64, err error) {
+	entries, err := os.ReadDir(dir) // sorted, and so are names of equal length
+	for _, e := range entries {
+		if first := parseSegmentName(e.Name()); first >= 0 {
+			firsts = append(firsts, first)
+		}
+	}
+	return firsts, err
+}
+
+// segment is one file of a stream, which is opened for reading when that is needed.
+type segment struct {
+	first int64 // number of its first event
+	c     *catalog
+	index index
+
+	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
+	bytes atomic.Int64 // of a Stream: how long it is, except for the active one
+
+	// mu guards what follows. It is taken before the mu of space, and after that of catalog.
+	mu   sync.Mutex
+	file atomic.Pointer[segmentFile] // nil if it is not open
+	refs int                         // iterators inside
+	gone bool                        // dropped: it is closed when no iterator is inside
+}
+
+// segmentFile is a segment that is open for reading.
+type segmentFile struct {
+	space
+	mem atomic.Pointer[[]byte] // the file's memory, nil if it is not mapped
+}
+
+func (s *segment) name() string { return segmentName(s.c.dir, s.first) }
+
+// acquire opens the segment if need be, and keeps it open until release.
+func (s *segment) acquire() (*segmentFile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.open()
+	if err == nil {
+		s.refs++
+	}
+	return f, err
+}
+
+func (s *segment) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs--; s.refs == 0 && s.gone {
+		s.shut()
+	}
+}
+
+// open returns the open file. It is called with mu held.
+func (s *segment) open() (*segmentFile, error) {
+	if f := s.file.Load(); f != nil {
+		return f, nil
+	}
+	switch {
+	case s.c.closed.Load():
+		return nil, s.c.fail("open", os.ErrClosed)
+	case s.gone:
+		return nil, s.c.fail("open", fs.ErrNotExist)
+	}
+	// The lock comes first: see catalog.exclusive.
+	if err := s.c.lockShared(s.first); err != nil {
+		return nil, err
+	}
+	f, err := mmapfile.Open(s.name())
+	if err != nil {
+		s.c.unlock(s.first)
+		return nil, err
+	}
+	file := &segmentFile{space: space{f: f}}
+	s.file.Store(file)
+	s.c.opened.Add(1)
+	return file, nil
+}
+
+// shut closes the file. It is called with mu held. It waits for reads, not for the bodies
+// of loops.
+func (s *segment) shut() {
+	if f := s.file.Swap(nil); f != nil {
+		f.close()
+		s.c.unlock(s.first)
+		s.c.opened.Add(-1)
+	}
+}
+
+// shutIdle closes the file if no iterator is inside.
+func (s *segment) shutIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		s.shut()
+	}
+}
+
+// drop closes the segment for good, and reports whether no iterator is inside. If there
+// is one, the last release closes it.
+func (s *segment) drop() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	if s.refs > 0 {
+		return false
+	}
+	s.shut()
+	return true
+}
+
+// memory returns the file's bytes up to end at least, or nil if they are not mapped.
+func (f *segmentFile) memory(end int64) []byte {
+	if !sys.Maps {
+		return nil
+	}
+	if mem := f.mem.Load(); mem != nil && int64(len(*mem)) >= end {
+		return *mem
+	}
+	mem := f.f.Bytes()
+	if int64(len(mem)) < end {
+		return nil
+	}
+	f.mem.Store(&mem)
+	return mem
+}
+
+// source returns a source of the events before end.
+func (f *segmentFile) source(end int64) source {
+	mem := f.memory(end)
+	return source{f: f.f, mem: mem, upto: end}
+}
+
+// end returns WriteOffset, or the header's size if the segment has no header yet.
+func (f *segmentFile) end() (int64, error) {
+	src := source{f: f.f}
+	end, err := src.end()
+	switch {
+	case err != nil:
+		return 0, err
+	case end == 0:
+		return headerSize, nil
+	case end < headerSize:
+		return 0, &CorruptError{0, errHeader}
+	}
+	return end, nil
+}
+
+// locate returns the offset of event number seq, or the end if there is no such event, and
+// the number after the last event that is known. It is called inside the file.
+func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
+	end, err := f.end()
+	if err != nil {
+		return 0, 0, err
+	}
+	src := f.source(end)
+	p, err := s.index.find(&src, seq-s.first, end)
+	return p.off, s.first + p.n, err
+}
+
+// next returns the number after the last event.
+func (s *segment) next() (next int64, err error) {
+	f, err := s.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer s.release()
+	err = f.inside("read", func() (err error) {
+		_, next, err = s.locate(f, math.MaxInt64)
+		return err
+	})
+	if err != nil {
+		err = f.fail("read", f.damage(headerSize, err))
+	}
+	return next, err
+}
+
+// started returns StartTimestamp.
+func (s *segment) started() (int64, error) {
+	if start := s.start.Load(); start != 0 {
+		return start, nil
+	}
+	f, err := s.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer s.release()
+	var b [headerSize]byte
+	if _, err := f.f.ReadAt(b[:], 0); err != nil {
+		return 0, err
+	}
+	start := parseHeader(b[:]).start
+	s.start.Store(start)
+	return start, nil
+}
+
+// damage returns err, in a CorruptError if it says that the event at off is not whole.
+func (s *space) damage(off int64, err error) error {
+	if err == errChecksum || err == errPastEnd || err == io.ErrUnexpectedEOF {
+		return &CorruptError{off, err}
+	}
+	return err
+}

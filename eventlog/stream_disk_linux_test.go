@@ -1,0 +1,126 @@
+package eventlog_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestStream_FullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
+		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	o := eventlog.StreamOptions{SegmentSize: 100_000}
+	s := openStream(t, dir, o)
+	fill := func() {
+		full := 0
+		for range 100_000 {
+			if _, err := s.Append([]byte(nth(s.Next()))); errors.Is(err, syscall.ENOSPC) {
+				eventlog.WaitJobs(s) // which may give space back
+				if full++; full > 2 {
+					return
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Fatal("the disk does not become full")
+	}
+	for range 3 {
+		fill()
+		if _, err := s.AppendBatch(make([]byte, 50_000), make([]byte, 50_000)); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("a batch: %v", err)
+		}
+		wantNth(t, s.Events(s.First()), s.First(), s.Next())
+		if err := s.Sync(); err != nil {
+			t.Error(err)
+		}
+		next := s.Next()
+		if err := s.TruncateFront(s.First() + (next-s.First())/2); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+		fill()
+		if s.Next() < next+1000 {
+			t.Errorf("%d events after %d were removed", s.Next()-next, next-s.First())
+		}
+	}
+	closeStream(t, s)
+	s = openStream(t, dir, o)
+	wantNth(t, s.Events(s.First()), s.First(), s.Next())
+	if s.Recovery().Cut != 0 {
+		t.Errorf("%+v", s.Recovery())
+	}
+}
+
+func TestStream_Flush(t *testing.T) {
+	t.Parallel()
+	o := eventlog.StreamOptions{SegmentSize: 5000}
+	o.Flush = mmapfile.FlushPolicy{Bytes: 1000}
+	s := openStream(t, newDir(t), o)
+	for range 300 {
+		pushN(t, s, 1)
+		if s.Next()-s.Durable() > 1000/50 {
+			t.Fatalf("durable up to %d of %d", s.Durable(), s.Next())
+		}
+	}
+	o.Flush = mmapfile.FlushPolicy{Interval: time.Millisecond}
+	s = openStream(t, newDir(t), o)
+	pushN(t, s, 300)
+	for deadline := time.Now().Add(20 * time.Second); s.Durable() < s.Next(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("durable up to %d of %d", s.Durable(), s.Next())
+		}
+	}
+}
+
+// The file of a segment that was removed becomes the next one, unless a reader has it open.
+func TestStream_Recycle(t *testing.T) {
+	t.Parallel()
+	for _, reads := range []bool{false, true} {
+		dir := newDir(t)
+		s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000}), openStreamReader(t, dir)
+		pushN(t, s, 200)
+		eventlog.WaitJobs(s)
+		if reads {
+			if _, err := r.Get(0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Remove(filepath.Join(dir, "next.tmp")); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		eventlog.ForgetSpare(s)
+		first := segments(t, dir)[0]
+		before, err := os.Stat(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.TruncateFront(100); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+		after, err := os.Stat(filepath.Join(dir, "next.tmp"))
+		if recycled := err == nil && os.SameFile(before, after); recycled == reads {
+			t.Errorf("recycled is %v, and a reader has the segment open: %v", recycled, reads)
+		}
+		pushN(t, s, 500)
+		wantNth(t, s.Events(100), 100, 700)
+		wantNth(t, r.Events(100), 100, 700)
+	}
+}

@@ -1,0 +1,316 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// streamCursor is one walk over the events of a stream.
+type streamCursor struct {
+	c     *catalog
+	ctx   context.Context // nil for none
+	seq   int64           // of the next event
+	least int64           // no event older than this
+	b     bounds          // as seen last; generation 0 before
+	begun bool
+	stale bool // cur is past seq
+	tries int  // without an event, for one that should be there
+
+	seg *segment // acquired, with cur inside; nil between two segments
+	cur *cursor
+}
+
+// leave releases the segment.
+func (sc *streamCursor) leave() {
+	if sc.seg != nil {
+		sc.seg.release()
+		sc.seg, sc.cur = nil, nil
+	}
+	sc.stale = false
+}
+
+// check compares the position with the bounds of now.
+func (sc *streamCursor) check() error {
+	b, err := sc.c.current()
+	switch {
+	case err != nil:
+		return err
+	case sc.c.closed.Load():
+		return os.ErrClosed
+	}
+	if b.generation != sc.b.generation || !sc.begun {
+		if cut := b.backs - sc.b.backs; sc.begun && (cut > 1 || cut == 1 && b.back < sc.seq) {
+			return ErrTruncated
+		}
+		sc.leave() // the segment may be another now
+		sc.b, sc.begun = b, true
+	}
+	if sc.seq < sc.c.firstOf(b) {
+		return ErrTruncated
+	}
+	return nil
+}
+
+// enter opens the segment of the next event. It returns false to try again.
+func (sc *streamCursor) enter() (bool, error) {
+	seg := sc.c.at(sc.seq)
+	if seg == nil {
+		if sc.seq > sc.c.firstOf(sc.b) {
+			return false, fs.ErrInvalid
+		}
+		return false, nil // a stream that its writer has only just created
+	}
+	f, err := sc.c.acquire(seg)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && sc.again() {
+			err = nil
+		}
+		return false, err
+	}
+	sc.seg = seg
+	var off, next int64
+	err = f.inside("events", func() (err error) {
+		off, next, err = seg.locate(f, sc.seq)
+		return err
+	})
+	if err != nil {
+		sc.leave()
+		return false, f.fail("events", f.damage(headerSize, err))
+	}
+	if next < sc.seq {
+		sc.leave()
+		if next > seg.first && sc.c.grown(next) && sc.c.at(sc.seq) != seg {
+			return false, nil
+		}
+		if !sc.c.gap(sc.seq) {
+			return false, fs.ErrInvalid
+		}
+		if !sc.again() {
+			return false, &CorruptError{0, errGap}
+		}
+		return false, nil
+	}
+	sc.cur = f.newCursor(off, sc.least)
+	sc.cur.started, sc.cur.seq, sc.cur.inc = true, sc.seq, 1
+	return true, nil
+}
+
+// step verifies the next events. more says that there may be others.
+func (sc *streamCursor) step() (more bool, err error) {
+	if sc.stale {
+		sc.leave()
+	}
+	if err := sc.check(); err != nil {
+		return false, err
+	}
+	if sc.seg == nil {
+		if inside, err := sc.enter(); err != nil || !inside {
+			return sc.c.at(sc.seq) != nil, err
+		}
+	}
+	cur := sc.cur
+	cur.end = 0 // TruncateBack makes a segment shorter
+	err = cur.step(true)
+	if b, berr := sc.c.bounds(); berr != nil {
+		return false, berr
+	} else if b.generation != sc.b.generation {
+		sc.leave()
+		return true, nil // see check
+	}
+	if limit := sc.b.limit(); limit < cur.seq {
+		sc.clip(limit)
+		return false, err
+	}
+	if err != nil || cur.n > 0 || cur.seq > sc.seq {
+		return true, err
+	}
+	if cur.off > cur.end {
+		return false, &CorruptError{cur.end, errPastEnd}
+	}
+	if sc.seq > sc.seg.first && sc.c.grown(sc.seq) {
+		// The writer has filled this segment before it created the next.
+		if end, err := sc.last(); err != nil || end > cur.end {
+			return true, err
+		}
+		sc.leave()
+		return true, nil
+	}
+	if sc.c.gap(sc.seq) {
+		if sc.leave(); !sc.again() {
+			return false, &CorruptError{0, errGap}
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// again reports whether to look again for an event that should be there.
+func (sc *streamCursor) again() bool {
+	sc.tries++
+	return again(sc.tries)
+}
+
+// last returns the end of the segment, with all events that it will have.
+func (sc *streamCursor) last() (end int64, err error) {
+	err = sc.cur.inside("events", func() (err error) {
+		end, err = sc.cur.src.end()
+		return err
+	})
+	return end, err
+}
+
+// clip leaves out the events from number limit on, which are being truncated.
+func (sc *streamCursor) clip(limit int64) {
+	for sc.cur.n > 0 && sc.cur.batch[sc.cur.n-1].Seq >= limit {
+		sc.cur.n--
+	}
+	sc.cur.seq, sc.stale = limit, true
+}
+
+// hand gives the batch to the loop's body, and then err if there is one.
+func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
+	if cur := sc.cur; cur != nil {
+		for i := range cur.n {
+			if stop := sc.stopped(); stop != nil {
+				return sc.fail(stop, yield)
+			}
+			sc.seq, sc.tries = cur.batch[i].Seq+1, 0
+			if !yield(cur.batch[i], nil) {
+				return false
+			}
+		}
+		sc.seq, cur.n = cur.seq, 0
+	}
+	return err == nil || sc.fail(err, yield)
+}
+
+func (sc *streamCursor) fail(err error, yield func(Event, error) bool) bool {
+	if sc.ctx == nil || err != sc.ctx.Err() {
+		err = sc.c.fail("events", err)
+	}
+	yield(Event{Seq: sc.seq}, err)
+	return false
+}
+
+// stopped returns why the loop ends now, if it does.
+func (sc *streamCursor) stopped() error {
+	if sc.c.closed.Load() {
+		return os.ErrClosed
+	}
+	if sc.ctx != nil {
+		return sc.ctx.Err()
+	}
+	return nil
+}
+
+// events is the iterator of Events and Since. begin returns where to begin.
+func (c *catalog) events(least int64, begin func() (int64, error)) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer runtime.KeepAlive(c)
+		sc := &streamCursor{c: c, least: least}
+		defer sc.leave()
+		end := int64(0)
+		err := sc.stopped()
+		if err == nil {
+			sc.seq, err = begin()
+		}
+		if err == nil {
+			end, err = c.tail()
+		}
+		if err == nil && sc.seq > end {
+			err = fs.ErrInvalid
+		}
+		if err != nil {
+			sc.hand(err, yield)
+			return
+		}
+		for more := true; more && sc.seq < end; {
+			more, err = sc.step()
+			if err == nil && !more && sc.seq < end && (sc.cur == nil || sc.cur.n == 0) {
+				err = ErrTruncated // it was there when the loop began
+			}
+			if sc.cur != nil && sc.cur.seq > end {
+				sc.clip(end)
+			}
+			if !sc.hand(err, yield) {
+				return
+			}
+		}
+	}
+}
+
+// startAt returns a beginning for events.
+func startAt(seq int64) func() (int64, error) {
+	return func() (int64, error) { return seq, nil }
+}
+
+// since returns the number of the first event of the segment in which those at or after t
+// begin, if the clock was not set back.
+func (c *catalog) since(t time.Time) (int64, error) {
+	b, err := c.current()
+	if err != nil {
+		return 0, err
+	}
+	list, least := c.segments(), since(t)
+	low, high := 0, len(list) // the last segment that was begun before t is in list[low:high]
+	for high-low > 1 {
+		mid := (low + high) / 2
+		start, err := list[mid].started()
+		if errors.Is(err, fs.ErrNotExist) {
+			low = mid // dropped meanwhile
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if start < least {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if low < len(list) {
+		return max(list[low].first, c.firstOf(b)), nil
+	}
+	return b.first, nil
+}
+
+// followFrom is the iterator of Follow.
+func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer runtime.KeepAlive(c)
+		sc := &streamCursor{c: c, ctx: ctx, seq: seq, least: everything}
+		defer sc.leave()
+		wait := minWait
+		timer := time.NewTimer(0)
+		defer timer.Stop()
+		for {
+			more, err := false, sc.stopped()
+			if err == nil {
+				more, err = sc.step()
+			}
+			before := sc.seq
+			if !sc.hand(err, yield) {
+				return
+			}
+			if more || sc.seq > before {
+				wait = minWait
+				continue
+			}
+			timer.Reset(wait)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+			wait = min(2*wait, maxWait)
+		}
+	}
+}

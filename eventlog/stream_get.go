@@ -1,0 +1,122 @@
+package eventlog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"time"
+)
+
+// get returns a copy of event seq.
+func (c *catalog) get(seq int64) (Event, error) {
+	for tries := 0; ; tries++ {
+		e, changed, err := c.tryGet(seq)
+		if !changed || !again(tries) {
+			return e, err
+		}
+	}
+}
+
+// tryGet returns changed if the bounds, or the files, have changed meanwhile.
+func (c *catalog) tryGet(seq int64) (e Event, changed bool, err error) {
+	b, err := c.current()
+	if err != nil {
+		return e, false, err
+	}
+	if c.closed.Load() {
+		return e, false, c.fail("get", os.ErrClosed)
+	}
+	switch {
+	case seq < c.firstOf(b):
+		return e, false, c.fail("get", ErrTruncated)
+	case seq >= b.limit():
+		return e, false, c.fail("get", fs.ErrNotExist)
+	}
+	s := c.at(seq)
+	if s == nil {
+		return e, false, c.fail("get", fs.ErrNotExist)
+	}
+	f := s.file.Load()
+	if f == nil {
+		if f, err = c.acquire(s); err != nil {
+			return e, errors.Is(err, fs.ErrNotExist), c.fail("get", err)
+		}
+		s.release()
+	}
+	e, next, err := f.get(s, seq)
+	if now, berr := c.bounds(); berr != nil || now.generation != b.generation {
+		return Event{}, true, c.fail("get", errors.Join(err, berr))
+	}
+	switch {
+	case err == nil && next > seq:
+		return e, false, nil
+	case err == nil && c.grown(next) && c.at(seq) != s:
+		return Event{}, true, c.fail("get", fs.ErrNotExist)
+	case err == nil && c.gap(seq):
+		return Event{}, true, c.fail("get", &CorruptError{0, errGap})
+	case err == nil:
+		return Event{}, false, c.fail("get", fs.ErrNotExist)
+	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
+		return Event{}, true, c.fail("get", os.ErrClosed)
+	}
+	return Event{}, false, err
+}
+
+// get reads and verifies event seq of segment s. If there is none, next is not above seq.
+func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.ended.Load() {
+		return e, 0, f.fail("get", os.ErrClosed)
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if r := recover(); r != nil {
+			if !isFault(r, true) {
+				panic(r)
+			}
+			err = f.fail("get", f.faultCause())
+		}
+	}()
+	end, err := f.end()
+	if err != nil {
+		return e, 0, f.fail("get", err)
+	}
+	src := f.source(end)
+	p, err := s.index.find(&src, seq-s.first, end)
+	if next = s.first + p.n; err == nil && next > seq {
+		e, err = src.copy(p.off, p.end)
+		e.Seq = seq
+	}
+	if err != nil {
+		return Event{}, next, f.fail("get", f.damage(p.off, err))
+	}
+	return e, next, nil
+}
+
+// copy returns the event at off with a copy of its data, and verifies the copy.
+func (s *source) copy(off, limit int64) (Event, error) {
+	head, _, err := s.event(off, limit, false)
+	if err != nil {
+		return Event{}, err
+	}
+	at := off + entrySize
+	s.upto = head.next(off)
+	if int64(head.size) > block && s.upto > int64(len(s.mem)) {
+		if err := s.reaches(s.upto); err != nil {
+			return Event{}, err
+		}
+	}
+	p, err := s.bytes(at, int64(head.size))
+	if err != nil {
+		return Event{}, err
+	}
+	data := make([]byte, len(p))
+	copy(data, p)
+	if !head.holds(data) {
+		return Event{}, errChecksum
+	}
+	return Event{Offset: off, Time: time.Unix(0, head.time), Data: data}, nil
+}

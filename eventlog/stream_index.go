@@ -1,0 +1,129 @@
+package eventlog
+
+import (
+	"slices"
+	"sync"
+)
+
+// indexStep is the number of events from one point of an index to the next. With 2, ten
+// million events have 40 MB of points, and a lookup walks over half an event on average, which
+// is a cache miss. With 4, a Get of a random event of 1 KiB among a million takes 0.25 µs longer.
+const indexStep = 2
+
+// index has the offsets of some events of a segment.
+type index struct {
+	mu     sync.RWMutex
+	points []int64 // offsets of the events 0, indexStep, 2·indexStep, …
+	n      int64   // number of events that it knows
+	end    int64   // and where they end; 0 means that it knows nothing
+}
+
+// add notes that the event number i of the segment is at off and ends at end. It is
+// ignored if the index does not know all events before.
+func (x *index) add(i, off, end int64) {
+	x.mu.Lock()
+	if i == 0 {
+		x.points, x.n = x.points[:0], 0
+	}
+	if i == x.n && (i == 0 || off == x.end) {
+		x.note(off, end)
+	}
+	x.mu.Unlock()
+}
+
+func (x *index) note(off, end int64) {
+	if x.n%indexStep == 0 {
+		x.points = append(x.points, off)
+	}
+	x.n++
+	x.end = end
+}
+
+// cut forgets the events from number i on.
+func (x *index) cut(i int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i < x.n {
+		x.n = i / indexStep * indexStep
+		k := x.n / indexStep
+		x.end = x.points[k]
+		x.points = x.points[:k]
+	}
+}
+
+// count returns the number of events that end at off or before, as far as the points
+// tell: it may be less.
+func (x *index) count(off int64) int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if off >= x.end {
+		return x.n
+	}
+	k, found := slices.BinarySearch(x.points, off)
+	if !found {
+		k--
+	}
+	return int64(max(k, 0)) * indexStep
+}
+
+// place is what an index knows of an event.
+type place struct {
+	off int64 // of the event; where the events end if there is no such event
+	n   int64 // number of events known: the event is not there if it is not above its number
+	end int64 // the event ends here or before
+}
+
+// look returns the place of event i, or of the point before it.
+func (x *index) look(i int64) (p place) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	p = place{x.end, x.n, x.end}
+	if i < x.n {
+		p.off = x.points[i/indexStep]
+	}
+	return p
+}
+
+// find returns the place of event i of the segment that src reads, which ends at end. Another
+// goroutine may know of a later end.
+func (x *index) find(src *source, i, end int64) (p place, err error) {
+	if p = x.look(i); i >= p.n {
+		if err := x.extend(src, end); err != nil {
+			return place{}, err
+		}
+		if p = x.look(i); i >= p.n {
+			return p, nil
+		}
+	}
+	off := p.off
+	src.upto = min(p.end, off+page)
+	for range i % indexStep {
+		if src.mem != nil {
+			src.upto = off + entrySize // to bring more would touch other pages
+		}
+		e, _, err := src.event(off, p.end, false)
+		if err != nil {
+			return place{off: off}, err
+		}
+		off = e.next(off)
+	}
+	p.off = off
+	return p, nil
+}
+
+// extend adds all events before end. It checks no data.
+func (x *index) extend(src *source, end int64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.end == 0 {
+		x.end = headerSize
+	}
+	for x.end < end {
+		e, _, err := src.event(x.end, end, false)
+		if err != nil {
+			return err
+		}
+		x.note(x.end, e.next(x.end))
+	}
+	return nil
+}

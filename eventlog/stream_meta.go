@@ -1,0 +1,136 @@
+package eventlog
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+
+	"go.dw1.io/mmapfile"
+)
+
+// The file "meta" of a stream has two slots. A change goes to the slot that is older, so
+// that a crash leaves one of the two. FORMAT.md describes them.
+const (
+	metaName  = "meta"
+	metaSlot  = 4 << 10 // from one slot to the next: a crash does not tear both
+	metaBytes = 40
+
+	metaCutting = 1 // a flag: TruncateBack has begun
+)
+
+// bounds says which events of the segments belong to the stream.
+type bounds struct {
+	generation uint64 // of the slot
+	first      int64  // sequence number of the first event
+	back       int64  // the argument of the last TruncateBack
+	backs      int64  // the number of calls of TruncateBack
+	cutting    bool   // the last TruncateBack has begun, and not ended
+}
+
+// limit returns the sequence number from which on events are truncated.
+func (b bounds) limit() int64 {
+	if b.cutting {
+		return b.back
+	}
+	return math.MaxInt64
+}
+
+func (b bounds) bytes() []byte {
+	p := make([]byte, metaBytes)
+	le.PutUint64(p, b.generation)
+	le.PutUint64(p[8:], uint64(b.first))
+	le.PutUint64(p[16:], uint64(b.back))
+	le.PutUint64(p[24:], uint64(b.backs))
+	if b.cutting {
+		le.PutUint32(p[32:], metaCutting)
+	}
+	le.PutUint32(p[36:], crc32.ChecksumIEEE(p[:36]))
+	return p
+}
+
+// parseBounds reports whether p is a valid slot.
+func parseBounds(p []byte) (b bounds, ok bool) {
+	if le.Uint32(p[36:]) != crc32.ChecksumIEEE(p[:36]) {
+		return b, false
+	}
+	b = bounds{
+		generation: le.Uint64(p),
+		first:      int64(le.Uint64(p[8:])),
+		back:       int64(le.Uint64(p[16:])),
+		backs:      int64(le.Uint64(p[24:])),
+		cutting:    le.Uint32(p[32:])&metaCutting != 0,
+	}
+	return b, b.generation > 0 && b.first >= 0 && b.back >= 0 && b.backs >= 0
+}
+
+// readMeta returns the newest bounds in f. They are zero if f is one that its writer has
+// only just created.
+func readMeta(f *mmapfile.File) (newest bounds, err error) {
+	var p [metaBytes]byte
+	damaged := false
+	for slot := range int64(2) {
+		n, err := f.ReadAt(p[:], slot*metaSlot)
+		if err != nil && err != io.EOF {
+			return newest, err
+		}
+		clear(p[n:])
+		if b, ok := parseBounds(p[:]); ok && b.generation > newest.generation {
+			newest = b
+		} else if !ok && p != [metaBytes]byte{} {
+			damaged = true
+		}
+	}
+	if newest.generation == 0 && damaged { // no crash leaves that
+		return newest, &CorruptError{0, errMeta}
+	}
+	return newest, nil
+}
+
+// writeMeta makes b durable in f.
+func writeMeta(f *mmapfile.File, b bounds) error {
+	if _, err := f.WriteAt(b.bytes(), int64(b.generation&1)*metaSlot); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// bounds returns the present bounds of the stream.
+func (c *catalog) bounds() (bounds, error) {
+	if b := c.state.Load(); b != nil {
+		return *b, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readBounds()
+}
+
+// readBounds returns the bounds in the file of a StreamReader. It is called with mu held.
+func (c *catalog) readBounds() (b bounds, err error) {
+	if c.meta == nil {
+		c.meta, err = mmapfile.Open(filepath.Join(c.dir, metaName))
+		if errors.Is(err, fs.ErrNotExist) {
+			return bounds{}, nil // its writer has only just created the stream
+		}
+		if err != nil {
+			return bounds{}, err
+		}
+	}
+	var words [2]uint64
+	for slot := range words {
+		n, err := c.meta.ReadAt(c.word[:], int64(slot)*metaSlot)
+		if err != nil && err != io.EOF {
+			return bounds{}, err
+		}
+		clear(c.word[n:])
+		words[slot] = le.Uint64(c.word[:])
+	}
+	if words == c.words && c.read.generation > 0 && c.read.generation == max(words[0], words[1]) {
+		return c.read, nil
+	}
+	c.read, err = readMeta(c.meta)
+	c.words = words
+	return c.read, err
+}

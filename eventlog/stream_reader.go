@@ -1,0 +1,113 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// StreamReader is a stream that is open for reading. There may be any number of them, in
+// any process, while the stream is written, and while it is not. All methods may be called
+// from any number of goroutines, Close included.
+type StreamReader struct {
+	catalog
+}
+
+// OpenStreamReader opens the stream in dir for reading. It may be called concurrently. An
+// error is a *[fs.PathError] with Op "open", or the system's.
+//
+// On Linux a segment that a StreamReader has open is locked (fcntl(2), F_OFD_SETLK), by a
+// byte of the file "lock". So the writer does not use it again for new events. On other
+// systems no segment is used again.
+func OpenStreamReader(dir string) (*StreamReader, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return nil, openError(dir, errors.Unwrap(err))
+	}
+	if !fi.IsDir() {
+		return nil, openError(dir, syscall.ENOTDIR)
+	}
+	r := &StreamReader{catalog{dir: dir}}
+	r.list.Store(new([]*segment))
+	if r.locks, err = lockFile(dir, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
+		r.locks, err = lockFile(dir, os.O_RDONLY|os.O_CREATE)
+	}
+	if err != nil {
+		r.locks = nil // a copy of a stream that cannot be written
+	}
+	if _, err := r.current(); err != nil {
+		r.Close()
+		return nil, r.fail("open", err)
+	}
+	return r, nil
+}
+
+// Close closes the stream. It ends the Data of an event in the body of a loop. It does not
+// wait for the bodies of loops: the next step of an iterator is [os.ErrClosed]. So is the
+// error of a second Close, in a *[fs.PathError].
+func (r *StreamReader) Close() error {
+	if r.closed.Swap(true) {
+		return r.fail("close", os.ErrClosed)
+	}
+	r.shutAll()
+	err := error(nil)
+	r.mu.Lock()
+	if r.meta != nil {
+		err = r.meta.Close()
+	}
+	r.mu.Unlock()
+	if r.locks != nil {
+		if cerr := r.locks.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+// First returns the number of the first event, or that of the next if there is none.
+func (r *StreamReader) First() (int64, error) {
+	b, err := r.current()
+	return r.firstOf(b), err
+}
+
+// Next returns the number that the next event will have.
+func (r *StreamReader) Next() (int64, error) {
+	next, err := r.tail()
+	if err != nil {
+		err = r.fail("read", err)
+	}
+	return next, err
+}
+
+// Get is [Stream.Get].
+func (r *StreamReader) Get(seq int64) (Event, error) { return r.get(seq) }
+
+// Events is [Stream.Events].
+func (r *StreamReader) Events(from int64) iter.Seq2[Event, error] {
+	return r.events(everything, startAt(from))
+}
+
+// Since is [Stream.Since].
+func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
+	return r.events(since(t), func() (int64, error) { return r.since(t) })
+}
+
+// Follow is [StreamReader.Events], but does not end: after the last event it waits for
+// more, and has them within some 20 ms. When ctx is done, its error is the last that
+// Follow yields. The stream may be closed and opened again by its writer meanwhile.
+//
+// If retention or TruncateFront overtakes the loop, or TruncateBack removes an event that
+// the loop has seen, the error is [ErrTruncated]. Two calls of TruncateBack between two
+// looks count as such. [StreamReader.First] tells where to begin again.
+func (r *StreamReader) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
+	return r.followFrom(ctx, from)
+}

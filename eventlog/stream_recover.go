@@ -1,0 +1,349 @@
+package eventlog
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.dw1.io/mmapfile"
+)
+
+// recover makes the directory a stream, and opens its last segment.
+//
+// A segment is closed, and so durable, before the one after the next begins. So after a
+// crash only the last segments can be torn: those that are longer than their events.
+func (s *Stream) recover() error {
+	os.Remove(s.spareName())
+	firsts, err := listSegments(s.dir)
+	if err != nil {
+		return err
+	}
+	if s.file, err = mmapfile.OpenFile(filepath.Join(s.dir, metaName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return err
+	}
+	b, err := readMeta(s.file)
+	if err != nil {
+		return err
+	}
+	// Both slots have blocks, so that a full disk does not keep events from being removed.
+	if fi, err := s.file.Stat(); err != nil {
+		return err
+	} else if err := writeZeros(s.file, fi.Size(), 2*metaSlot); err != nil {
+		return err
+	}
+	s.state.Store(&b)
+	r := recovery{s: s, b: b, firsts: firsts, fresh: -1}
+	if err := r.run(); err != nil {
+		return err
+	}
+	list := s.segments()
+	b = *s.state.Load()
+	s.syncDir() // first: see truncateBack
+	b.first, b.cutting = max(b.first, list[0].first), false
+	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
+		return err
+	}
+	s.synced.set(s.next.Load(), b.backs)
+	return nil
+}
+
+// recovery is the work of recover.
+type recovery struct {
+	s      *Stream
+	b      bounds
+	firsts []int64 // numbers of the first events of the segments
+	fresh  int64   // that of a segment after these that is to be created, or -1
+	blank  bool    // fresh is there, without a header
+	ends   map[int64]int64
+}
+
+func (r *recovery) run() error {
+	if err := r.remove(); err != nil {
+		return err
+	}
+	if err := r.verify(); err != nil {
+		return err
+	}
+	if n := len(r.firsts); r.fresh < 0 && n > 0 {
+		last := r.firsts[n-1]
+		blank, err := blankSegment(segmentName(r.s.dir, last))
+		if err != nil {
+			return err
+		}
+		if blank { // no flush has returned since it was created
+			r.firsts, r.fresh, r.blank = r.firsts[:n-1], last, true
+		}
+	}
+	if r.fresh < 0 && len(r.firsts) == 0 {
+		r.fresh = r.b.first
+	}
+	if r.fresh < 0 {
+		return r.open()
+	}
+	return r.create(r.fresh)
+}
+
+// remove ends what TruncateFront and TruncateBack may have begun.
+func (r *recovery) remove() error {
+	var keep []int64
+	for i, first := range r.firsts {
+		whole := i+1 < len(r.firsts) && r.firsts[i+1] <= r.b.first
+		if !whole && first < r.b.limit() {
+			keep = append(keep, first)
+			continue
+		}
+		if err := os.Remove(segmentName(r.s.dir, first)); err != nil && !whole {
+			return err
+		}
+	}
+	if r.firsts = keep; r.b.cutting {
+		r.fresh = r.b.back
+	}
+	return nil
+}
+
+// verify verifies the segments that may be torn, but for the last.
+func (r *recovery) verify() error {
+	all := r.firsts
+	if r.fresh >= 0 {
+		all = append(slices.Clone(all), r.fresh)
+	}
+	low := len(all) - 1
+	for ; low > 0; low-- {
+		cut := r.fresh >= 0 && low == len(all)-1
+		closed, err := isClosed(segmentName(r.s.dir, all[low-1]), all[low]-all[low-1])
+		if err != nil && !cut {
+			return err
+		}
+		if closed && !cut {
+			break
+		}
+	}
+	r.ends = map[int64]int64{}
+	for i := max(low, 0); i+1 < len(all); i++ {
+		end, err := r.settle(all[i], all[i+1]-all[i], r.fresh >= 0 && i == len(all)-2)
+		if err != nil {
+			return err
+		}
+		if end == 0 { // torn: what follows was not flushed
+			if later, err := r.flushed(all[i+1:]); err != nil || later {
+				return errOr(err, r.s.damaged(segmentName(r.s.dir, all[i]), 0))
+			}
+			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
+				return err
+			}
+			r.firsts, r.fresh = r.firsts[:i+1], -1
+			break
+		}
+		r.ends[all[i]] = end
+	}
+	return nil
+}
+
+// flushed reports whether one of these segments was flushed, and so all before them were: a
+// segment is flushed before the one after the next begins, and before the next is closed.
+func (r *recovery) flushed(firsts []int64) (bool, error) {
+	if len(firsts) != 1 || firsts[0] == r.fresh {
+		return len(firsts) > 1, nil
+	}
+	h, size, err := readHeader(segmentName(r.s.dir, firsts[0]))
+	return h.count > 0 && h.end == size, err
+}
+
+func errOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// settle makes a segment of n events durable, and returns its end, or 0 if it does not
+// have n whole events. If cut is set it may have more, which are removed.
+func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
+	name := segmentName(r.s.dir, first)
+	end, more, err := wholeEvents(name, n)
+	switch {
+	case err != nil || end == 0:
+		return 0, err
+	case more && !cut:
+		return 0, r.s.damaged(name, end)
+	}
+	if err := setEnd(name, end, n); err != nil {
+		return 0, err
+	}
+	if exclusive(r.s.lock, first) {
+		os.Truncate(name, end)
+	}
+	return end, nil
+}
+
+func (s *Stream) damaged(name string, off int64) error {
+	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{off, errGap}}
+}
+
+// setAside renames segments whose events follow ones that a crash has lost, and removes
+// those without events.
+func (r *recovery) setAside(firsts []int64) error {
+	for _, first := range firsts {
+		name := segmentName(r.s.dir, first)
+		h, _, err := readHeader(name)
+		if err != nil {
+			return err
+		}
+		if h.count == 0 {
+			err = os.Remove(name)
+		} else {
+			kept := name + ".cut"
+			if err = os.Rename(name, kept); r.s.recovered.Kept == "" {
+				r.s.recovered.Kept = kept
+			}
+			r.s.recovered.Cut += max(h.end-headerSize, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens the last segment for appending.
+func (r *recovery) open() error {
+	s := r.s
+	last := r.firsts[len(r.firsts)-1]
+	l, err := Open(segmentName(s.dir, last), s.logOptions())
+	if err != nil {
+		return err
+	}
+	rec := l.Recovery()
+	rec.Cut += s.recovered.Cut
+	if rec.Kept == "" {
+		rec.Kept = s.recovered.Kept
+	}
+	s.recovered = rec
+	if last+l.count < r.b.first { // TruncateFront has removed more than there is
+		if err := l.Close(); err != nil {
+			return err
+		}
+		return r.create(r.b.first)
+	}
+	r.add(r.firsts[:len(r.firsts)-1])
+	s.use(l, last)
+	return nil
+}
+
+// create creates a segment to append to.
+func (r *recovery) create(first int64) error {
+	if r.b.first > first {
+		if first = r.b.first; r.blank {
+			r.firsts = append(r.firsts, r.fresh)
+		}
+	}
+	if first == r.b.first { // there are no events
+		for _, old := range r.firsts {
+			if err := os.Remove(segmentName(r.s.dir, old)); err != nil {
+				return err
+			}
+		}
+		r.firsts = nil
+	}
+	r.add(r.firsts)
+	r.s.recovered.Offset = headerSize
+	return r.s.start(first, r.blank && first == r.fresh)
+}
+
+// add adds segments that are not appended to.
+func (r *recovery) add(firsts []int64) {
+	s := r.s
+	s.catalog.mu.Lock()
+	defer s.catalog.mu.Unlock()
+	for _, first := range firsts {
+		seg := s.add(first)
+		end, ok := r.ends[first]
+		if !ok {
+			if fi, err := os.Stat(seg.name()); err == nil {
+				end = fi.Size()
+			}
+		}
+		seg.bytes.Store(end)
+	}
+}
+
+// readHeader returns the header of a segment, zero if there is none yet, and its size.
+func readHeader(name string) (h header, size int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return h, 0, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return h, 0, err
+	}
+	var b [headerSize]byte
+	if fi.Size() >= headerSize {
+		if _, err := f.ReadAt(b[:], 0); err != nil {
+			return h, 0, err
+		}
+	}
+	return parseHeader(b[:]), fi.Size(), nil
+}
+
+// blankSegment reports whether a segment has no header yet.
+func blankSegment(name string) (bool, error) {
+	h, _, err := readHeader(name)
+	return h == header{}, err
+}
+
+// isClosed reports whether a segment was closed in order with its n events. One with less
+// may be as it was when the stream was closed before.
+func isClosed(name string, n int64) (bool, error) {
+	h, size, err := readHeader(name)
+	switch {
+	case err != nil || size != h.end || !h.valid(size):
+		return false, err
+	case h.count > n:
+		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.end, errGap}}
+	}
+	return h.count == n, nil
+}
+
+// wholeEvents verifies the first n events of a segment, and returns where they end, or 0
+// if they are not whole. more says that there are others after them.
+func wholeEvents(name string, n int64) (end int64, more bool, err error) {
+	f, err := mmapfile.Open(name)
+	if err != nil {
+		return 0, false, err
+	}
+	s := space{f: f}
+	defer s.close()
+	err = s.inside("open", func() error {
+		src := source{f: f}
+		limit, err := src.end()
+		if err != nil || limit < headerSize {
+			return err
+		}
+		size, err := s.size()
+		if err != nil {
+			return err
+		}
+		src.upto = min(limit, size)
+		src.cover(src.upto)
+		off := int64(headerSize)
+		for ; n > 0 && off < limit; n-- {
+			e, _, err := src.event(off, src.upto, true)
+			if err != nil {
+				return err
+			}
+			off = e.next(off)
+		}
+		if n == 0 {
+			end, more = off, off < limit
+		}
+		return nil
+	})
+	if s.damage(0, err) != err {
+		return 0, false, nil // not whole
+	}
+	return end, more, err
+}

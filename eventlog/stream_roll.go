@@ -1,0 +1,271 @@
+package eventlog
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// active is a segment that is appended to, until it is closed.
+type active struct {
+	log *Log
+	seg *segment
+
+	// The mu of the Stream guards these.
+	end      int64 // of the log
+	next     int64 // sequence number of the next event
+	prepared bool  // the next segment was asked for
+	carry    int64 // bytes that were not flushed before; durable when before is closed
+
+	before <-chan struct{} // closed once the directory entry and the segment before are durable
+	done   chan struct{}   // closed once the log is closed
+	err    error           // of that
+}
+
+// closed is a channel that is closed.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// sync returns once the log is durable up to end, with all that it follows.
+func (a *active) sync(end int64) error {
+	<-a.before
+	err := a.log.syncTo(end)
+	if errors.Is(err, os.ErrClosed) {
+		<-a.done // which made all of it durable
+		err = a.err
+	}
+	return err
+}
+
+// need sees to it that n bytes fit into the active segment. It is called with mu held.
+func (s *Stream) need(n int64) error {
+	switch a := s.active; {
+	case s.gone:
+		return os.ErrClosed
+	case s.broken != nil:
+		return s.broken
+	case a.next > a.seg.first && n >= s.o.SegmentSize-a.end:
+		return s.roll()
+	case !a.prepared && a.end > s.o.SegmentSize/2 && (s.flushes.Load() || s.spare == spareUsed):
+		s.prepareNext()
+	}
+	return nil
+}
+
+// roll begins the next segment. The one before is closed in the background: at most one is
+// at a time, so that a crash leaves two segments to verify. It is called with mu held.
+func (s *Stream) roll() error {
+	old := s.active
+	<-old.before
+	if err := s.start(old.next, false); err != nil {
+		return err
+	}
+	s.active.before = old.done
+	s.active.carry = old.end - old.log.Durable()
+	s.jobs.Add(1)
+	go s.rolled(old)
+	return nil
+}
+
+// rolled ends what roll began.
+func (s *Stream) rolled(old *active) {
+	defer s.jobs.Done()
+	s.syncDir()
+	s.end(old)
+	s.retain() // an error leaves what is there to the next time
+}
+
+// end closes the log of a segment, which makes it durable.
+func (s *Stream) end(a *active) error {
+	a.err = a.log.Close()
+	s.o.trace("close", a.seg.name())
+	d := &s.synced
+	d.mu.Lock()
+	if d.err == nil {
+		d.err = a.err
+	}
+	if a.err = d.err; a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
+		d.next = max(d.next, a.next)
+	}
+	d.mu.Unlock()
+	close(a.done)
+	return a.err
+}
+
+// start makes a new segment the active one. If blank is set, there is a file without a
+// header. It is called with mu held. The caller sees to the directory entry.
+func (s *Stream) start(first int64, blank bool) error {
+	now := newClock(s.o.Now).read() // before anything is done, since Options.Now may panic
+	name := segmentName(s.dir, first)
+	prepared := s.spare == spareReady && !blank
+	flag := os.O_CREATE | os.O_EXCL
+	if blank {
+		flag = os.O_CREATE
+	}
+	if prepared {
+		s.spare = spareNone
+		if err := os.Rename(s.spareName(), name); err != nil {
+			return err
+		}
+		flag = 0
+	}
+	l, err := openLocked(name, s.logOptions(), flag)
+	if err != nil {
+		return err
+	}
+	if err := l.begin(now, prepared); err != nil {
+		sys.Unlock(l.f)
+		l.f.Close()
+		os.Remove(name)
+		return err
+	}
+	s.o.trace("start", name)
+	s.use(l, first)
+	return nil
+}
+
+// logOptions returns the options of a segment. The Stream counts the bytes of Flush, so that
+// no lock is held during a flush.
+func (s *Stream) logOptions() Options {
+	o := s.o.Options
+	o.Flush.Bytes = 0
+	if o.Grow == 0 && s.o.SegmentSize < minGrow {
+		o.Grow = s.o.SegmentSize
+	}
+	return o
+}
+
+// use makes l, an open log, the active segment.
+func (s *Stream) use(l *Log, first int64) {
+	s.catalog.mu.Lock()
+	seg := s.add(first)
+	s.catalog.mu.Unlock()
+	if old := s.active; old != nil {
+		old.seg.bytes.Store(old.end)
+	}
+	a := &active{log: l, seg: seg, end: l.end, next: seg.first + l.count}
+	a.before, a.done = closed, make(chan struct{})
+	s.active = a
+	s.next.Store(a.next)
+}
+
+// begin makes a file without events a log. If prepared is set, it consists of zeros that
+// were written.
+func (l *Log) begin(now int64, prepared bool) error {
+	h := header{end: headerSize, start: now}
+	size, err := l.size()
+	if err == nil && size > headerSize && !prepared {
+		// Durably, so that a second crash does not bring back what the first has left. A
+		// reader may have mapped the header.
+		if err = l.f.Truncate(headerSize); err == nil {
+			err = l.f.Sync()
+		}
+	}
+	if err == nil {
+		_, err = l.f.WriteAt(h.bytes(), 0)
+	}
+	if err == nil {
+		size, err = l.size()
+	}
+	if err != nil {
+		return err
+	}
+	l.end, l.count = h.end, 0
+	l.attach(size)
+	if prepared {
+		l.usable = l.most
+	}
+	l.startFlusher()
+	return nil
+}
+
+// syncDir makes the names of the files durable, if the system can do that.
+func (s *Stream) syncDir() {
+	syncDir(filepath.Join(s.dir, metaName))
+	s.o.trace("syncdir", s.dir)
+}
+
+// spareState says what spareName is.
+type spareState int
+
+const (
+	spareNone  spareState = iota // there is no such file
+	spareUsed                    // a segment that was removed, and no reader has open
+	spareBusy                    // it is being written, or removed
+	spareReady                   // the next segment: zeros that are durable
+)
+
+func (s *Stream) spareName() string { return filepath.Join(s.dir, spareName) }
+
+// prepareNext has the next segment prepared in the background: no append waits for its
+// blocks, and no flush for the journal that allocates them. A stream that is never flushed
+// has no use for that, and its disk would have twice as much to write; only a file that is
+// to be used again is prepared then. It is called with mu held.
+func (s *Stream) prepareNext() {
+	s.active.prepared = true
+	if s.spare == spareNone || s.spare == spareUsed {
+		s.spare = spareBusy
+		s.jobs.Add(1)
+		go s.prepare()
+	}
+}
+
+func (s *Stream) prepare() {
+	defer s.jobs.Done()
+	state := spareReady
+	if err := writeSpare(s.spareName(), s.o.SegmentSize); err != nil {
+		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
+		state = spareNone
+	}
+	s.o.trace("sync", s.spareName())
+	s.mu.Lock()
+	s.spare = state
+	s.mu.Unlock()
+}
+
+// pieceBytes is how much of the spare file is written and flushed at a time. A flush of
+// events waits for a piece at most.
+const pieceBytes = 1 << 20
+
+// writeSpare makes the file size zeros, durably: after a crash, old bytes between new
+// events would look like events.
+func writeSpare(name string, size int64) error {
+	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err == nil && fi.Size() > size {
+		err = f.Truncate(size)
+	}
+	if err == nil && fi.Size() < size {
+		err = sys.AllocateRange(f, fi.Size(), size)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+	}
+	for off := int64(0); err == nil && off < size; off += pieceBytes {
+		if err = writeZeros(f, off, min(off+pieceBytes, size)); err == nil {
+			err = f.SyncRange(off, min(pieceBytes, size-off))
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return err
+}
+
+// removeSpare removes the spare file. It is called when nothing is in the background.
+func (s *Stream) removeSpare() {
+	if s.spare != spareNone {
+		os.Remove(s.spareName())
+		s.spare = spareNone
+	}
+}

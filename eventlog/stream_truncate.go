@@ -1,0 +1,359 @@
+package eventlog
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// TruncateFront removes all events before number first, durably. It removes the files of
+// whole segments, in the background. A first up to First does nothing. A first after Next
+// removes all events, and the next one has that number.
+//
+// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a negative
+// number, [os.ErrClosed], or the system's.
+func (s *Stream) TruncateFront(first int64) error {
+	if first < 0 {
+		return s.fail("truncate", fs.ErrInvalid)
+	}
+	s.cutMu.Lock()
+	defer s.cutMu.Unlock()
+	s.mu.Lock()
+	if err := s.usable(); err != nil {
+		s.mu.Unlock()
+		return s.fail("truncate", err)
+	}
+	if first > s.active.next {
+		defer s.mu.Unlock()
+		if err := s.skipTo(first); err != nil {
+			return s.fail("truncate", err)
+		}
+		return nil
+	}
+	s.jobs.Add(1)
+	s.mu.Unlock()
+	dropped, err := s.raiseFirst(first)
+	go func() {
+		defer s.jobs.Done()
+		s.discard(dropped)
+	}()
+	if err != nil {
+		return s.fail("truncate", err)
+	}
+	return nil
+}
+
+// usable returns why the stream cannot be changed. It is called with mu held.
+func (s *Stream) usable() error {
+	if s.gone {
+		return os.ErrClosed
+	}
+	return s.broken
+}
+
+// setBounds makes b the bounds, durably, with the next generation. It is called with
+// cutMu held.
+func (s *Stream) setBounds(b bounds) error {
+	b.generation = s.state.Load().generation + 1
+	if err := writeMeta(s.file, b); err != nil {
+		return err
+	}
+	s.o.trace("sync", s.file.Name())
+	s.state.Store(&b)
+	return nil
+}
+
+// raiseFirst makes first the number of the first event, and returns the segments that
+// have no others. It is called with cutMu held.
+func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
+	b := *s.state.Load()
+	if first <= b.first {
+		return nil, nil
+	}
+	b.first = first
+	// This comes before any file goes: after a crash some may be back, and others not.
+	if err := s.setBounds(b); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.segments()
+	i := max(position(list, first), 0)
+	s.setList(list[i:])
+	return list[:i], nil
+}
+
+func (s *Stream) setList(list []*segment) {
+	s.catalog.mu.Lock()
+	defer s.catalog.mu.Unlock()
+	list = slices.Clone(list)
+	s.list.Store(&list)
+}
+
+// skipTo removes all events, and begins again with number first, which is after all that
+// there were. It is called with cutMu and mu held.
+func (s *Stream) skipTo(first int64) error {
+	<-s.active.before
+	b := *s.state.Load()
+	b.first = first
+	if err := s.setBounds(b); err != nil {
+		return err
+	}
+	dropped := s.segments()
+	s.end(s.active)
+	s.setList(nil)
+	if s.broken = s.start(first, false); s.broken != nil {
+		return s.broken
+	}
+	s.syncDir()
+	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
+		return s.broken
+	}
+	s.synced.set(first, b.backs)
+	s.jobs.Add(1)
+	go func() {
+		defer s.jobs.Done()
+		s.discard(dropped)
+	}()
+	return nil
+}
+
+// set makes next what is durable.
+func (d *durability) set(next, backs int64) {
+	d.mu.Lock()
+	d.next, d.backs = next, backs
+	d.mu.Unlock()
+}
+
+// TruncateBack removes all events from number next on, durably. The next event has that
+// number. A next of [Stream.Next] does nothing.
+//
+// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a number before
+// First or after Next, [os.ErrClosed], or the system's. If the removal has begun then,
+// all appends return the error until the stream is opened again, which ends it.
+func (s *Stream) TruncateBack(next int64) error {
+	s.cutMu.Lock()
+	defer s.cutMu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.usable()
+	switch {
+	case err != nil:
+	case next == s.active.next:
+		return nil
+	case next < s.First() || next > s.active.next:
+		err = fs.ErrInvalid
+	default:
+		err = s.truncateBack(next)
+	}
+	if err != nil {
+		return s.fail("truncate", err)
+	}
+	return nil
+}
+
+// truncateBack is TruncateBack. It first says in meta what is to be done, so that
+// OpenStream can do it again.
+//
+// No byte of an event changes, since a reader may have it in a loop: the segment that next
+// is in ends there, and a new one begins.
+func (s *Stream) truncateBack(next int64) error {
+	<-s.active.before
+	b := *s.state.Load()
+	b.back, b.backs, b.cutting = next, b.backs+1, true
+	if err := s.setBounds(b); err != nil {
+		return err
+	}
+	s.next.Store(next)
+	s.synced.set(min(next, s.durableNext()), b.backs)
+	if s.broken = s.finishBack(next); s.broken != nil {
+		return s.broken
+	}
+	b.cutting = false
+	s.broken = s.setBounds(b)
+	return s.broken
+}
+
+func (s *Stream) finishBack(next int64) error {
+	if err := s.end(s.active); err != nil {
+		return err
+	}
+	list := s.segments()
+	i := position(list, next)
+	if list[i].first == next {
+		i--
+	}
+	removed := list[i+1:]
+	s.setList(list[:i+1])
+	for _, seg := range slices.Backward(removed) {
+		seg.drop()
+		if err := os.Remove(seg.name()); err != nil {
+			return err
+		}
+		s.o.trace("remove", seg.name())
+	}
+	if i >= 0 {
+		if err := s.cutSegment(list[i], next); err != nil {
+			return err
+		}
+	}
+	if err := s.start(next, false); err != nil {
+		return err
+	}
+	s.syncDir()
+	return nil
+}
+
+// cutSegment removes the events of a closed segment from number next on.
+func (s *Stream) cutSegment(seg *segment, next int64) error {
+	f, err := seg.acquire()
+	if err != nil {
+		return err
+	}
+	off := int64(0)
+	err = f.inside("truncate", func() (err error) {
+		off, _, err = seg.locate(f, next)
+		return err
+	})
+	seg.release()
+	if err != nil {
+		return f.damage(off, err)
+	}
+	if err := setEnd(seg.name(), off, next-seg.first); err != nil {
+		return err
+	}
+	s.o.trace("sync", seg.name())
+	seg.index.cut(next - seg.first)
+	seg.bytes.Store(off)
+	s.trim(seg, off)
+	return nil
+}
+
+// trim gives back the space of a segment after its end, unless a reader has it open.
+func (s *Stream) trim(seg *segment, end int64) {
+	seg.mu.Lock()
+	defer seg.mu.Unlock()
+	if seg.refs > 0 {
+		return
+	}
+	seg.shut() // for Windows
+	if exclusive(s.lock, seg.first) {
+		os.Truncate(seg.name(), end)
+	}
+}
+
+// setEnd sets the end of a segment, durably.
+func setEnd(name string, end, count int64) error {
+	f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// Readers load the offset as one word.
+	if word, err := mmapfile.At[[2]atomic.Uint64](f, atWriteOffset); err == nil && sys.Maps {
+		word[0].Store(littleWord(uint64(end)))
+		word[1].Store(littleWord(uint64(count)))
+	} else {
+		h := header{end: end, count: count}.bytes()
+		if _, err := f.WriteAt(h[:atStart], 0); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// length returns the number of bytes that segments use. It is called with mu held.
+func (s *Stream) length(list []*segment) (n int64) {
+	for _, seg := range list {
+		if seg == s.active.seg {
+			n += s.active.end
+		} else {
+			n += seg.bytes.Load()
+		}
+	}
+	return n
+}
+
+// retain removes the segments that StreamOptions say.
+func (s *Stream) retain() error {
+	if s.o.RetainBytes == 0 && s.o.RetainAge == 0 {
+		return nil
+	}
+	s.cutMu.Lock()
+	defer s.cutMu.Unlock()
+	s.mu.Lock()
+	list, broken := s.segments(), s.broken
+	total := s.length(list)
+	s.mu.Unlock()
+	if broken != nil {
+		return nil
+	}
+	i := 0
+	for ; i < len(list)-1; i++ {
+		if size := s.o.RetainBytes; size == 0 || total <= size {
+			if age := s.o.RetainAge; age == 0 || !s.older(list[i+1], age) {
+				break
+			}
+		}
+		total -= list[i].bytes.Load()
+	}
+	if i == 0 {
+		return nil
+	}
+	dropped, err := s.raiseFirst(list[i].first)
+	s.discard(dropped)
+	return err
+}
+
+// older reports whether a segment was begun longer than age ago.
+func (s *Stream) older(seg *segment, age time.Duration) bool {
+	start, err := seg.started()
+	return err == nil && start < newClock(s.o.Now).read()-int64(age)
+}
+
+// discard removes the files of segments that are not in the list any more. One of them
+// may become the next segment. What the system does not remove (Windows, while a reader
+// has it open) is removed by OpenStream.
+func (s *Stream) discard(dropped []*segment) {
+	for _, seg := range dropped {
+		if !seg.drop() || !s.recycle(seg) {
+			os.Remove(seg.name())
+		}
+		s.o.trace("remove", seg.name())
+	}
+}
+
+// recycle makes the file of a segment the spare one, if there is none and no reader has
+// it open. Its blocks are allocated, and its pages are in memory.
+func (s *Stream) recycle(seg *segment) (ok bool) {
+	s.mu.Lock()
+	ok = s.spare == spareNone && !s.gone
+	if ok {
+		s.spare = spareBusy
+	}
+	s.mu.Unlock()
+	if !ok || os.Rename(seg.name(), s.spareName()) != nil {
+		s.setSpare(ok, spareNone)
+		return false
+	}
+	if !exclusive(s.lock, seg.first) {
+		os.Remove(s.spareName())
+		s.setSpare(true, spareNone)
+		return true
+	}
+	s.setSpare(true, spareUsed)
+	return true
+}
+
+func (s *Stream) setSpare(busy bool, state spareState) {
+	if busy {
+		s.mu.Lock()
+		s.spare = state
+		s.mu.Unlock()
+	}
+}
