@@ -99,8 +99,8 @@ func TestRepair_Locked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, err = eventlog.OpenStream(dir, eventlog.StreamOptions{})
-	if err == nil {
+	if second, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
+		second.Close()
 		t.Skip("this system has no locks")
 	}
 	if code, out, errs := call(t, dir, "repair"); code != 1 || out != "" || !strings.Contains(errs, eventlog.ErrLocked.Error()) {
