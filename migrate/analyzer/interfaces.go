@@ -216,7 +216,11 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	look := ""
 	if isFile(t) {
 		look = "asserts *os.File"
-	} else if iface, ok := t.Underlying().(*types.Interface); ok && !isTypeParam(t) {
+	} else if isTypeParam(t) {
+		look = "asserts " + t.String() + ", which may be *os.File"
+	} else if isMapped(t) {
+		look = "asserts *mmapfile.File"
+	} else if iface, ok := t.Underlying().(*types.Interface); ok {
 		look = asksFor(iface)
 	}
 	if look == "" {

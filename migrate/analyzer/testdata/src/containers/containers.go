@@ -1,4 +1,5 @@
-// Package containers looks at files that code elsewhere has put into a container.
+// Package containers looks at files that code elsewhere has put into a container, and in ways that do not
+// name *os.File.
 package containers
 
 import (
@@ -6,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"go.dw1.io/mmapfile"
 )
 
 // Recursive types end.
@@ -148,4 +151,26 @@ func ofIterator(name string) {
 	for r := range yields(name) {
 		isFile(r)
 	}
+}
+
+func isMapped(r io.Reader) bool {
+	_, ok := r.(*mmapfile.File)
+	return ok
+}
+
+func asks(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of isMapped, and containers .* asserts \*mmapfile.File`
+	f.ReadAt(nil, 0)
+	return isMapped(f)
+}
+
+func as[T any](r io.Reader) bool {
+	_, ok := r.(T)
+	return ok
+}
+
+func asksFor(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of as\[\*os.File\], and containers .* asserts T, which may be \*os.File`
+	f.ReadAt(nil, 0)
+	return as[*os.File](f)
 }
