@@ -94,7 +94,7 @@ func writeMeta(f *mmapfile.File, b bounds) error {
 	if _, err := f.WriteAt(b.bytes(), int64(b.generation&1)*metaSlot); err != nil {
 		return err
 	}
-	return f.Sync()
+	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
 }
 
 // bounds returns the present bounds of the stream.

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -230,15 +231,21 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 	s.o.trace("sync", seg.name())
 	seg.index.cut(next - seg.first)
 	seg.bytes.Store(off)
-	s.trim(seg, off)
+	// Truncating takes the system some 10 ms for 64 MiB.
+	s.jobs.Add(1)
+	go func() {
+		defer s.jobs.Done()
+		s.trim(seg, off)
+	}()
 	return nil
 }
 
-// trim gives back the space of a segment after its end, unless a reader has it open.
+// trim gives back the space of a segment after its end, unless a reader has it open, or the
+// segment, whose file's name may be that of another by then, was removed.
 func (s *Stream) trim(seg *segment, end int64) {
 	seg.mu.Lock()
 	defer seg.mu.Unlock()
-	if seg.refs > 0 {
+	if seg.refs > 0 || seg.gone || seg.bytes.Load() != end {
 		return
 	}
 	seg.shut() // for Windows
@@ -264,7 +271,7 @@ func setEnd(name string, end, count int64) error {
 			return err
 		}
 	}
-	return f.Sync()
+	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
 }
 
 // length returns the number of bytes that segments use. It is called with mu held.
