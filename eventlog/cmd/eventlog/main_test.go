@@ -80,8 +80,15 @@ func TestRun_NotALog(t *testing.T) {
 	if err := os.WriteFile(text, []byte("This is no log, but a text of some length.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	sub := filepath.Join(dir, "sub") // with a name that is no sequence number
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(sub, "99999999999999999999.log"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range commands[:len(commands)-1] {
-		for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		for _, path := range []string{dir, sub, filepath.Join(dir, "none")} {
 			if code, out, errs := call(t, path, c.name); code != 1 || out != "" || !strings.HasPrefix(errs, "eventlog: ") {
 				t.Errorf("%s of no log: exit code %d, %q, %q", c.name, code, out, errs)
 			}
@@ -92,8 +99,10 @@ func TestRun_NotALog(t *testing.T) {
 			}
 		}
 	}
-	if all := files(t, dir); len(all) != 1 {
-		t.Errorf("files were made: %q", all)
+	for _, dir := range []string{dir, sub} {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 2 || dir == sub && len(entries) > 1 {
+			t.Errorf("files were made: %v, %v", entries, err)
+		}
 	}
 }
 

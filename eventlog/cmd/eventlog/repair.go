@@ -66,7 +66,7 @@ func (e *env) repaired(name string, r eventlog.Recovery) error {
 	case r.Kept == "":
 		fmt.Fprintf(e.out, "truncated at offset %d, %d bytes without a valid event", r.Offset, r.Cut)
 	default:
-		fmt.Fprintf(e.out, "truncated at offset %d, %d bytes saved in %s", r.Offset, r.Cut, r.Kept)
+		fmt.Fprintf(e.out, "truncated at offset %d, the rest is saved in %s", r.Offset, r.Kept)
 	}
 	return e.out.WriteByte('\n')
 }

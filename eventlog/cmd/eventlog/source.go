@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,12 +75,21 @@ func isStream(name string) (bool, error) {
 func segments(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		digits, ok := strings.CutSuffix(e.Name(), ".log")
-		if ok && len(digits) == 20 && strings.Trim(digits, "0123456789") == "" {
+		if firstOf(e.Name()) >= 0 {
 			names = append(names, e.Name())
 		}
 	}
 	return names, err
+}
+
+// firstOf returns the number of the first event of a segment, or -1 for another name.
+func firstOf(name string) int64 {
+	digits, ok := strings.CutSuffix(name, ".log")
+	first, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || len(digits) != 20 || strings.Trim(digits, "0123456789") != "" {
+		return -1
+	}
+	return first
 }
 
 // bounds returns the positions of the first event and of the end.
@@ -113,23 +123,19 @@ func (s *source) at(e eventlog.Event) int64 {
 // header is the beginning of a log.
 type header struct {
 	end, count, start int64
-	size              int64 // of the file
 }
 
-// readHeader reads it. It is zero in an empty file.
+// readHeader reads it. It is zero in a file that is shorter.
 func readHeader(name string) (h header, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return h, err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return h, err
-	}
-	h.size = fi.Size()
 	var b [headerSize]byte
-	if _, err := f.ReadAt(b[:], 0); err != nil && err != io.EOF {
+	if _, err := f.ReadAt(b[:], 0); err == io.EOF {
+		return h, nil
+	} else if err != nil {
 		return h, err
 	}
 	for i, p := range []*int64{&h.end, &h.count, &h.start} {

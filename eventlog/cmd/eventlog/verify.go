@@ -5,9 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -137,8 +134,7 @@ func (s *source) segmentAfter(seq int64) (int64, error) {
 	}
 	names, err := segments(s.name)
 	for _, name := range names {
-		first, err := strconv.ParseInt(strings.TrimSuffix(filepath.Base(name), ".log"), 10, 64)
-		if err == nil && first > seq {
+		if first := firstOf(name); first > seq {
 			return first, nil
 		}
 	}

@@ -86,7 +86,7 @@ func TestRepair_Log(t *testing.T) {
 	if _, err := eventlog.Open(name, eventlog.Options{}); err == nil {
 		t.Fatal("Open accepts the damage")
 	}
-	want(t, 0, "PATH: 1 events, truncated at offset 50, 119 bytes saved in PATH.cut-50\n", name, "repair")
+	want(t, 0, "PATH: 1 events, truncated at offset 50, the rest is saved in PATH.cut-50\n", name, "repair")
 	want(t, 0, `{"path":"PATH","events":1,"offset":50,"cut":0}`+"\n", name, "repair", "-json")
 	want(t, 0, "event zero\n", name, "dump", "-raw")
 }
@@ -112,7 +112,7 @@ func TestRepair_LastSegment(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment4), 24+16)
-	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 46 bytes saved in PATH/`+segment4+`.cut-24
+	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, the rest is saved in PATH/`+segment4+`.cut-24
 PATH: 0 events, nothing was truncated
 `, dir, "repair")
 	want(t, 0, "PATH: 4 events, 35 bytes of data; damaged places: 0\n", dir, "verify")
@@ -126,6 +126,18 @@ func TestRepair_OldSegment(t *testing.T) {
 	want(t, 1, `PATH: 2 events, nothing was truncated
 PATH/`+segment0+`: damaged at offset 24: checksum does not match (event 0)
 `, dir, "repair")
+}
+
+// A header that is damaged has all of the file saved.
+func TestRepair_Header(t *testing.T) {
+	t.Parallel()
+	name := newLog(t, six...)
+	whole := files(t, name)["a.log"]
+	damageAt(t, name, 0) // WriteOffset is inside an event then
+	want(t, 0, "PATH: 6 events, truncated at offset 169, the rest is saved in PATH.cut-0\n", name, "repair")
+	if all := files(t, name); all["a.log"] != whole || len(all["a.log.cut-0"]) != len(whole) {
+		t.Errorf("files: %q", all)
+	}
 }
 
 // A segment before the last has lost its end, and the last was flushed.
