@@ -4,7 +4,8 @@ import "go.dw1.io/mmapfile/internal/sys"
 
 // Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
 func Rewind(l *Log) {
-	l.end, l.count = headerSize, 0
+	l.tallyUp()
+	l.end, l.count, l.tally = headerSize, 0, tally{0, headerSize}
 	l.unmapped.Store(headerSize)
 	l.writeHeader(headerSize, 0)
 	l.flush.durable.Store(headerSize)

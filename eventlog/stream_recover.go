@@ -199,6 +199,7 @@ func (r *recovery) setAside(firsts []int64) error {
 				r.s.recovered.Kept = kept
 			}
 			r.s.recovered.Cut += max(h.end-headerSize, 0)
+			stats.cut.Add(uint64(max(h.end-headerSize, 0)))
 		}
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -61,6 +62,7 @@ func (s *Stream) need(n int64) error {
 // roll begins the next segment. The one before is closed in the background: at most one is
 // at a time, so that a crash leaves two segments to verify. It is called with mu held.
 func (s *Stream) roll() error {
+	defer stats.stalls.since(time.Now())
 	old := s.active
 	<-old.before
 	if err := s.start(old.next, false); err != nil {
