@@ -93,7 +93,11 @@ func ExampleLog_AppendFunc() {
 
 // A dashboard that reads expvar gets the figures of all logs.
 func ExampleReadStats() {
-	expvar.Publish("eventlog", expvar.Func(func() any { return eventlog.ReadStats() }))
+	expvar.Publish("eventlog", expvar.Func(func() any {
+		var s eventlog.Stats
+		eventlog.ReadStats(&s)
+		return s
+	}))
 	fmt.Println(strings.Contains(expvar.Get("eventlog").String(), `"Appends":`))
 	// Output: true
 }

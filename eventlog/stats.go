@@ -25,9 +25,9 @@ type Stats struct {
 	CutBytes   uint64 // Recovery.Cut of these
 }
 
-// ReadStats returns the figures. It takes no lock, so they are not of one moment.
-func ReadStats() Stats {
-	return Stats{
+// ReadStats fills in s. It takes no lock, so the figures are not of one moment.
+func ReadStats(s *Stats) {
+	*s = Stats{
 		Appends:    stats.appends.Load(),
 		Bytes:      stats.bytes.Load(),
 		Flushes:    stats.flushes.count.Load(),

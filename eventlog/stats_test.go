@@ -12,14 +12,14 @@ import (
 // The tests of ReadStats are not parallel: the figures are those of the process.
 func TestReadStats_Log(t *testing.T) {
 	name := newName(t)
-	before := eventlog.ReadStats()
+	before := readStats()
 	l := open(t, name, eventlog.Options{})
 	const n = 1000
 	for range n {
 		add(t, l, "data")
 	}
 	if eventlog.Maps {
-		if got := eventlog.ReadStats().Appends - before.Appends; got < n-63 || got > n {
+		if got := readStats().Appends - before.Appends; got < n-63 || got > n {
 			t.Errorf("%d appends of an open log, want %d in groups of 64", got, n)
 		}
 	}
@@ -34,7 +34,7 @@ func TestReadStats_Log(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := eventlog.ReadStats()
+	s := readStats()
 	if got := s.Appends - before.Appends; got != n+5 {
 		t.Errorf("%d appends, want %d", got, n+5)
 	}
@@ -55,7 +55,7 @@ func TestReadStats_Log(t *testing.T) {
 	l = open(t, name, eventlog.Options{Now: func() time.Time { return time.Unix(1, 0) }})
 	add(t, l, "more")
 	l.Close()
-	again := eventlog.ReadStats()
+	again := readStats()
 	if again.Appends-s.Appends != 1 || again.Bytes-s.Bytes != 20 || again.Recoveries != s.Recoveries {
 		t.Errorf("opened again: %+v after %+v", again, s)
 	}
@@ -65,9 +65,9 @@ func TestReadStats_Recovery(t *testing.T) {
 	b, _ := logOf(t, "one", "two")
 	name := newName(t)
 	put(t, name, append(bytes.Clone(b), 0, 0)) // not truncated, and so not closed
-	before := eventlog.ReadStats()
+	before := readStats()
 	open(t, name, eventlog.Options{}).Close()
-	s := eventlog.ReadStats()
+	s := readStats()
 	if s.Recoveries-before.Recoveries != 1 || s.CutBytes != before.CutBytes {
 		t.Errorf("not closed: %+v after %+v", s, before)
 	}
@@ -75,14 +75,14 @@ func TestReadStats_Recovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, name, eventlog.Options{}).Close()
-	if torn := eventlog.ReadStats(); torn.Recoveries-s.Recoveries != 1 || torn.CutBytes-s.CutBytes != 19 {
+	if torn := readStats(); torn.Recoveries-s.Recoveries != 1 || torn.CutBytes-s.CutBytes != 19 {
 		t.Errorf("torn: %+v after %+v", torn, s)
 	}
 }
 
 func TestReadStats_Stream(t *testing.T) {
 	dir := newDir(t)
-	before := eventlog.ReadStats()
+	before := readStats()
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 300)
 	size := s.Size()
@@ -90,11 +90,16 @@ func TestReadStats_Stream(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := len(segments(t, dir))
-	after := eventlog.ReadStats()
+	after := readStats()
 	if after.Appends-before.Appends != 300 || after.Bytes-before.Bytes != uint64(size-24*int64(files)) {
 		t.Errorf("%d events in %d bytes, want 300 in %d and %d headers", after.Appends-before.Appends, after.Bytes-before.Bytes, size, files)
 	}
 	if after.Stalls-before.Stalls < uint64(files-1) {
 		t.Errorf("%d stalls, and %d segments", after.Stalls-before.Stalls, files)
 	}
+}
+
+func readStats() (s eventlog.Stats) {
+	eventlog.ReadStats(&s)
+	return s
 }

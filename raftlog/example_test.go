@@ -20,6 +20,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
+	config := raft.DefaultConfig()
+	config.LocalID = "a"
+	config.LogOutput = io.Discard
+	address, transport := raft.NewInmemTransport("")
+
 	s, err := raftlog.Open(dir, raftlog.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -27,10 +32,6 @@ func Example() {
 	defer s.Close()
 
 	fsm := raftlog.NewFSM(s)
-	config := raft.DefaultConfig()
-	config.LocalID = "a"
-	config.LogOutput = io.Discard
-	address, transport := raft.NewInmemTransport("")
 	r, err := raft.NewRaft(config, fsm, s, s, s.Snapshots(), transport)
 	if err != nil {
 		log.Fatal(err)
