@@ -1,6 +1,11 @@
 package eventlog
 
-import "go.dw1.io/mmapfile/internal/sys"
+import (
+	"syscall"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
+)
 
 // Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
 func Rewind(l *Log) {
@@ -60,3 +65,15 @@ func WaitJobs(s *Stream) { s.jobs.Wait() }
 
 // ForgetSpare makes s forget its spare file, which the caller has removed.
 func ForgetSpare(s *Stream) { s.spare = spareNone }
+
+// FailMeta makes a change of the bounds fail after it was written, until restore is called.
+func FailMeta(s *Stream) (restore func()) {
+	old := syncMeta
+	syncMeta = func(f *mmapfile.File) error {
+		if f == s.file {
+			return syscall.EIO
+		}
+		return old(f)
+	}
+	return func() { syncMeta = old }
+}

@@ -57,7 +57,8 @@ type Stream struct {
 
 	// The order of locks: cutMu, mu, catalog.mu. None is held during a flush of events
 	// but cutMu.
-	cutMu sync.Mutex // held while bounds change
+	cutMu  sync.Mutex // held while bounds change
+	unsure uint64     // generations of bounds that failed to be written, and may be in meta
 
 	mu      sync.Mutex // held by appends
 	gone    bool

@@ -94,8 +94,10 @@ func writeMeta(f *mmapfile.File, b bounds) error {
 	if _, err := f.WriteAt(b.bytes(), int64(b.generation&1)*metaSlot); err != nil {
 		return err
 	}
-	return f.Sync()
+	return syncMeta(f)
 }
+
+var syncMeta = (*mmapfile.File).Sync // a test lets it fail
 
 // bounds returns the present bounds of the stream.
 func (c *catalog) bounds() (bounds, error) {

@@ -59,10 +59,14 @@ func (s *Stream) usable() error {
 // setBounds makes b the bounds, durably, with the next generation. It is called with
 // cutMu held.
 func (s *Stream) setBounds(b bounds) error {
-	b.generation = s.state.Load().generation + 1
+	b.generation = s.state.Load().generation + 1 + s.unsure
 	if err := writeMeta(s.file, b); err != nil {
+		// It may be in the file. The next change goes to the same slot, and readers see
+		// another generation.
+		s.unsure += 2
 		return err
 	}
+	s.unsure = 0
 	s.o.trace("sync", s.file.Name())
 	s.state.Store(&b)
 	return nil
@@ -101,8 +105,8 @@ func (s *Stream) skipTo(first int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.first = first
-	if err := s.setBounds(b); err != nil {
-		return err
+	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+		return s.broken
 	}
 	dropped := s.segments()
 	s.end(s.active)
@@ -166,8 +170,8 @@ func (s *Stream) truncateBack(next int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.back, b.backs, b.cutting = next, b.backs+1, true
-	if err := s.setBounds(b); err != nil {
-		return err
+	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+		return s.broken
 	}
 	s.next.Store(next)
 	s.synced.set(min(next, s.durableNext()), b.backs)
