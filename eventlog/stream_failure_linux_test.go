@@ -2,6 +2,10 @@ package eventlog_test
 
 import (
 	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -32,5 +36,62 @@ func TestStream_FailedFlushOfMeta(t *testing.T) {
 				t.Errorf("%s: a durable event: %q, %v", name, e.Data, err)
 			}
 		}
+	}
+}
+
+// A segment that a reader has open is locked until nothing uses it, also if it has had the
+// name of one that was removed.
+func TestStreamReader_LockOfNewSegment(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000}), openStreamReader(t, dir)
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	names := segments(t, dir)
+	var first int64
+	fmt.Sscanf(filepath.Base(names[1]), "%d.log", &first)
+	pull := func() func() {
+		next, stop := iter.Pull2(r.Events(first))
+		if e, err, ok := next(); !ok || err != nil || e.Seq != first {
+			t.Fatal(e.Seq, err)
+		}
+		return stop
+	}
+	stopOld := pull()
+	if err := s.TruncateBack(first); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	next, stop := iter.Pull2(r.Events(first))
+	defer stop()
+	e, err, _ := next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(e.Data)
+	stopOld()
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	before, err := os.Stat(names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(first); err != nil { // let the first segment go as it likes
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	if err := s.TruncateFront(s.Next()); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	if after, err := os.Stat(filepath.Join(dir, "next.tmp")); err == nil && os.SameFile(before, after) {
+		t.Error("a segment was recycled that a reader has open")
+	}
+	pushN(t, s, 300)
+	if got := string(e.Data); got != want {
+		t.Errorf("data in a loop are %q, were %q", got, want)
 	}
 }
