@@ -66,6 +66,13 @@ func WaitJobs(s *Stream) { s.jobs.Wait() }
 // ForgetSpare makes s forget its spare file, which the caller has removed.
 func ForgetSpare(s *Stream) { s.spare = spareNone }
 
+// ActiveLog returns the log of the last segment.
+func ActiveLog(s *Stream) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active.log
+}
+
 // FailMeta makes a change of the bounds fail after it was written, until restore is called.
 func FailMeta(s *Stream) (restore func()) {
 	old := syncMeta

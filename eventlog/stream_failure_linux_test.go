@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -94,4 +95,33 @@ func TestStreamReader_LockOfNewSegment(t *testing.T) {
 	if got := string(e.Data); got != want {
 		t.Errorf("data in a loop are %q, were %q", got, want)
 	}
+}
+
+// A segment is not used again before its log is closed, which truncates the file.
+func TestStream_RecycleAfterClose(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
+	if _, err := s.Append(make([]byte, 99_000)); err != nil {
+		t.Fatal(err)
+	}
+	release := eventlog.HoldFlush(eventlog.ActiveLog(s))
+	if _, err := s.Append(make([]byte, 60_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(1); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if _, err := s.Append(make([]byte, 1000)); err != nil { // prepares the next segment
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	release()
+	for range 5 {
+		if _, err := s.AppendSync(make([]byte, 60_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStream(t, s)
 }

@@ -324,6 +324,11 @@ func (s *Stream) older(seg *segment, age time.Duration) bool {
 // may become the next segment. What the system does not remove (Windows, while a reader
 // has it open) is removed by OpenStream.
 func (s *Stream) discard(dropped []*segment) {
+	// The log of the last of them may be about to be closed, which truncates its file.
+	s.mu.Lock()
+	before := s.active.before
+	s.mu.Unlock()
+	<-before
 	for _, seg := range dropped {
 		if !seg.drop() || !s.recycle(seg) {
 			os.Remove(seg.name())
