@@ -125,3 +125,32 @@ func TestStream_RecycleAfterClose(t *testing.T) {
 	}
 	closeStream(t, s)
 }
+
+// A segment that has another name, as in a copy with hard links, is not written to.
+func TestStream_RecycleLinked(t *testing.T) {
+	t.Parallel()
+	dir, backup := newDir(t), newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	first := segments(t, dir)[0]
+	kept := filepath.Join(backup, filepath.Base(first))
+	if err := os.Link(first, kept); err != nil {
+		t.Skip(err)
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(200); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	pushN(t, s, 500)
+	closeStream(t, s)
+	if got, err := os.ReadFile(kept); err != nil || string(got) != string(want) {
+		t.Errorf("a linked copy of a segment has changed: %v", err)
+	}
+}

@@ -337,8 +337,8 @@ func (s *Stream) discard(dropped []*segment) {
 	}
 }
 
-// recycle makes the file of a segment the spare one, if there is none and no reader has
-// it open. Its blocks are allocated, and its pages are in memory.
+// recycle makes the file of a segment the spare one, if there is none, no reader has it
+// open, and it has no other name: that may be a backup. Its blocks are allocated, and its pages are in memory.
 func (s *Stream) recycle(seg *segment) (ok bool) {
 	s.mu.Lock()
 	ok = s.spare == spareNone && !s.gone
@@ -350,7 +350,7 @@ func (s *Stream) recycle(seg *segment) (ok bool) {
 		s.setSpare(ok, spareNone)
 		return false
 	}
-	if !exclusive(s.lock, seg.first) {
+	if linked(s.spareName()) || !exclusive(s.lock, seg.first) {
 		os.Remove(s.spareName())
 		s.setSpare(true, spareNone)
 		return true
