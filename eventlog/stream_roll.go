@@ -81,8 +81,14 @@ func (s *Stream) rolled(old *active) {
 	s.retain() // an error leaves what is there to the next time
 }
 
-// end closes the log of a segment, which makes it durable.
+// end closes the log of a segment, which makes it durable. A truncation that failed may have
+// done so before Close.
 func (s *Stream) end(a *active) error {
+	select {
+	case <-a.done:
+		return a.err
+	default:
+	}
 	a.err = a.log.Close()
 	s.o.trace("close", a.seg.name())
 	d := &s.synced
