@@ -190,3 +190,44 @@ func TestStream_CloseAfterFailedTruncation(t *testing.T) {
 		}
 	}
 }
+
+// A segment that cannot be opened for lack of descriptors can be later.
+func TestStream_NoDescriptors(t *testing.T) {
+	for _, prepared := range []bool{false, true} {
+		s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 10_000})
+		if prepared {
+			if _, err := s.AppendSync(make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := s.Append(make([]byte, 4500)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Append(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventlog.WaitJobs(s)
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		few := old
+		few.Cur = 3
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Append(make([]byte, 4500))
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("without descriptors: %v", err)
+		}
+		if _, err := s.AppendSync(make([]byte, 4500)); err != nil {
+			t.Errorf("with descriptors again (prepared %v): %v", prepared, err)
+		}
+		closeStream(t, s)
+	}
+}

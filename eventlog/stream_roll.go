@@ -123,6 +123,9 @@ func (s *Stream) start(first int64, blank bool) error {
 	}
 	l, err := openLocked(name, s.logOptions(), flag)
 	if err != nil {
+		if prepared { // else the next attempt would find the name taken
+			os.Remove(name)
+		}
 		return err
 	}
 	if err := l.begin(now, prepared); err != nil {
