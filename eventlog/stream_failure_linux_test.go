@@ -231,3 +231,49 @@ func TestStream_NoDescriptors(t *testing.T) {
 		closeStream(t, s)
 	}
 }
+
+// within fails the test if fn takes longer than some seconds.
+func within(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); fn() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s does not return", what)
+	}
+}
+
+// A pipe with the name of a segment does not block.
+func TestStream_PipeAsSegment(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int64{0, 3, 1000} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{})
+		pushN(t, s, 3)
+		closeStream(t, s)
+		name := filepath.Join(dir, fmt.Sprintf("%020d.log", first))
+		os.Remove(name)
+		if err := syscall.Mkfifo(name, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "OpenStream", func() {
+			if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
+				t.Error("OpenStream: no error for ", first)
+				s.Close()
+			}
+		})
+		within(t, "StreamReader", func() {
+			r, err := eventlog.OpenStreamReader(dir)
+			if err != nil {
+				return
+			}
+			defer r.Close()
+			collect(r.Events(0))
+			r.Get(0)
+			r.Get(first)
+			r.Next()
+			collect(r.Since(time.Now()))
+		})
+	}
+}
