@@ -150,6 +150,13 @@ func (c *catalog) grown(seq int64) bool {
 	return true
 }
 
+// relist has current list the directory again.
+func (c *catalog) relist() {
+	c.mu.Lock()
+	c.old = true
+	c.mu.Unlock()
+}
+
 // gap reports whether there are events after seq, so that one with this number should be
 // there. It has current list the directory again: the writer may have closed the segment
 // since it was read, or created segments while the directory was listed.

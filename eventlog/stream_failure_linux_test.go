@@ -3,6 +3,7 @@ package eventlog_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -275,5 +276,23 @@ func TestStream_PipeAsSegment(t *testing.T) {
 			r.Next()
 			collect(r.Since(time.Now()))
 		})
+	}
+}
+
+// Get finds an event however many segments were created since the last look.
+func TestStreamReader_GetManySegmentsLater(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 400}), openStreamReader(t, dir)
+	pushN(t, s, 1)
+	if _, err := r.Get(0); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 2000)
+	if e, err := r.Get(2000); err != nil || string(e.Data) != nth(2000) {
+		t.Errorf("Get: %q, %v (of %d segments)", e.Data, err, len(segments(t, dir)))
+	}
+	if _, err := r.Get(2001); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Get of the next: %v", err)
 	}
 }
