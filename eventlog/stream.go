@@ -128,8 +128,11 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if err := s.recover(); err != nil {
 		return nil, s.fail("open", err)
 	}
+	if err := s.retain(); err != nil {
+		return nil, s.fail("open", err)
+	}
 	opened = true
-	return s, s.retain()
+	return s, nil
 }
 
 // abandon closes everything but the events.

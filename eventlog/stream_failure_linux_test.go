@@ -296,3 +296,28 @@ func TestStreamReader_GetManySegmentsLater(t *testing.T) {
 		t.Errorf("Get of the next: %v", err)
 	}
 }
+
+// OpenStream that fails leaves no lock.
+func TestOpenStream_FailedRetention(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 500)
+	closeStream(t, s)
+	now, failed := time.Now().Add(2*time.Hour), false
+	o := eventlog.StreamOptions{RetainAge: time.Hour}
+	o.Now = func() time.Time {
+		if failed {
+			panic("no time")
+		}
+		failed = true
+		return now
+	}
+	func() {
+		defer func() { recover() }()
+		eventlog.OpenStream(dir, o)
+	}()
+	o.Now = nil
+	s = openStream(t, dir, o)
+	closeStream(t, s)
+}
