@@ -84,3 +84,6 @@ func FailMeta(s *Stream) (restore func()) {
 	}
 	return func() { syncMeta = old }
 }
+
+// FailDir makes every flush of the directory fail.
+func FailDir(s *Stream) { s.dirf.Close() }

@@ -321,3 +321,32 @@ func TestOpenStream_FailedRetention(t *testing.T) {
 	s = openStream(t, dir, o)
 	closeStream(t, s)
 }
+
+// The name of a segment that may not be durable is an error of the events in it.
+func TestStream_FailedFlushOfDirectory(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 10)
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.FailDir(s)
+	pushN(t, s, 100)
+	if _, err := s.AppendSync(nil); err == nil {
+		t.Error("AppendSync in a new segment: no error")
+	}
+	if d := s.Durable(); d > 100 {
+		t.Errorf("durable up to %d", d)
+	}
+	if s.Close() == nil {
+		t.Error("Close: no error")
+	}
+}
+
+// The directories that OpenStream creates may be several.
+func TestOpenStream_CreatesDirectories(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, filepath.Join(newDir(t), "a", "b", "c"), eventlog.StreamOptions{})
+	pushN(t, s, 1)
+	closeStream(t, s)
+}

@@ -39,7 +39,9 @@ func (s *Stream) recover() error {
 	}
 	list := s.segments()
 	b = *s.state.Load()
-	s.syncDir() // first: see truncateBack
+	if err := s.syncDir(); err != nil { // first: see truncateBack
+		return err
+	}
 	b.first, b.cutting = max(b.first, list[0].first), false
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err

@@ -76,7 +76,7 @@ func (s *Stream) roll() error {
 // rolled ends what roll began.
 func (s *Stream) rolled(old *active) {
 	defer s.jobs.Done()
-	s.syncDir()
+	s.synced.fail(s.syncDir())
 	s.end(old)
 	s.retain() // an error leaves what is there to the next time
 }
@@ -195,9 +195,23 @@ func (l *Log) begin(now int64, prepared bool) error {
 }
 
 // syncDir makes the names of the files durable, if the system can do that.
-func (s *Stream) syncDir() {
-	syncDir(filepath.Join(s.dir, metaName))
+func (s *Stream) syncDir() error {
+	if s.dirf != nil {
+		if err := s.dirf.Sync(); err != nil {
+			return s.fail("sync", err)
+		}
+	}
 	s.o.trace("syncdir", s.dir)
+	return nil
+}
+
+// fail notes an error after which nothing more is known to be durable.
+func (d *durability) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = err
+	}
 }
 
 // spareState says what spareName is.

@@ -114,7 +114,9 @@ func (s *Stream) skipTo(first int64) error {
 	if s.broken = s.start(first, false); s.broken != nil {
 		return s.broken
 	}
-	s.syncDir()
+	if s.broken = s.syncDir(); s.broken != nil {
+		return s.broken
+	}
 	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
 		return s.broken
 	}
@@ -209,8 +211,7 @@ func (s *Stream) finishBack(next int64) error {
 	if err := s.start(next, false); err != nil {
 		return err
 	}
-	s.syncDir()
-	return nil
+	return s.syncDir()
 }
 
 // cutSegment removes the events of a closed segment from number next on.
