@@ -87,3 +87,15 @@ func FailMeta(s *Stream) (restore func()) {
 
 // FailDir makes every flush of the directory fail.
 func FailDir(s *Stream) { s.dirf.Close() }
+
+// EnterAfter has a loop over r at number seq open its segment, after the bounds were checked
+// and between was called.
+func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
+	sc := &streamCursor{c: &r.catalog, seq: seq, least: everything}
+	defer sc.leave()
+	if err := sc.check(); err != nil {
+		return false, err
+	}
+	between()
+	return sc.tryEnter()
+}
