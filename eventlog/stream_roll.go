@@ -285,7 +285,17 @@ func writeSpare(name string, size int64) error {
 	return err
 }
 
-// removeSpare removes the spare file. It is called when nothing is in the background.
+// releaseSpare removes the spare file if there is one, for an append that has failed: a full
+// disk may have no other space. It is called with mu held.
+func (s *Stream) releaseSpare() bool {
+	if s.spare != spareUsed && s.spare != spareReady {
+		return false
+	}
+	s.removeSpare()
+	return true
+}
+
+// removeSpare removes the spare file. It is called when nothing in the background uses it.
 func (s *Stream) removeSpare() {
 	if s.spare != spareNone {
 		os.Remove(s.spareName())
