@@ -106,6 +106,9 @@ func (s *segment) open() (*segmentFile, error) {
 	case s.gone:
 		return nil, s.c.fail("open", fs.ErrNotExist)
 	}
+	if err := regular(s.name()); err != nil {
+		return nil, err
+	}
 	// The lock comes first: see catalog.exclusive.
 	if err := s.c.lockShared(s.first); err != nil {
 		return nil, err
