@@ -197,15 +197,55 @@ func (f *segmentFile) end() (int64, error) {
 	return end, nil
 }
 
+// find returns the place of event seq, and makes src a source of the events. It is called
+// inside the file.
+func (s *segment) find(f *segmentFile, src *source, seq int64) (p place, err error) {
+	end, err := f.end()
+	if err != nil {
+		return place{}, err
+	}
+	*src = f.source(end)
+	i := seq - s.first
+	if p = s.index.look(i); i >= p.n {
+		if err := s.extend(f, src); err != nil {
+			return place{}, err
+		}
+		if p = s.index.look(i); i >= p.n {
+			return p, nil
+		}
+	}
+	return s.index.walk(src, i, p)
+}
+
+// extend adds all events to the index. If the segment is not the last, their number must be
+// the one that the name of the next segment says.
+func (s *segment) extend(f *segmentFile, src *source) error {
+	for {
+		// This comes before the end, since the writer fills a segment before it begins the next.
+		next := s.c.following(s.first)
+		end, err := f.end()
+		if err != nil {
+			return err
+		}
+		*src = f.source(end)
+		want := int64(unknown)
+		if next >= 0 {
+			want = next - s.first
+		}
+		if err = s.index.extend(src, end, want); err != errGap {
+			return err
+		}
+		if s.c.following(s.first) == next { // else TruncateBack has run meanwhile
+			return &CorruptError{0, errGap}
+		}
+	}
+}
+
 // locate returns the offset of event number seq, or the end if there is no such event, and
 // the number after the last event that is known. It is called inside the file.
 func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
-	end, err := f.end()
-	if err != nil {
-		return 0, 0, err
-	}
-	src := f.source(end)
-	p, err := s.index.find(&src, seq-s.first, end)
+	var src source
+	p, err := s.find(f, &src, seq)
 	return p.off, s.first + p.n, err
 }
 

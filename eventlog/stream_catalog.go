@@ -178,6 +178,16 @@ func (c *catalog) at(seq int64) *segment {
 	return nil
 }
 
+// following returns the number of the first event of the segment after the one that begins
+// with first, or -1 if there is none in the list.
+func (c *catalog) following(first int64) int64 {
+	list := c.segments()
+	if i := position(list, first) + 1; i < len(list) {
+		return list[i].first
+	}
+	return -1
+}
+
 // acquire opens a segment, and closes others if there are too many.
 func (c *catalog) acquire(s *segment) (*segmentFile, error) {
 	f, err := s.acquire()

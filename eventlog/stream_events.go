@@ -93,6 +93,9 @@ func (sc *streamCursor) enter() (bool, error) {
 	})
 	if err != nil {
 		sc.leave()
+		if b, berr := sc.c.bounds(); berr == nil && b.generation != sc.b.generation {
+			return false, nil // see check
+		}
 		return false, f.fail("events", f.damage(headerSize, err))
 	}
 	if next < sc.seq {

@@ -81,12 +81,8 @@ func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error
 			err = f.fail("get", f.faultCause())
 		}
 	}()
-	end, err := f.end()
-	if err != nil {
-		return e, 0, f.fail("get", err)
-	}
-	src := f.source(end)
-	p, err := s.index.find(&src, seq-s.first, end)
+	var src source
+	p, err := s.find(f, &src, seq)
 	if next = s.first + p.n; err == nil && next > seq {
 		e, err = src.copy(p.off, p.end)
 		e.Seq = seq

@@ -84,17 +84,8 @@ func (x *index) look(i int64) (p place) {
 	return p
 }
 
-// find returns the place of event i of the segment that src reads, which ends at end. Another
-// goroutine may know of a later end.
-func (x *index) find(src *source, i, end int64) (p place, err error) {
-	if p = x.look(i); i >= p.n {
-		if err := x.extend(src, end); err != nil {
-			return place{}, err
-		}
-		if p = x.look(i); i >= p.n {
-			return p, nil
-		}
-	}
+// walk returns the place of event i, given that of the point before it.
+func (x *index) walk(src *source, i int64, p place) (place, error) {
 	off := p.off
 	src.upto = min(p.end, off+page)
 	for range i % indexStep {
@@ -111,12 +102,20 @@ func (x *index) find(src *source, i, end int64) (p place, err error) {
 	return p, nil
 }
 
-// extend adds all events before end. It checks no data.
-func (x *index) extend(src *source, end int64) error {
+// unknown is the number of events that a segment is to have if events may still follow.
+const unknown = -1
+
+// extend adds all events before end. It checks no data. If it finds another number of events
+// than want, it returns errGap, and the index forgets them all.
+//
+// The index may have less than want if that is also the EventCount: then a segment is
+// missing, or Repair has truncated this one, and the events that are there have the right
+// numbers.
+func (x *index) extend(src *source, end, want int64) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.end == 0 {
-		x.end = headerSize
+	if x.end == 0 || want != unknown && x.end > end {
+		x.points, x.n, x.end = x.points[:0], 0, headerSize
 	}
 	for x.end < end {
 		e, _, err := src.event(x.end, end, false)
@@ -125,5 +124,16 @@ func (x *index) extend(src *source, end int64) error {
 		}
 		x.note(x.end, e.next(x.end))
 	}
-	return nil
+	if want == unknown || x.n == want {
+		return nil
+	}
+	var b [headerSize]byte
+	_, err := src.f.ReadAt(b[:], 0)
+	if err == nil && (x.n > want || x.n != parseHeader(b[:]).count) {
+		err = errGap
+	}
+	if err != nil {
+		x.points, x.n, x.end = x.points[:0], 0, headerSize
+	}
+	return err
 }

@@ -1,0 +1,105 @@
+package eventlog
+
+import "io/fs"
+
+// Append appends an event with the data p, and returns its sequence number. For the rest
+// see [Log.Append]: a Stream has no ErrFull, but its disk may be full.
+func (s *Stream) Append(p []byte) (seq int64, err error) {
+	seq, at, err := s.append(p, false)
+	if err == nil {
+		s.flushDue(at)
+	}
+	return seq, err
+}
+
+// AppendSync is [Stream.Append], and returns once the event is durable. Calls from several
+// goroutines share flushes.
+//
+// An error with Op "sync" is one of the flush: then the event is in the stream.
+func (s *Stream) AppendSync(p []byte) (seq int64, err error) {
+	seq, at, err := s.append(p, true)
+	if err != nil {
+		return 0, err
+	}
+	return seq, s.syncTo(at)
+}
+
+// mark is a place in a stream.
+type mark struct {
+	a     *active
+	end   int64 // offset in its log
+	next  int64 // sequence number
+	backs int64 // number of calls of TruncateBack before
+}
+
+func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int64(len(p)) > maxData {
+		return 0, at, s.fail("append", fs.ErrInvalid)
+	}
+	if err := s.need(entrySize + int64(len(p))); err != nil {
+		return 0, at, s.fail("append", err)
+	}
+	a := s.active
+	off, err := a.log.append(p, sync)
+	if err != nil && s.releaseSpare() {
+		off, err = a.log.append(p, sync)
+	}
+	if err != nil {
+		return 0, at, err
+	}
+	seq = a.next
+	s.appended(off, len(p))
+	return seq, s.mark(), nil
+}
+
+// AppendBatch appends an event for each of ps, and returns the sequence number of the
+// first. All of them are in one segment. For the rest see [Log.AppendBatch].
+func (s *Stream) AppendBatch(ps ...[]byte) (first int64, err error) {
+	first, at, err := s.appendBatch(ps)
+	if err == nil {
+		s.flushDue(at)
+	}
+	return first, err
+}
+
+func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := int64(0)
+	for _, p := range ps {
+		total += entrySize + int64(len(p))
+	}
+	if err := s.need(total); err != nil {
+		return 0, at, s.fail("append", err)
+	}
+	a := s.active
+	off, err := a.log.AppendBatch(ps...)
+	if err != nil && s.releaseSpare() {
+		off, err = a.log.AppendBatch(ps...)
+	}
+	if err != nil {
+		return 0, at, err
+	}
+	first = a.next
+	for _, p := range ps {
+		s.appended(off, len(p))
+		off += entrySize + int64(len(p))
+	}
+	return first, s.mark(), nil
+}
+
+// appended notes an event that was appended. It is called with mu held.
+func (s *Stream) appended(off int64, size int) {
+	a := s.active
+	a.end = off + entrySize + int64(size)
+	a.seg.index.add(a.next-a.seg.first, off, a.end)
+	a.next++
+	s.next.Store(a.next)
+}
+
+// mark returns the present end. It is called with mu held.
+func (s *Stream) mark() mark {
+	return mark{s.active, s.active.end, s.active.next, s.state.Load().backs}
+}

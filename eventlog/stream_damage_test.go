@@ -1,0 +1,161 @@
+package eventlog_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestStream_OpenDamaged(t *testing.T) {
+	t.Parallel()
+	for what, damage := range map[string]func(dir string, names []string) error{
+		"meta": func(dir string, _ []string) error {
+			return os.WriteFile(filepath.Join(dir, "meta"), bytes.Repeat([]byte("x"), 8192), 0o600)
+		},
+		"a segment is missing": func(_ string, names []string) error { return os.Remove(names[len(names)-2]) },
+		"a segment has a wrong name": func(_ string, names []string) error {
+			return os.Rename(names[len(names)-1], names[len(names)-1][:len(names[0])-5]+"9.log")
+		},
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+		pushN(t, s, 100)
+		closeStream(t, s)
+		if err := damage(dir, segments(t, dir)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("%s: %v", what, err)
+		}
+		r, err := eventlog.OpenStreamReader(dir)
+		if err == nil {
+			_, err = collect(r.Events(0))
+			r.Close()
+		}
+		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("%s: a reader: %v", what, err)
+		}
+	}
+}
+
+// A segment in the middle that is missing, or has another number of events, is found by its
+// readers.
+func TestStream_DamagedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, s, 100)
+	closeStream(t, s)
+	if err := os.Remove(segments(t, dir)[3]); err != nil {
+		t.Fatal(err)
+	}
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	all, err := collect(s.Events(0))
+	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) < 30 {
+		t.Errorf("%d events, %v", len(all), err)
+	}
+	_, err = s.Get(int64(len(all)))
+	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+		t.Errorf("Get: %v", err)
+	}
+}
+
+// forge gives the event at off in b a size of n bytes, with the checksum of that.
+func forge(b []byte, off, n int) {
+	binary.LittleEndian.PutUint32(b[off+8:], uint32(n))
+	sum := crc32.ChecksumIEEE(b[off : off+12])
+	sum = crc32.Update(sum, crc32.IEEETable, b[off+16:off+16+n])
+	binary.LittleEndian.PutUint32(b[off+12:], sum)
+}
+
+// A segment that has more or fewer events than its name and the next one's say gives no event
+// a wrong number.
+func TestStream_ForgedSize(t *testing.T) {
+	t.Parallel()
+	const entry = 16 // bytes before the data
+	inner := make([]byte, 2*entry+10)
+	forge(inner, entry, 10)
+	for what, size := range map[string]func(len0, len1 int) int{
+		"fewer": func(len0, len1 int) int { return len0 + entry + len1 },
+		"more":  func(int, int) int { return entry },
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+		for range 50 {
+			push(t, s, string(inner))
+		}
+		closeStream(t, s)
+		var firsts []int64
+		for _, name := range segments(t, dir) {
+			var first int64
+			if _, err := fmt.Sscanf(filepath.Base(name), "%020d.log", &first); err != nil {
+				t.Fatal(err)
+			}
+			firsts = append(firsts, first)
+		}
+		name := segments(t, dir)[1]
+		b := get(t, name)
+		forge(b, 24, size(len(inner), len(inner)))
+		put(t, name, b)
+		s = openStream(t, dir, eventlog.StreamOptions{})
+		r := openStreamReader(t, dir)
+		for _, of := range []struct {
+			get    func(int64) (eventlog.Event, error)
+			events func(int64) iter.Seq2[eventlog.Event, error]
+		}{{s.Get, s.Events}, {r.Get, r.Events}} {
+			for seq := range s.Next() {
+				e, err := of.get(seq)
+				if seq < firsts[1] || seq >= firsts[2] {
+					if err != nil || e.Seq != seq {
+						t.Errorf("%s: Get(%d): %d, %v", what, seq, e.Seq, err)
+					}
+				} else if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+					t.Errorf("%s: Get(%d): %v", what, seq, err)
+				}
+			}
+			all, err := collect(of.events(0))
+			if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) != int(firsts[1]) {
+				t.Errorf("%s: %d events, %v, want %d", what, len(all), err, firsts[1])
+			}
+		}
+	}
+}
+
+// After Repair of a segment in the middle its other events are there, with their numbers.
+func TestStream_RepairedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, s, 100)
+	closeStream(t, s)
+	name := segments(t, dir)[1]
+	b := get(t, name)
+	b[len(b)-1]++
+	put(t, name, b)
+	if rec, err := eventlog.Repair(name); err != nil || rec.Cut == 0 {
+		t.Fatalf("%+v, %v", rec, err)
+	}
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	all, err := collect(s.Events(0))
+	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) < 20 {
+		t.Fatalf("%d events, %v", len(all), err)
+	}
+	for seq := range s.Next() {
+		e, err := s.Get(seq)
+		if ce := (*eventlog.CorruptError)(nil); seq == int64(len(all)) && errors.As(err, &ce) {
+			continue
+		}
+		if err != nil || string(e.Data) != nth(seq) {
+			t.Errorf("Get(%d): %.40q, %v", seq, e.Data, err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package eventlog_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// newDir is a directory for a stream. See newName.
+func newDir(t testing.TB) string {
+	t.Helper()
+	return filepath.Dir(newName(t))
+}
+
+func openStream(t testing.TB, dir string, o eventlog.StreamOptions) *eventlog.Stream {
+	t.Helper()
+	s, err := eventlog.OpenStream(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeLater(t, s)
+	return s
+}
+
+func openStreamReader(t testing.TB, dir string) *eventlog.StreamReader {
+	t.Helper()
+	r, err := eventlog.OpenStreamReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeLater(t, r)
+	return r
+}
+
+func closeStream(t testing.TB, s *eventlog.Stream) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// push appends events with these data, and checks their numbers.
+func push(t testing.TB, s *eventlog.Stream, data ...string) {
+	t.Helper()
+	for _, d := range data {
+		next := s.Next()
+		if seq, err := s.Append([]byte(d)); err != nil || seq != next {
+			t.Fatalf("Append: %d, %v, want %d", seq, err, next)
+		}
+	}
+}
+
+// pushN appends n events that tell their number.
+func pushN(t testing.TB, s *eventlog.Stream, n int) {
+	t.Helper()
+	for range n {
+		push(t, s, nth(s.Next()))
+	}
+}
+
+// nth is the data of event seq in tests that do not care: 40 bytes or so.
+func nth(seq int64) string { return fmt.Sprintf("event %d %s", seq, strings.Repeat("x", 30)) }
+
+// wantNth checks that events are those from number from up to the one before to.
+func wantNth(t testing.TB, events func(yield func(eventlog.Event, error) bool), from, to int64) {
+	t.Helper()
+	seq := from
+	for e, err := range events {
+		if err != nil {
+			t.Fatalf("at %d: %v", seq, err)
+		}
+		if e.Seq != seq || string(e.Data) != nth(seq) {
+			t.Fatalf("event %d %.40q, want %d", e.Seq, e.Data, seq)
+		}
+		seq++
+	}
+	if seq != to {
+		t.Fatalf("the events end at %d, want %d", seq, to)
+	}
+}
+
+func segments(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

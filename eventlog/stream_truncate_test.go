@@ -1,0 +1,161 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestStream_Truncated(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000}), openStreamReader(t, dir)
+	pushN(t, s, 100)
+	for _, n := range []int64{-1, 101} {
+		if err := s.TruncateBack(n); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("TruncateBack(%d): %v", n, err)
+		}
+	}
+	if err := s.TruncateFront(-1); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("TruncateFront(-1): %v", err)
+	}
+	if err := s.TruncateFront(50); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateBack(49); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("TruncateBack(49): %v", err)
+	}
+	if err := s.TruncateFront(20); err != nil || s.First() != 50 {
+		t.Errorf("TruncateFront(20): %v, First is %d", err, s.First())
+	}
+	for _, from := range []int64{-1, 0, 49} {
+		_, gerr := s.Get(from)
+		_, rerr := r.Get(from)
+		_, eerr := collect(s.Events(from))
+		_, ierr := collect(r.Events(from))
+		_, ferr := collect(r.Follow(context.Background(), from))
+		for i, err := range []error{gerr, rerr, eerr, ierr, ferr} {
+			if !errors.Is(err, eventlog.ErrTruncated) {
+				t.Errorf("%d from %d: %v", i, from, err)
+			}
+		}
+	}
+	for _, from := range []int64{101, 1 << 60} {
+		_, eerr := collect(s.Events(from))
+		_, ierr := collect(r.Events(from))
+		_, ferr := collect(r.Follow(context.Background(), from))
+		for i, err := range []error{eerr, ierr, ferr} {
+			if !errors.Is(err, fs.ErrInvalid) {
+				t.Errorf("%d from %d: %v", i, from, err)
+			}
+		}
+	}
+	wantNth(t, r.Events(100), 100, 100)
+	if err := s.TruncateFront(100); err != nil || s.First() != 100 || s.Next() != 100 {
+		t.Errorf("all events are removed: %v, %d to %d", err, s.First(), s.Next())
+	}
+	pushN(t, s, 50)
+	wantNth(t, r.Events(100), 100, 150)
+	if err := s.TruncateFront(1000); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 50)
+	closeStream(t, s)
+	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	wantNth(t, s.Events(1000), 1000, 1050)
+	wantNth(t, r.Events(1000), 1000, 1050)
+}
+
+// What a loop has does not change, whatever becomes of the stream.
+func TestStream_DataStaysInALoop(t *testing.T) {
+	t.Parallel()
+	for _, truncate := range []string{"front", "back", "retention"} {
+		dir := newDir(t)
+		o := eventlog.StreamOptions{SegmentSize: 4000}
+		if truncate == "retention" {
+			o.RetainBytes = 8000
+		}
+		s, r := openStream(t, dir, o), openStreamReader(t, dir)
+		pushN(t, s, 100)
+		for _, events := range []func(int64) func(func(eventlog.Event, error) bool){
+			func(from int64) func(func(eventlog.Event, error) bool) { return s.Events(from) },
+			func(from int64) func(func(eventlog.Event, error) bool) { return r.Events(from) },
+		} {
+			pushN(t, s, 100)
+			eventlog.WaitJobs(s)
+			from, n, removed := s.First(), 0, false
+			for e, err := range events(from) {
+				if n++; n == 1 {
+					switch truncate {
+					case "front":
+						if err := s.TruncateFront(s.Next()); err != nil {
+							t.Fatal(err)
+						}
+					case "back":
+						if err := s.TruncateBack(from); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for range 300 {
+						push(t, s, strings.Repeat("new", 20))
+					}
+					eventlog.WaitJobs(s)
+				} else if errors.Is(err, eventlog.ErrTruncated) {
+					removed = true // after those that were verified together
+					break
+				}
+				if err != nil || string(e.Data) != nth(from+int64(n)-1) {
+					t.Fatalf("%s: event %d is %.40q, %v", truncate, n, e.Data, err)
+				}
+			}
+			if n < 10 || !removed {
+				t.Errorf("%s: %d events, ErrTruncated: %v", truncate, n, removed)
+			}
+			if err := s.TruncateFront(s.Next()); err != nil {
+				t.Fatal(err)
+			}
+			pushN(t, s, 100)
+		}
+		closeStream(t, s)
+	}
+}
+
+func TestStream_Retention(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	var now atomic.Int64 // in seconds
+	o := eventlog.StreamOptions{SegmentSize: 1000, RetainBytes: 3000}
+	o.Now = func() time.Time { return time.Unix(1_700_000_000+now.Load(), 0) }
+	pushSlowly := func(s *eventlog.Stream) {
+		for range 500 {
+			now.Add(1)
+			pushN(t, s, 1)
+		}
+	}
+	s := openStream(t, dir, o)
+	pushSlowly(s)
+	closeStream(t, s)
+	if n := s.Size(); n > 4000 || n < 2000 {
+		t.Errorf("%d bytes are left", n)
+	}
+	if n := len(segments(t, dir)); n < 3 || n > 5 {
+		t.Errorf("%d segments are left", n)
+	}
+	o.RetainBytes, o.RetainAge = 0, time.Minute
+	s = openStream(t, dir, o)
+	first := s.First()
+	pushSlowly(s)
+	closeStream(t, s)
+	if age := s.Next() - s.First(); s.First() == first || age < 60 || age > 120 {
+		t.Errorf("%d to %d, an event a second", s.First(), s.Next())
+	}
+	o.RetainAge = 0
+	s = openStream(t, dir, o)
+	wantNth(t, s.Events(s.First()), s.First(), s.Next())
+}
