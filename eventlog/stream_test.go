@@ -121,7 +121,7 @@ func TestStream_OpenErrors(t *testing.T) {
 			t.Errorf("after Close, %d: %v", i, err)
 		}
 	}
-	s = openStream(t, dir, eventlog.StreamOptions{})
+	openStream(t, dir, eventlog.StreamOptions{})
 	if _, err := eventlog.OpenStreamReader(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
