@@ -23,7 +23,8 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters
+	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters \
+	raftlog raftlog-table raftlog-test raftlog-soak
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +99,8 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	cd adapters && '$(BIN)/staticcheck' ./...
 	go -C platforms vet ./...
 	cd platforms && '$(BIN)/staticcheck' ./...
+	cd raftlog && '$(BIN)/staticcheck' ./...
+	cd raftlog/compare && '$(BIN)/staticcheck' ./...
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
 	'$(BIN)/actionlint'
 
@@ -168,3 +171,23 @@ SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9
 SURVEY_FLAGS ?=
 migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network), some minutes
 	@go -C migrate run ./survey -modules ../benchdata/programs $(SURVEY_FLAGS) $(SURVEY)
+
+# RAFTLOG_ROUNDS=10 for a longer run: a round takes about three minutes.
+raftlog: ## compare raftlog with raft-wal and raft-boltdb, about 15 minutes
+	@go -C raftlog/compare run . -rounds $(or $(RAFTLOG_ROUNDS),5) -test.benchtime 200ms $(if $(BENCH_DIR),-dir '$(BENCH_DIR)')
+	@go -C raftlog/compare run . -table
+
+raftlog-table:
+	@go -C raftlog/compare run . -table
+
+raftlog-test: ## vet and test raftlog, its example, and the comparison
+	go -C raftlog vet ./...
+	go -C raftlog test ./...
+	go -C raftlog/compare vet ./...
+	go -C raftlog/compare test ./...
+
+# As root also with a full disk.
+raftlog-soak: ## kill nodes of a cluster 200 times, stop them, fill their disks, and verify their logs, half an hour
+	go -C raftlog test -count=1 -timeout 1h -run 'Killed|Disk' . -raftlog.kills=1000 -raftlog.fulls=50 -raftlog.lates=50
+	go -C raftlog test -count=1 -timeout 1h -v ./examples/replicated -rounds=200
+	go -C raftlog/compare test -count=1 -timeout 1h -v -run Verifier . -soak=10m

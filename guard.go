@@ -18,7 +18,8 @@ import (
 // [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
 // locked stays locked, unless fn defers the unlock. Any other panic of fn continues, with
 // its value. A fault continues as a panic if it has no address, as with some emulators
-// (qemu-user). A fault inside the Go runtime ends the process, as in View.
+// (qemu-user). A fault inside the Go runtime ends the process, as in View. After a
+// truncation inside a page, the rest of that page reads as zeros, without a fault.
 //
 // If f is closed, the error is os.ErrClosed, and fn is not called. The error of fn is
 // returned as it is. Guard does not allocate, and guarded calls can be nested. On Windows,

@@ -182,6 +182,9 @@ func (l *Log) publish(end, k int64, call bool) error {
 	if l.mem == nil {
 		l.unmapped.Store(end)
 	}
+	if call || count-l.tally.count >= tallyEvery {
+		l.tallyUp()
+	}
 	return nil
 }
 

@@ -13,6 +13,9 @@
 //	s, err := eventlog.OpenStream("events", eventlog.StreamOptions{RetainBytes: 10 << 30})
 //	seq, err := s.AppendSync([]byte("hello"))
 //
+// The command eventlog/cmd/eventlog prints, follows, verifies and repairs logs and streams.
+// [ReadStats] has figures about those that this process writes.
+//
 // FORMAT.md describes the files byte by byte, for readers in other languages. They must be
 // on a local file system: other machines do not share mapped memory.
 //

@@ -136,6 +136,7 @@ func (l *Log) visible() (end int64, err error) {
 // flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
 func (l *Log) flushFile() error {
 	var err error
+	began := time.Now()
 	if !writesDirect {
 		err = l.f.SyncRange(0, math.MaxInt64)
 	} else if err = sys.Datasync(l.os); err != nil {
@@ -144,6 +145,7 @@ func (l *Log) flushFile() error {
 	switch {
 	case err == nil:
 		l.flush.count.Add(1)
+		stats.flushes.since(began)
 	case !errors.Is(err, os.ErrClosed):
 		l.flush.mu.Lock()
 		if l.flush.failed == nil {
@@ -183,6 +185,7 @@ func (l *Log) reaches(end int64) error {
 
 // startFlusher begins to keep Options.Flush. All events are durable now.
 func (l *Log) startFlusher() {
+	l.tally = tally{l.count, l.end}
 	l.flush.done.L = &l.flush.mu
 	l.flush.durable.Store(l.end)
 	l.flush.stop = func() {}

@@ -2,10 +2,12 @@ package eventlog_test
 
 import (
 	"context"
+	"expvar"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -87,4 +89,15 @@ func ExampleLog_AppendFunc() {
 	})
 	fmt.Println(off, err, l.Len(), l.Size())
 	// Output: 24 <nil> 1 43
+}
+
+// A dashboard that reads expvar gets the figures of all logs.
+func ExampleReadStats() {
+	expvar.Publish("eventlog", expvar.Func(func() any {
+		var s eventlog.Stats
+		eventlog.ReadStats(&s)
+		return s
+	}))
+	fmt.Println(strings.Contains(expvar.Get("eventlog").String(), `"Appends":`))
+	// Output: true
 }

@@ -1,10 +1,16 @@
 package eventlog
 
-import "go.dw1.io/mmapfile/internal/sys"
+import (
+	"syscall"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/sys"
+)
 
 // Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
 func Rewind(l *Log) {
-	l.end, l.count = headerSize, 0
+	l.tallyUp()
+	l.end, l.count, l.tally = headerSize, 0, tally{0, headerSize}
 	l.unmapped.Store(headerSize)
 	l.writeHeader(headerSize, 0)
 	l.flush.durable.Store(headerSize)
@@ -60,3 +66,37 @@ func WaitJobs(s *Stream) { s.jobs.Wait() }
 
 // ForgetSpare makes s forget its spare file, which the caller has removed.
 func ForgetSpare(s *Stream) { s.spare = spareNone }
+
+// ActiveLog returns the log of the last segment.
+func ActiveLog(s *Stream) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active.log
+}
+
+// FailMeta makes a change of the bounds fail after it was written, until restore is called.
+func FailMeta(s *Stream) (restore func()) {
+	old := syncMeta
+	syncMeta = func(f *mmapfile.File) error {
+		if f == s.file {
+			return syscall.EIO
+		}
+		return old(f)
+	}
+	return func() { syncMeta = old }
+}
+
+// FailDir makes every flush of the directory fail.
+func FailDir(s *Stream) { s.dirf.Close() }
+
+// EnterAfter has a loop over r at number seq open its segment, after the bounds were checked
+// and between was called.
+func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
+	sc := &streamCursor{c: &r.catalog, seq: seq, least: everything}
+	defer sc.leave()
+	if err := sc.check(); err != nil {
+		return false, err
+	}
+	between()
+	return sc.tryEnter()
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -57,6 +58,7 @@ func (l *Log) attach(size int64) {
 
 // grow makes room for events up to end.
 func (l *Log) grow(end int64) error {
+	defer stats.stalls.since(time.Now())
 	if end > l.most {
 		if err := l.lengthen(end); err != nil {
 			return err

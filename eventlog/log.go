@@ -40,6 +40,7 @@ type Log struct {
 	gone   bool           // Close was called
 	end    int64          // WriteOffset
 	count  int64          // EventCount
+	tally  tally          // of count and end
 	mem    []byte         // the whole file; nil if it is not mapped
 	word   *atomic.Uint64 // WriteOffset in mem
 	room   int64          // length of the file
@@ -194,6 +195,7 @@ func (l *Log) Close() error {
 		return l.fail("close", os.ErrClosed)
 	}
 	l.gone = true
+	l.tallyUp()
 	l.flush.stop()
 	// First the flush: a file that is as long as its WriteOffset is durable.
 	err := l.syncTo(l.end)

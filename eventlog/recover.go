@@ -58,7 +58,14 @@ func (l *Log) recover(repair bool) error {
 			return err
 		}
 	}
-	return l.settle(&w)
+	if err := l.settle(&w); err != nil {
+		return err
+	}
+	if w.size > w.end || l.recovered.Cut > 0 {
+		stats.recoveries.Add(1)
+		stats.cut.Add(uint64(l.recovered.Cut))
+	}
+	return nil
 }
 
 // settle makes the file what the walk has found it to be, and durable.

@@ -70,6 +70,8 @@ type segment struct {
 type segmentFile struct {
 	space
 	mem atomic.Pointer[[]byte] // the file's memory, nil if it is not mapped
+
+	word atomic.Pointer[uint64] // WriteOffset in it: finding it costs a system call
 }
 
 func (s *segment) name() string { return segmentName(s.c.dir, s.first) }
@@ -103,6 +105,9 @@ func (s *segment) open() (*segmentFile, error) {
 		return nil, s.c.fail("open", os.ErrClosed)
 	case s.gone:
 		return nil, s.c.fail("open", fs.ErrNotExist)
+	}
+	if err := regular(s.name()); err != nil {
+		return nil, err
 	}
 	// The lock comes first: see catalog.exclusive.
 	if err := s.c.lockShared(s.first); err != nil {
@@ -175,8 +180,12 @@ func (f *segmentFile) source(end int64) source {
 
 // end returns WriteOffset, or the header's size if the segment has no header yet.
 func (f *segmentFile) end() (int64, error) {
-	src := source{f: f.f}
+	src := source{f: f.f, word: f.word.Load()}
+	found := src.word != nil
 	end, err := src.end()
+	if !found && src.word != nil {
+		f.word.Store(src.word)
+	}
 	switch {
 	case err != nil:
 		return 0, err

@@ -52,12 +52,14 @@ type Stream struct {
 	o    StreamOptions
 	lock *os.File       // locked
 	file *mmapfile.File // meta
+	dirf *os.File       // the directory, to be synced; nil if the system cannot do that
 
 	recovered Recovery
 
 	// The order of locks: cutMu, mu, catalog.mu. None is held during a flush of events
 	// but cutMu.
-	cutMu sync.Mutex // held while bounds change
+	cutMu  sync.Mutex // held while bounds change
+	unsure uint64     // generations of bounds that failed to be written, and may be in meta
 
 	mu      sync.Mutex // held by appends
 	gone    bool
@@ -94,7 +96,7 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
 	s := &Stream{catalog: catalog{dir: dir}, o: o}
@@ -105,6 +107,13 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 			s.abandon()
 		}
 	}()
+	if s.dirf, err = os.Open(dir); err != nil {
+		return nil, err
+	}
+	if s.dirf.Sync() != nil {
+		s.dirf.Close()
+		s.dirf = nil
+	}
 	if s.lock, err = lockFile(dir, os.O_RDWR|os.O_CREATE); err != nil {
 		return nil, err
 	}
@@ -119,8 +128,11 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if err := s.recover(); err != nil {
 		return nil, s.fail("open", err)
 	}
+	if err := s.retain(); err != nil {
+		return nil, s.fail("open", err)
+	}
 	opened = true
-	return s, s.retain()
+	return s, nil
 }
 
 // abandon closes everything but the events.
@@ -132,10 +144,33 @@ func (s *Stream) abandon() {
 	if s.file != nil {
 		s.file.Close()
 	}
+	if s.dirf != nil {
+		s.dirf.Close()
+	}
 	if s.lock != nil {
 		sys.Unlock(s.lock)
 		s.lock.Close()
 	}
+}
+
+// makeDir creates a directory and those above it, and makes their names durable, if the
+// system can do that.
+func makeDir(dir string) error {
+	made := []string{dir} // also if it is there: a crash may have come before
+	for d := dir; ; {
+		if d = filepath.Dir(d); d == filepath.Dir(d) {
+			break
+		}
+		if _, err := os.Stat(d); err == nil {
+			break
+		}
+		made = append(made, d)
+	}
+	err := os.MkdirAll(dir, 0o777)
+	for _, d := range made {
+		syncDir(d)
+	}
+	return err
 }
 
 // First returns the sequence number of the first event, or Next if there is none. After
@@ -220,6 +255,9 @@ func (s *Stream) Close() error {
 	s.removeSpare()
 	if cerr := s.file.Close(); err == nil {
 		err = cerr
+	}
+	if s.dirf != nil {
+		s.dirf.Close()
 	}
 	sys.Unlock(s.lock)
 	if cerr := s.lock.Close(); err == nil {

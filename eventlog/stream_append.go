@@ -43,6 +43,9 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 	}
 	a := s.active
 	off, err := a.log.append(p, sync)
+	if err != nil && s.releaseSpare() {
+		off, err = a.log.append(p, sync)
+	}
 	if err != nil {
 		return 0, at, err
 	}
@@ -73,6 +76,9 @@ func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
 	}
 	a := s.active
 	off, err := a.log.AppendBatch(ps...)
+	if err != nil && s.releaseSpare() {
+		off, err = a.log.AppendBatch(ps...)
+	}
 	if err != nil {
 		return 0, at, err
 	}

@@ -32,7 +32,8 @@ type catalog struct {
 	state  atomic.Pointer[bounds] // of a Stream; nil in a StreamReader
 	locks  *os.File               // of a StreamReader, for its byte locks; nil if there is none
 	opened atomic.Int64           // number of open segments
-	next   atomic.Int64           // of a Stream: number of the next event
+	shared sharedBytes
+	next   atomic.Int64 // of a Stream: number of the next event
 
 	// mu guards changes of list, and what follows. It comes before the mu of segment.
 	mu   sync.Mutex
@@ -149,6 +150,13 @@ func (c *catalog) grown(seq int64) bool {
 	return true
 }
 
+// relist has current list the directory again.
+func (c *catalog) relist() {
+	c.mu.Lock()
+	c.old = true
+	c.mu.Unlock()
+}
+
 // gap reports whether there are events after seq, so that one with this number should be
 // there. It has current list the directory again: the writer may have closed the segment
 // since it was read, or created segments while the directory was listed.
@@ -201,8 +209,18 @@ func (c *catalog) lockShared(first int64) error {
 	if c.locks == nil {
 		return nil
 	}
+	c.shared.mu.Lock()
+	defer c.shared.mu.Unlock()
+	if c.shared.n[first] > 0 {
+		c.shared.n[first]++
+		return nil
+	}
 	switch err := sys.LockByte(c.locks, first, false); err {
 	case nil:
+		if c.shared.n == nil {
+			c.shared.n = map[int64]int{}
+		}
+		c.shared.n[first] = 1
 		return nil
 	case sys.ErrLocked: // the writer has it, and so has removed the file's name
 		return c.fail("open", fs.ErrNotExist)
@@ -211,9 +229,24 @@ func (c *catalog) lockShared(first int64) error {
 }
 
 func (c *catalog) unlock(first int64) {
-	if c.locks != nil {
-		sys.UnlockByte(c.locks, first)
+	if c.locks == nil {
+		return
 	}
+	c.shared.mu.Lock()
+	defer c.shared.mu.Unlock()
+	if c.shared.n[first]--; c.shared.n[first] > 0 {
+		return
+	}
+	delete(c.shared.n, first)
+	sys.UnlockByte(c.locks, first)
+}
+
+// sharedBytes counts the uses of each byte lock, which the system does not. After
+// TruncateBack a loop may be inside the segment that was removed while its successor with the
+// same name is open. It comes after the mu of segment.
+type sharedBytes struct {
+	mu sync.Mutex
+	n  map[int64]int
 }
 
 // exclusive reports whether no StreamReader has the segment open. The file's name must be

@@ -135,3 +135,22 @@ func TestStream_ManyGoroutines(t *testing.T) {
 		}
 	}
 }
+
+// A loop that TruncateBack overtakes looks at the bounds again.
+func TestStreamReader_TruncatedBetween(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{}), openStreamReader(t, dir)
+	pushN(t, s, 20)
+	inside, err := eventlog.EnterAfter(r, 20, func() {
+		if err := s.TruncateBack(10); err != nil {
+			t.Fatal(err)
+		}
+		if next, err := r.Next(); err != nil || next != 10 { // another goroutine
+			t.Fatal(next, err)
+		}
+	})
+	if inside || err != nil {
+		t.Errorf("%v, %v, want another try", inside, err)
+	}
+}

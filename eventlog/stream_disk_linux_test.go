@@ -126,3 +126,35 @@ func TestStream_Recycle(t *testing.T) {
 		wantNth(t, r.Events(100), 100, 700)
 	}
 }
+
+// A file that was kept to be used again does not take the space that an append needs.
+func TestStream_FullDiskOfFewSegments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
+		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1_500_000})
+	err := error(nil)
+	for err == nil {
+		_, err = s.Append(make([]byte, 4000))
+	}
+	if !errors.Is(err, syscall.ENOSPC) || len(segments(t, dir)) != 2 {
+		t.Fatal(err, segments(t, dir))
+	}
+	if err := s.TruncateFront(s.Next()); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	for range 100 {
+		if _, err := s.Append(make([]byte, 4000)); err != nil {
+			t.Fatal("after events were removed: ", err)
+		}
+	}
+	closeStream(t, s)
+}

@@ -10,7 +10,7 @@ type durability struct {
 	mu    sync.Mutex
 	next  int64
 	backs int64 // next is of the time after so many calls of TruncateBack
-	err   error // of a segment that could not be flushed
+	err   error // of a segment, or the directory, that could not be flushed
 }
 
 // flushDue flushes if an append leaves Options.Flush.Bytes unflushed. An error is kept for

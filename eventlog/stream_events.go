@@ -57,6 +57,18 @@ func (sc *streamCursor) check() error {
 	return nil
 }
 
+// tryEnter is enter, but an error is to try again if the bounds have changed: another
+// goroutine may have had the list follow them since check.
+func (sc *streamCursor) tryEnter() (bool, error) {
+	inside, err := sc.enter()
+	if err != nil {
+		if b, berr := sc.c.bounds(); berr == nil && b.generation != sc.b.generation {
+			return false, nil
+		}
+	}
+	return inside, err
+}
+
 // enter opens the segment of the next event. It returns false to try again.
 func (sc *streamCursor) enter() (bool, error) {
 	seg := sc.c.at(sc.seq)
@@ -113,7 +125,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return false, err
 	}
 	if sc.seg == nil {
-		if inside, err := sc.enter(); err != nil || !inside {
+		if inside, err := sc.tryEnter(); err != nil || !inside {
 			return sc.c.at(sc.seq) != nil, err
 		}
 	}

@@ -52,6 +52,7 @@ func (c *catalog) tryGet(seq int64) (e Event, changed bool, err error) {
 	case err == nil && next > seq:
 		return e, false, nil
 	case err == nil && c.grown(next) && c.at(seq) != s:
+		c.relist() // there may be many more
 		return Event{}, true, c.fail("get", fs.ErrNotExist)
 	case err == nil && c.gap(seq):
 		return Event{}, true, c.fail("get", &CorruptError{0, errGap})

@@ -39,7 +39,9 @@ func (s *Stream) recover() error {
 	}
 	list := s.segments()
 	b = *s.state.Load()
-	s.syncDir() // first: see truncateBack
+	if err := s.syncDir(); err != nil { // first: see truncateBack
+		return err
+	}
 	b.first, b.cutting = max(b.first, list[0].first), false
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
@@ -199,6 +201,7 @@ func (r *recovery) setAside(firsts []int64) error {
 				r.s.recovered.Kept = kept
 			}
 			r.s.recovered.Cut += max(h.end-headerSize, 0)
+			stats.cut.Add(uint64(max(h.end-headerSize, 0)))
 		}
 		if err != nil {
 			return err
@@ -271,6 +274,9 @@ func (r *recovery) add(firsts []int64) {
 
 // readHeader returns the header of a segment, zero if there is none yet, and its size.
 func readHeader(name string) (h header, size int64, err error) {
+	if err := regular(name); err != nil {
+		return h, 0, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return h, 0, err
@@ -311,6 +317,9 @@ func isClosed(name string, n int64) (bool, error) {
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
 // if they are not whole. more reports whether events follow them.
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
+	if err := regular(name); err != nil {
+		return 0, false, err
+	}
 	f, err := mmapfile.Open(name)
 	if err != nil {
 		return 0, false, err

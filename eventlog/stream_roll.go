@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -61,6 +62,7 @@ func (s *Stream) need(n int64) error {
 // roll begins the next segment. The one before is closed in the background: at most one is
 // at a time, so that a crash leaves two segments to verify. It is called with mu held.
 func (s *Stream) roll() error {
+	defer stats.stalls.since(time.Now())
 	old := s.active
 	<-old.before
 	if err := s.start(old.next, false); err != nil {
@@ -76,13 +78,19 @@ func (s *Stream) roll() error {
 // rolled ends what roll began.
 func (s *Stream) rolled(old *active) {
 	defer s.jobs.Done()
-	s.syncDir()
+	s.synced.fail(s.syncDir())
 	s.end(old)
 	s.retain() // an error leaves what is there to the next time
 }
 
-// end closes the log of a segment, which makes it durable.
+// end closes the log of a segment, which makes it durable. A truncation that failed may have
+// done so before Close.
 func (s *Stream) end(a *active) error {
+	select {
+	case <-a.done:
+		return a.err
+	default:
+	}
 	a.err = a.log.Close()
 	s.o.trace("close", a.seg.name())
 	d := &s.synced
@@ -117,6 +125,9 @@ func (s *Stream) start(first int64, blank bool) error {
 	}
 	l, err := openLocked(name, s.logOptions(), flag)
 	if err != nil {
+		if prepared { // else the next attempt would find the name taken
+			os.Remove(name)
+		}
 		return err
 	}
 	if err := l.begin(now, prepared); err != nil {
@@ -186,9 +197,23 @@ func (l *Log) begin(now int64, prepared bool) error {
 }
 
 // syncDir makes the names of the files durable, if the system can do that.
-func (s *Stream) syncDir() {
-	syncDir(filepath.Join(s.dir, metaName))
+func (s *Stream) syncDir() error {
+	if s.dirf != nil {
+		if err := s.dirf.Sync(); err != nil {
+			return s.fail("sync", err)
+		}
+	}
 	s.o.trace("syncdir", s.dir)
+	return nil
+}
+
+// fail notes an error after which nothing more is known to be durable.
+func (d *durability) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = err
+	}
 }
 
 // spareState says what spareName is.
@@ -262,7 +287,17 @@ func writeSpare(name string, size int64) error {
 	return err
 }
 
-// removeSpare removes the spare file. It is called when nothing is in the background.
+// releaseSpare removes the spare file if there is one, for an append that has failed: a full
+// disk may have no other space. It is called with mu held.
+func (s *Stream) releaseSpare() bool {
+	if s.spare != spareUsed && s.spare != spareReady {
+		return false
+	}
+	s.removeSpare()
+	return true
+}
+
+// removeSpare removes the spare file. It is called when nothing in the background uses it.
 func (s *Stream) removeSpare() {
 	if s.spare != spareNone {
 		os.Remove(s.spareName())

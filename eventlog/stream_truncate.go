@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -59,10 +60,14 @@ func (s *Stream) usable() error {
 // setBounds makes b the bounds, durably, with the next generation. It is called with
 // cutMu held.
 func (s *Stream) setBounds(b bounds) error {
-	b.generation = s.state.Load().generation + 1
+	b.generation = s.state.Load().generation + 1 + s.unsure
 	if err := writeMeta(s.file, b); err != nil {
+		// It may be in the file. The next change goes to the same slot, and readers see
+		// another generation.
+		s.unsure += 2
 		return err
 	}
+	s.unsure = 0
 	s.o.trace("sync", s.file.Name())
 	s.state.Store(&b)
 	return nil
@@ -101,8 +106,8 @@ func (s *Stream) skipTo(first int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.first = first
-	if err := s.setBounds(b); err != nil {
-		return err
+	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+		return s.broken
 	}
 	dropped := s.segments()
 	s.end(s.active)
@@ -110,7 +115,9 @@ func (s *Stream) skipTo(first int64) error {
 	if s.broken = s.start(first, false); s.broken != nil {
 		return s.broken
 	}
-	s.syncDir()
+	if s.broken = s.syncDir(); s.broken != nil {
+		return s.broken
+	}
 	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
 		return s.broken
 	}
@@ -166,8 +173,8 @@ func (s *Stream) truncateBack(next int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.back, b.backs, b.cutting = next, b.backs+1, true
-	if err := s.setBounds(b); err != nil {
-		return err
+	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+		return s.broken
 	}
 	s.next.Store(next)
 	s.synced.set(min(next, s.durableNext()), b.backs)
@@ -215,8 +222,7 @@ func (s *Stream) finishBack(next int64) error {
 	if err := s.start(next, false); err != nil {
 		return err
 	}
-	s.syncDir()
-	return nil
+	return s.syncDir()
 }
 
 // cutSegment removes the events of a closed segment from number next on.
@@ -264,7 +270,7 @@ func (s *Stream) trim(seg *segment) {
 	}
 	seg.mu.Lock()
 	defer seg.mu.Unlock()
-	if seg.refs > 0 {
+	if seg.refs > 0 || seg.gone {
 		return
 	}
 	seg.shut() // for Windows
@@ -290,7 +296,7 @@ func setEnd(name string, end, count int64) error {
 			return err
 		}
 	}
-	return f.Sync()
+	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
 }
 
 // length returns the number of bytes that segments use. It is called with mu held.
@@ -346,6 +352,11 @@ func (s *Stream) older(seg *segment, age time.Duration) bool {
 // may become the next segment. What the system does not remove (Windows, while a reader
 // has it open) is removed by OpenStream.
 func (s *Stream) discard(dropped []*segment) {
+	// The log of the last of them may be about to be closed, which truncates its file.
+	s.mu.Lock()
+	before := s.active.before
+	s.mu.Unlock()
+	<-before
 	for _, seg := range dropped {
 		if !seg.drop() || !s.recycle(seg) {
 			os.Remove(seg.name())
@@ -354,8 +365,8 @@ func (s *Stream) discard(dropped []*segment) {
 	}
 }
 
-// recycle makes the file of a segment the spare one, if there is none and no reader has
-// it open. Its blocks are allocated, and its pages are in memory.
+// recycle makes the file of a segment the spare one, if there is none, no reader has it
+// open, and it has no other name: that may be a backup. Its blocks are allocated, and its pages are in memory.
 func (s *Stream) recycle(seg *segment) (ok bool) {
 	s.mu.Lock()
 	ok = s.spare == spareNone && !s.gone
@@ -367,7 +378,7 @@ func (s *Stream) recycle(seg *segment) (ok bool) {
 		s.setSpare(ok, spareNone)
 		return false
 	}
-	if !exclusive(s.lock, seg.first) {
+	if linked(s.spareName()) || !exclusive(s.lock, seg.first) {
 		os.Remove(s.spareName())
 		s.setSpare(true, spareNone)
 		return true

@@ -45,12 +45,19 @@ func (f FS) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, error
 	if flag != os.O_RDONLY {
 		return f.BoundOS.OpenFile(name, flag, perm)
 	}
-	rel := f.relative(name)
-	opened, err := mmapfile.OpenInRoot(f.Root(), rel)
+	root, rel := f.Root(), f.relative(name)
+	shown := rel
+	if native := filepath.FromSlash(name); filepath.IsAbs(native) && filepath.Dir(root) == root {
+		shown = filepath.Clean(native) // of all files, as osfs names it
+		if root == string(filepath.Separator) {
+			root = filepath.VolumeName(native) + root
+		}
+	}
+	opened, err := mmapfile.OpenInRoot(root, rel)
 	if err != nil {
 		return f.BoundOS.OpenFile(name, flag, perm)
 	}
-	return file{opened, rel}, nil
+	return file{opened, shown}, nil
 }
 
 // relative returns the name below the root. The root of the names is that of the file system.

@@ -22,6 +22,39 @@ func hasBytes(f billy.File) bool {
 	return ok
 }
 
+// A file system of all files gives them the names that osfs does. On Windows it opens them on the
+// volume that they name.
+func TestFS_OpenAllFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	volume := filepath.VolumeName(name)
+	for _, root := range []string{"", "/", volume + "/"} {
+		for _, name := range []string{name, filepath.ToSlash(name), filepath.Join(name, "..", "file"), name[len(volume):], name[len(volume)+1:], "/", "."} {
+			f, err := billyfs.New(root).Open(name)
+			g, werr := osfs.New(root).Open(name)
+			if (err == nil) != (werr == nil) {
+				t.Errorf("%q in %q: %v, with osfs %v", name, root, err, werr)
+			}
+			if err != nil || werr != nil {
+				continue
+			}
+			if f.Name() != g.Name() {
+				t.Errorf("%q in %q has the name %s, with osfs %s", name, root, f.Name(), g.Name())
+			}
+			fi, err := f.Stat()
+			want, werr := g.Stat()
+			if err != nil || werr != nil || !os.SameFile(fi, want) {
+				t.Errorf("%q in %q is another file: %v, %v", name, root, err, werr)
+			}
+			if err := errors.Join(f.Close(), g.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // Each way to name a file is that of osfs.
 func TestFS_Open(t *testing.T) {
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 type decl struct {
 	pkg     *ast.Ident  // "os" in the declared type; nil if the type is inferred
 	owner   *types.Func // the function whose parameter or result it is
+	of      string      // the name of the struct type whose field it is
 	refusal string      // why the declaration cannot change
 }
 
@@ -204,6 +205,11 @@ func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymo
 			}
 		}
 		c.declareVars(field.Type, vars, nil, "")
+		for _, v := range vars {
+			if d := c.decls[v]; d != nil && named {
+				d.of = spec.Name.Name
+			}
+		}
 	}
 }
 
@@ -247,7 +253,11 @@ func (c *checker) standing(v *types.Var) (obstacle, bool) {
 	default:
 		return obstacle{}, false
 	}
-	if file, ok := c.outside.names[name]; ok {
+	file, ok := c.outside.names[name]
+	if !ok && d.of != "" {
+		file, ok = c.outside.literals[d.of]
+	}
+	if ok {
 		return refuse("may be used in "+file+", which this build leaves out", writeHand)
 	}
 	return obstacle{}, false

@@ -20,7 +20,7 @@ type place struct {
 func (c *checker) collect() {
 	for cur := range c.root.Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.ReturnStmt)(nil),
 		(*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.RangeStmt)(nil), (*ast.SendStmt)(nil),
-		(*ast.BinaryExpr)(nil), (*ast.SelectorExpr)(nil), (*ast.ExprStmt)(nil),
+		(*ast.BinaryExpr)(nil), (*ast.SelectorExpr)(nil), (*ast.IndexExpr)(nil), (*ast.ExprStmt)(nil),
 		(*ast.TypeAssertExpr)(nil), (*ast.TypeSwitchStmt)(nil)) {
 		c.at = cur
 		switch n := cur.Node().(type) {
@@ -44,6 +44,9 @@ func (c *checker) collect() {
 			c.compare(n)
 		case *ast.SelectorExpr:
 			c.selector(n)
+			c.receiver(n)
+		case *ast.IndexExpr:
+			c.key(n)
 		case *ast.ExprStmt:
 			c.handle(n.X)
 		case *ast.TypeAssertExpr:
@@ -106,7 +109,7 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 		if dst.typ != nil && isFile(dst.typ) && dst.v != nil {
 			c.slotOf(dst.v).refuse(src.Pos(), "it also holds "+describe(ast.Unparen(src)), writeNew)
 		} else if carries(t) {
-			c.graph.flow(c.vars(src, i), dst)
+			c.graph.flow(c.vars(src, i), dst, t)
 		}
 		return
 	}
@@ -234,10 +237,22 @@ func (c *checker) literal(n *ast.CompositeLit) {
 			p = place{typ: u.Elem(), via: c.vars(n, 0), what: "an array"}
 		case *types.Map:
 			p = place{typ: u.Elem(), via: c.vars(n, 0), what: "a map"}
+			c.flow(place{typ: u.Key(), via: p.via, what: "a key of a map"}, key, c.TypesInfo.TypeOf(key), 0)
 		default:
 			continue
 		}
 		c.flow(p, value, c.TypesInfo.TypeOf(value), 0)
+	}
+}
+
+// key accounts for the key of a map, which an assignment may add.
+func (c *checker) key(n *ast.IndexExpr) {
+	t := c.TypesInfo.TypeOf(n.X)
+	if t == nil {
+		return
+	}
+	if m, ok := t.Underlying().(*types.Map); ok && carries(m.Key()) && !isFile(c.TypesInfo.TypeOf(n.Index)) {
+		c.graph.flow(c.vars(n.Index, 0), place{typ: m.Key(), via: c.vars(n.X, 0)}, m.Key())
 	}
 }
 
@@ -270,7 +285,11 @@ func (c *checker) ranges(n *ast.RangeStmt) {
 			c.decls[p.v] = &decl{}
 			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeNew)
 		} else if carries(p.typ) {
-			c.graph.flow(c.vars(n.X, 0), p)
+			from := c.vars(n.X, 0)
+			if _, ok := c.TypesInfo.TypeOf(n.X).Underlying().(*types.Signature); ok {
+				from = append(from, c.graph.unseen) // what it yields
+			}
+			c.graph.flow(from, p, p.typ)
 		}
 	}
 }

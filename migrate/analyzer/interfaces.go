@@ -43,10 +43,16 @@ func (p place) targets() []*types.Var {
 	return p.via
 }
 
-func (g *graph) flow(from []*types.Var, dst place) {
+// flow carries values of type t. If t is a container, both sides share it, and an element
+// that one of them adds later is seen by the other.
+func (g *graph) flow(from []*types.Var, dst place, t types.Type) {
+	shared := isContainer(t)
 	for _, v := range from {
 		for _, to := range dst.targets() {
 			g.into[to] = append(g.into[to], v)
+			if shared {
+				g.into[v] = append(g.into[v], to)
+			}
 		}
 		if dst.look != "" && g.looks[v] == "" {
 			g.looks[v] = dst.look
@@ -97,7 +103,14 @@ func (g *graph) refuseFiles() {
 
 // carries reports whether a value of type t can be or hold an interface that has
 // a file in it.
-func carries(t types.Type) bool {
+func carries(t types.Type) bool { return carriesPast(t, nil) }
+
+// carriesPast is carries for a type inside those of seen, which may be recursive.
+func carriesPast(t types.Type, seen []types.Type) bool {
+	if slices.Contains(seen, t) {
+		return false
+	}
+	seen = append(seen, t)
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		for m := range u.Methods() {
@@ -107,16 +120,27 @@ func carries(t types.Type) bool {
 		}
 		return true
 	case *types.Slice:
-		return carries(u.Elem())
+		return carriesPast(u.Elem(), seen)
 	case *types.Array:
-		return carries(u.Elem())
+		return carriesPast(u.Elem(), seen)
 	case *types.Map:
-		return carries(u.Elem())
+		return carriesPast(u.Key(), seen) || carriesPast(u.Elem(), seen)
 	case *types.Chan:
-		return carries(u.Elem())
+		return carriesPast(u.Elem(), seen)
 	case *types.Pointer:
-		_, ok := u.Elem().Underlying().(*types.Interface)
-		return ok && carries(u.Elem())
+		return carriesPast(u.Elem(), seen)
+	}
+	return false
+}
+
+// isContainer reports whether two variables of type t can share what they hold.
+func isContainer(t types.Type) bool {
+	if isTypeParam(t) {
+		return true // it may be one
+	}
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Map, *types.Chan, *types.Pointer:
+		return true
 	}
 	return false
 }
@@ -192,7 +216,11 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	look := ""
 	if isFile(t) {
 		look = "asserts *os.File"
-	} else if iface, ok := t.Underlying().(*types.Interface); ok && !isTypeParam(t) {
+	} else if isTypeParam(t) {
+		look = "asserts " + t.String() + ", which may be *os.File"
+	} else if isMapped(t) {
+		look = "asserts *mmapfile.File"
+	} else if iface, ok := t.Underlying().(*types.Interface); ok {
 		look = asksFor(iface)
 	}
 	if look == "" {
@@ -239,7 +267,7 @@ func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {
 			}
 		}
 		if v, ok := c.TypesInfo.Implicits[clause].(*types.Var); ok && carries(v.Type()) {
-			c.graph.flow(c.vars(x, 0), place{typ: v.Type(), v: v})
+			c.graph.flow(c.vars(x, 0), place{typ: v.Type(), v: v}, v.Type())
 		}
 	}
 }

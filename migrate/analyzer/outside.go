@@ -39,14 +39,16 @@ func (c *checker) sourceAt(pos token.Pos) *source {
 
 // outside is what can refer to the package's declarations unseen.
 type outside struct {
-	names map[string]string // each name in a file that is not compiled here, and that file
-	tests bool              // test files are among these files
+	names    map[string]string // each name in a file that is not compiled here, and that file
+	literals map[string]string // each type of a literal there that leaves out field names
+	tests    bool              // test files are among these files
 }
 
 // findOutside parses the files of the package's directory that this pass does
 // not have: those for other systems or build tags, and the tests.
 func (c *checker) findOutside() {
 	c.outside.names = map[string]string{}
+	c.outside.literals = map[string]string{}
 	if len(c.Files) == 0 {
 		return
 	}
@@ -78,13 +80,45 @@ func (c *checker) findOutside() {
 			c.outside.tests = true
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				c.outside.names[id.Name] = name
+			switch n := n.(type) {
+			case *ast.Ident:
+				c.outside.names[n.Name] = name
+			case *ast.CompositeLit:
+				c.findLiteral(n, name)
 			}
 			return true
 		})
 		c.findLinknames(f)
 	}
+}
+
+// findLiteral notes the names in the type of a literal that leaves out the field names, or
+// that holds such a literal without a type.
+func (c *checker) findLiteral(lit *ast.CompositeLit, file string) {
+	if lit.Type == nil || !leavesOutFields(lit) {
+		return
+	}
+	ast.Inspect(lit.Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			c.outside.literals[id.Name] = file
+		}
+		return true
+	})
+}
+
+func leavesOutFields(lit *ast.CompositeLit) bool {
+	return slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return true
+		}
+		for _, e := range []ast.Expr{kv.Key, kv.Value} {
+			if in, ok := e.(*ast.CompositeLit); ok && in.Type == nil && leavesOutFields(in) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // findLinknames notes the functions and variables that code of another package

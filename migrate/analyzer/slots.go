@@ -63,13 +63,19 @@ func (s *slot) refuse(pos token.Pos, why, write string) {
 }
 
 // isFile reports whether t is *os.File.
-func isFile(t types.Type) bool {
+func isFile(t types.Type) bool { return isPointerTo(t, "os") }
+
+// isMapped reports whether t is *mmapfile.File.
+func isMapped(t types.Type) bool { return isPointerTo(t, mmapfilePath) }
+
+// isPointerTo reports whether t points to the type File of a package.
+func isPointerTo(t types.Type, path string) bool {
 	p, ok := types.Unalias(t).(*types.Pointer)
 	if !ok {
 		return false
 	}
 	n, ok := types.Unalias(p.Elem()).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "os" && n.Obj().Name() == "File"
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path && n.Obj().Name() == "File"
 }
 
 // slotOf returns the slot of a variable of this package.

@@ -32,9 +32,15 @@ func (c *checker) connectUnseen() {
 		}
 		for v := range sig.Params().Variables() {
 			g.into[v] = append(g.into[v], g.unseen)
+			if isContainer(v.Type()) {
+				g.into[g.unseen] = append(g.into[g.unseen], v)
+			}
 		}
 		for v := range sig.Results().Variables() {
 			g.into[g.unseen] = append(g.into[g.unseen], v)
+			if isContainer(v.Type()) {
+				g.into[v] = append(g.into[v], g.unseen)
+			}
 		}
 	}
 	for _, v := range c.exportedVars() {

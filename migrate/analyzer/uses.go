@@ -98,14 +98,70 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 		p.v = v
 	} else if fn != nil {
 		p.look = c.lookAtParam(fn, j)
+		if isGeneric(declared.Params().At(j).Type()) {
+			p.via = []*types.Var{c.graph.unseen} // its result may have the same value
+		}
 	}
 	return p
 }
 
-// builtin accounts for append to a slice of interfaces. A file as an argument
-// of another builtin is refused with the rest.
+// isGeneric reports whether t is a type parameter, or has one.
+func isGeneric(t types.Type) bool {
+	if isTypeParam(t) {
+		return true
+	}
+	switch t := types.Unalias(t).(type) {
+	case *types.Slice:
+		return isGeneric(t.Elem())
+	case *types.Array:
+		return isGeneric(t.Elem())
+	case *types.Map:
+		return isGeneric(t.Key()) || isGeneric(t.Elem())
+	case *types.Chan:
+		return isGeneric(t.Elem())
+	case *types.Pointer:
+		return isGeneric(t.Elem())
+	case *types.Named:
+		for arg := range t.TypeArgs().Types() {
+			if isGeneric(arg) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// receiver accounts for the receiver of a method of this package, which shares its
+// elements if it is a container.
+func (c *checker) receiver(n *ast.SelectorExpr) {
+	s := c.TypesInfo.Selections[n]
+	if s == nil || s.Kind() != types.MethodVal {
+		return
+	}
+	recv := s.Obj().(*types.Func).Origin().Signature().Recv()
+	if recv.Pkg() != c.Pkg || types.IsInterface(recv.Type()) || !carries(recv.Type()) {
+		return
+	}
+	from := c.vars(n.X, 0)
+	t := s.Recv()
+	for _, i := range s.Index()[:len(s.Index())-1] { // the embedded fields on the way
+		st := structOf(t)
+		if st == nil {
+			return
+		}
+		from, t = c.local(st.Field(i)), st.Field(i).Type()
+	}
+	c.graph.flow(from, place{typ: recv.Type(), v: recv}, recv.Type())
+}
+
+// builtin accounts for append and copy to a slice of interfaces. A file as an
+// argument of another builtin is refused with the rest.
 func (c *checker) builtin(n *ast.CallExpr) {
 	id, ok := ast.Unparen(n.Fun).(*ast.Ident)
+	if ok && id.Name == "copy" && carries(c.TypesInfo.TypeOf(n.Args[0])) {
+		t := c.TypesInfo.TypeOf(n.Args[0])
+		c.graph.flow(c.vars(n.Args[1], 0), place{typ: t, via: c.vars(n.Args[0], 0)}, t)
+	}
 	if !ok || id.Name != "append" || len(n.Args) == 0 {
 		return
 	}

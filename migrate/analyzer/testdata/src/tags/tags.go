@@ -38,3 +38,19 @@ func local(name string) {
 	file, _ := os.Open(name) // want `os.Open can be`
 	file.ReadAt(nil, 0)
 }
+
+type unkeyed struct{ inUnkeyed *os.File }
+
+func newUnkeyed(name string) unkeyed {
+	f, _ := os.Open(name) // want `os.Open stays: field inUnkeyed may be used in tags_never.go`
+	f.ReadAt(nil, 0)
+	return unkeyed{f}
+}
+
+type nested struct{ inNested *os.File }
+
+func newNested(name string) nested {
+	f, _ := os.Open(name) // want `os.Open stays: field inNested may be used in tags_never.go`
+	f.ReadAt(nil, 0)
+	return nested{f}
+}

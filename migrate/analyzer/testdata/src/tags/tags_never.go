@@ -10,3 +10,9 @@ func stat(s store) (os.FileInfo, error) {
 	shared.Close()
 	return s.file.Stat()
 }
+
+// The fields of both have no name here.
+func others(name string) (unkeyed, map[string]nested) {
+	h, _ := os.Open(name)
+	return unkeyed{h}, map[string]nested{name: {h}}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// newDir is a directory for a test.
+func newDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "eventlog") // not t.TempDir: Windows keeps files that a leaked mapping has
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// ticks is a clock that goes a second each time.
+func ticks() func() time.Time {
+	i := int64(0)
+	return func() time.Time { i++; return time.Unix(1_700_000_000+i, 0) }
+}
+
+// newLog makes a closed log of data, and returns its name.
+func newLog(t testing.TB, data ...string) string {
+	t.Helper()
+	name := filepath.Join(newDir(t), "a.log")
+	l, err := eventlog.Open(name, eventlog.Options{Now: ticks()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	push(t, l, data...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// newStream makes a closed stream of data, with two events of up to ten bytes in each segment.
+func newStream(t testing.TB, data ...string) string {
+	t.Helper()
+	dir := newDir(t)
+	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{SegmentSize: 80, Options: eventlog.Options{Now: ticks()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	push(t, s, data...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func push(t testing.TB, to target, data ...string) {
+	t.Helper()
+	for _, d := range data {
+		if _, err := to.Append([]byte(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// damageAt changes a byte of a file, or the last but -off if off is negative.
+func damageAt(t testing.TB, name string, off int) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off < 0 {
+		off += len(b)
+	}
+	b[off] ^= 0x20
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files returns the names and contents of the files in the directory of name, or in name.
+func files(t testing.TB, name string) map[string]string {
+	t.Helper()
+	if fi, err := os.Stat(name); err != nil {
+		t.Fatal(err)
+	} else if !fi.IsDir() {
+		name = filepath.Dir(name)
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(name, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(b)
+	}
+	return all
+}
+
+// call runs the program, and returns its exit code and output. The directory is PATH there.
+func call(t testing.TB, path string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), append(args, path), &out, &errs)
+	return code, clean(out.String(), path), clean(errs.String(), path)
+}
+
+// clean makes an output the same on all systems.
+func clean(s, path string) string {
+	s = strings.ReplaceAll(s, strings.ReplaceAll(path, `\`, `\\`), "PATH") // in JSON
+	return strings.ReplaceAll(strings.ReplaceAll(s, path, "PATH"), `\`+"0", "/0")
+}
+
+// want runs the program, and checks its exit code and output.
+func want(t testing.TB, code int, stdout, path string, args ...string) {
+	t.Helper()
+	got, out, errs := call(t, path, args...)
+	if got != code || out != stdout || errs != "" {
+		t.Errorf("%q: exit code %d, want %d\n%s\nwant\n%s\nstderr: %s", args, got, code, out, stdout, errs)
+	}
+}

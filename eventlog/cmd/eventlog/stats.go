@@ -1,0 +1,123 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+const statsHelp = `Reads all events, and prints their number, sizes and times. Damage is reported as by verify,
+with the same exit code.
+`
+
+// figures are the result of stats.
+type figures struct {
+	Path     string     `json:"path"`
+	Segments int        `json:"segments"` // 1 for a log
+	Files    int64      `json:"fileBytes"`
+	First    int64      `json:"first"` // position of the first event
+	Next     int64      `json:"next"`  // position of the next one
+	Events   int64      `json:"events"`
+	Data     int64      `json:"dataBytes"`
+	Min      int64      `json:"minData"`
+	Max      int64      `json:"maxData"`
+	Oldest   *time.Time `json:"oldest,omitempty"`
+	Newest   *time.Time `json:"newest,omitempty"`
+	Damage   int        `json:"damage"`
+}
+
+func stats(*flag.FlagSet) func(*env) error {
+	return func(e *env) error {
+		s, err := openSource(e.args[0])
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		f := figures{Path: s.name}
+		if f.First, f.Next, err = s.bounds(); err != nil {
+			return err
+		}
+		if err := f.measure(s); err != nil {
+			return err
+		}
+		if f.Damage, err = e.walk(s, "stats", f.add); err != nil {
+			return err
+		}
+		if e.json {
+			err = e.printJSON(f)
+		} else {
+			err = f.print(e)
+		}
+		if err == nil && f.Damage > 0 {
+			err = errDamage
+		}
+		return err
+	}
+}
+
+// measure adds up the lengths of the files.
+func (f *figures) measure(s *source) error {
+	names := []string{s.name}
+	if s.stream != nil {
+		list, err := segments(s.name)
+		if err != nil {
+			return err
+		}
+		names = names[:0]
+		for _, name := range list {
+			names = append(names, filepath.Join(s.name, name))
+		}
+	}
+	for _, name := range names {
+		fi, err := os.Stat(name)
+		if os.IsNotExist(err) && s.stream != nil {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		f.Segments++
+		f.Files += fi.Size()
+	}
+	return nil
+}
+
+func (f *figures) add(ev eventlog.Event) {
+	n, t := int64(len(ev.Data)), ev.Time.UTC()
+	if f.Events == 0 {
+		f.Min = n
+	}
+	f.Events++
+	f.Data += n
+	f.Min, f.Max = min(f.Min, n), max(f.Max, n)
+	if f.Oldest == nil || t.Before(*f.Oldest) {
+		f.Oldest = &t
+	}
+	if f.Newest == nil || t.After(*f.Newest) {
+		f.Newest = &t
+	}
+}
+
+func (f *figures) print(e *env) error {
+	row := func(name string, v any) { fmt.Fprintf(e.out, "%-18s%v\n", name, v) }
+	row("path", f.Path)
+	row("segments", f.Segments)
+	row("bytes of files", f.Files)
+	row("first position", f.First)
+	row("next position", f.Next)
+	row("events", f.Events)
+	row("bytes of data", f.Data)
+	if f.Events > 0 {
+		row("smallest event", f.Min)
+		row("mean event", f.Data/f.Events)
+		row("largest event", f.Max)
+		row("oldest event", f.Oldest.Format(time.RFC3339Nano))
+		row("newest event", f.Newest.Format(time.RFC3339Nano))
+	}
+	row("damaged places", f.Damage)
+	return nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+const verifyHelp = `Verifies the checksums of all events, and reports all damage. After damage in a stream it
+goes on with the next segment. A log cannot be read after its first damage. The end of a log
+is damaged also after a crash of the system: its next writer truncates that. The exit code
+is 1 if there is damage.
+`
+
+// damage is one place as a JSON line.
+type damage struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+	Seq    *int64 `json:"seq,omitempty"` // of the first event that cannot be read, in a stream
+	Error  string `json:"error"`
+}
+
+// summary is the last line of verify.
+type summary struct {
+	Path   string `json:"path"`
+	Events int64  `json:"events"` // that are whole
+	Bytes  int64  `json:"bytes"`  // of their data
+	Damage int    `json:"damage"` // number of places
+}
+
+func verify(*flag.FlagSet) func(*env) error {
+	return func(e *env) error {
+		s, err := openSource(e.args[0])
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		sum := summary{Path: s.name}
+		sum.Damage, err = e.walk(s, "verify", func(ev eventlog.Event) {
+			sum.Events++
+			sum.Bytes += int64(len(ev.Data))
+		})
+		if err != nil {
+			return err
+		}
+		if e.json {
+			err = e.printJSON(sum)
+		} else {
+			_, err = fmt.Fprintf(e.out, "%s: %d events, %d bytes of data; damaged places: %d\n", s.name, sum.Events, sum.Bytes, sum.Damage)
+		}
+		if err == nil && sum.Damage > 0 {
+			err = errDamage
+		}
+		return err
+	}
+}
+
+// walk verifies all events, and calls fn with those that are whole. It reports damage, and
+// returns the number of places.
+func (e *env) walk(s *source, what string, fn func(eventlog.Event)) (places int, err error) {
+	from, end, err := s.bounds()
+	if err != nil {
+		return 0, err
+	}
+	p := e.progress(what, from, end)
+	for {
+		pos := from
+		err := error(nil)
+		for ev, everr := range s.Events(from) {
+			if err = everr; err == nil {
+				pos = s.next(ev)
+				err = p.at(pos)
+				fn(ev)
+			}
+			if err != nil {
+				break
+			}
+		}
+		corrupt := (*eventlog.CorruptError)(nil)
+		switch {
+		case err == nil:
+			return places, nil
+		case s.stream != nil && errors.Is(err, eventlog.ErrTruncated): // by retention
+			from, err = s.stream.First()
+			if err != nil || from <= pos {
+				return places, errors.Join(err, s.stopped(pos))
+			}
+			continue
+		case !errors.As(err, &corrupt):
+			return places, err
+		}
+		places++
+		if err := e.report(s, pos, err, corrupt); err != nil {
+			return places, err
+		}
+		if from, err = s.segmentAfter(pos); err != nil || from < 0 {
+			return places, err
+		}
+	}
+}
+
+// stopped is the error of events that TruncateBack removed during a walk.
+func (s *source) stopped(pos int64) error {
+	return fmt.Errorf("%s: event %d was removed meanwhile", s.name, pos)
+}
+
+// report prints damage.
+func (e *env) report(s *source, pos int64, err error, corrupt *eventlog.CorruptError) error {
+	d := damage{Path: s.name, Offset: corrupt.Offset, Error: corrupt.Err.Error()}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		d.Path = pe.Path
+	}
+	if s.stream != nil {
+		d.Seq = &pos
+	}
+	if e.json {
+		return e.printJSON(d)
+	}
+	fmt.Fprintf(e.out, "%s: %v", d.Path, corrupt)
+	if s.stream != nil {
+		fmt.Fprintf(e.out, " (event %d)", pos)
+	}
+	return e.out.WriteByte('\n')
+}
+
+// segmentAfter returns the number of the first event of the segment after the one with event
+// seq, or -1. A log has no other segment.
+func (s *source) segmentAfter(seq int64) (int64, error) {
+	if s.stream == nil {
+		return -1, nil
+	}
+	names, err := segments(s.name)
+	for _, name := range names {
+		if first := firstOf(name); first > seq {
+			return first, nil
+		}
+	}
+	return -1, err
+}

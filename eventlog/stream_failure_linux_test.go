@@ -1,0 +1,352 @@
+package eventlog_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// Meta may have reached the file although its flush failed. Events that are appended after
+// that would be removed by the next OpenStream.
+func TestStream_FailedFlushOfMeta(t *testing.T) {
+	for name, truncate := range map[string]func(s *eventlog.Stream) error{
+		"back": func(s *eventlog.Stream) error { return s.TruncateBack(15) },
+		"skip": func(s *eventlog.Stream) error { return s.TruncateFront(30) },
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{})
+		pushN(t, s, 20)
+		restore := eventlog.FailMeta(s)
+		err := truncate(s)
+		restore()
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: %v", name, err)
+		}
+		seq, err := s.AppendSync([]byte("durable"))
+		s.Close()
+		if err == nil {
+			s = openStream(t, dir, eventlog.StreamOptions{})
+			if e, err := s.Get(seq); err != nil || string(e.Data) != "durable" {
+				t.Errorf("%s: a durable event: %q, %v", name, e.Data, err)
+			}
+		}
+	}
+}
+
+// A segment that a reader has open is locked until nothing uses it, also if it has had the
+// name of one that was removed.
+func TestStreamReader_LockOfNewSegment(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000}), openStreamReader(t, dir)
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	names := segments(t, dir)
+	var first int64
+	fmt.Sscanf(filepath.Base(names[1]), "%d.log", &first)
+	pull := func() func() {
+		next, stop := iter.Pull2(r.Events(first))
+		if e, err, ok := next(); !ok || err != nil || e.Seq != first {
+			t.Fatal(e.Seq, err)
+		}
+		return stop
+	}
+	stopOld := pull()
+	if err := s.TruncateBack(first); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	next, stop := iter.Pull2(r.Events(first))
+	defer stop()
+	e, err, _ := next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(e.Data)
+	stopOld()
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	before, err := os.Stat(names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(first); err != nil { // let the first segment go as it likes
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	if err := s.TruncateFront(s.Next()); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	if after, err := os.Stat(filepath.Join(dir, "next.tmp")); err == nil && os.SameFile(before, after) {
+		t.Error("a segment was recycled that a reader has open")
+	}
+	pushN(t, s, 300)
+	if got := string(e.Data); got != want {
+		t.Errorf("data in a loop are %q, were %q", got, want)
+	}
+}
+
+// A segment is not used again before its log is closed, which truncates the file.
+func TestStream_RecycleAfterClose(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
+	if _, err := s.Append(make([]byte, 99_000)); err != nil {
+		t.Fatal(err)
+	}
+	release := eventlog.HoldFlush(eventlog.ActiveLog(s))
+	if _, err := s.Append(make([]byte, 60_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(1); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if _, err := s.Append(make([]byte, 1000)); err != nil { // prepares the next segment
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	release()
+	for range 5 {
+		if _, err := s.AppendSync(make([]byte, 60_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStream(t, s)
+}
+
+// A segment that has another name, as in a copy with hard links, is not written to.
+func TestStream_RecycleLinked(t *testing.T) {
+	t.Parallel()
+	dir, backup := newDir(t), newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 200)
+	eventlog.WaitJobs(s)
+	os.Remove(filepath.Join(dir, "next.tmp"))
+	eventlog.ForgetSpare(s)
+	first := segments(t, dir)[0]
+	kept := filepath.Join(backup, filepath.Base(first))
+	if err := os.Link(first, kept); err != nil {
+		t.Skip(err)
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(200); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	pushN(t, s, 500)
+	closeStream(t, s)
+	if got, err := os.ReadFile(kept); err != nil || string(got) != string(want) {
+		t.Errorf("a linked copy of a segment has changed: %v", err)
+	}
+}
+
+// A truncation that fails halfway is an error of every append, and Close still works.
+func TestStream_CloseAfterFailedTruncation(t *testing.T) {
+	t.Parallel()
+	for name, truncate := range map[string]func(s *eventlog.Stream) error{
+		"back": func(s *eventlog.Stream) error { return s.TruncateBack(15) },
+		"skip": func(s *eventlog.Stream) error { return s.TruncateFront(30) },
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{})
+		pushN(t, s, 20)
+		for _, first := range []int{15, 30} {
+			if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("%020d.log", first)), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := truncate(s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := s.AppendSync(nil); err == nil {
+			t.Errorf("%s: AppendSync: no error", name)
+		}
+		s.Close()
+		if err := s.Close(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: second Close: %v", name, err)
+		}
+		for _, first := range []int{15, 30} {
+			os.Remove(filepath.Join(dir, fmt.Sprintf("%020d.log", first)))
+		}
+		s = openStream(t, dir, eventlog.StreamOptions{})
+		want := map[string]int64{"back": 15, "skip": 30}[name]
+		if s.Next() != want {
+			t.Errorf("%s: next is %d, want %d", name, s.Next(), want)
+		}
+	}
+}
+
+// A segment that cannot be opened for lack of descriptors can be later.
+func TestStream_NoDescriptors(t *testing.T) {
+	for _, prepared := range []bool{false, true} {
+		s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 10_000})
+		if prepared {
+			if _, err := s.AppendSync(make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := s.Append(make([]byte, 4500)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Append(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventlog.WaitJobs(s)
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		few := old
+		few.Cur = 3
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Append(make([]byte, 4500))
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("without descriptors: %v", err)
+		}
+		if _, err := s.AppendSync(make([]byte, 4500)); err != nil {
+			t.Errorf("with descriptors again (prepared %v): %v", prepared, err)
+		}
+		closeStream(t, s)
+	}
+}
+
+// within fails the test if fn takes longer than some seconds.
+func within(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); fn() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s does not return", what)
+	}
+}
+
+// A pipe with the name of a segment does not block.
+func TestStream_PipeAsSegment(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int64{0, 3, 1000} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{})
+		pushN(t, s, 3)
+		closeStream(t, s)
+		name := filepath.Join(dir, fmt.Sprintf("%020d.log", first))
+		os.Remove(name)
+		if err := syscall.Mkfifo(name, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "OpenStream", func() {
+			if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
+				t.Error("OpenStream: no error for ", first)
+				s.Close()
+			}
+		})
+		within(t, "StreamReader", func() {
+			r, err := eventlog.OpenStreamReader(dir)
+			if err != nil {
+				return
+			}
+			defer r.Close()
+			collect(r.Events(0))
+			r.Get(0)
+			r.Get(first)
+			r.Next()
+			collect(r.Since(time.Now()))
+		})
+	}
+}
+
+// Get finds an event however many segments were created since the last look.
+func TestStreamReader_GetManySegmentsLater(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 400}), openStreamReader(t, dir)
+	pushN(t, s, 1)
+	if _, err := r.Get(0); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 2000)
+	if e, err := r.Get(2000); err != nil || string(e.Data) != nth(2000) {
+		t.Errorf("Get: %q, %v (of %d segments)", e.Data, err, len(segments(t, dir)))
+	}
+	if _, err := r.Get(2001); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Get of the next: %v", err)
+	}
+}
+
+// OpenStream that fails leaves no lock.
+func TestOpenStream_FailedRetention(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 500)
+	closeStream(t, s)
+	now, failed := time.Now().Add(2*time.Hour), false
+	o := eventlog.StreamOptions{RetainAge: time.Hour}
+	o.Now = func() time.Time {
+		if failed {
+			panic("no time")
+		}
+		failed = true
+		return now
+	}
+	func() {
+		defer func() { recover() }()
+		eventlog.OpenStream(dir, o)
+	}()
+	o.Now = nil
+	s = openStream(t, dir, o)
+	closeStream(t, s)
+}
+
+// The name of a segment that may not be durable is an error of the events in it.
+func TestStream_FailedFlushOfDirectory(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 10)
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.FailDir(s)
+	pushN(t, s, 100)
+	if _, err := s.AppendSync(nil); err == nil {
+		t.Error("AppendSync in a new segment: no error")
+	}
+	if d := s.Durable(); d > 100 {
+		t.Errorf("durable up to %d", d)
+	}
+	if s.Close() == nil {
+		t.Error("Close: no error")
+	}
+}
+
+// The directories that OpenStream creates may be several.
+func TestOpenStream_CreatesDirectories(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, filepath.Join(newDir(t), "a", "b", "c"), eventlog.StreamOptions{})
+	pushN(t, s, 1)
+	closeStream(t, s)
+}

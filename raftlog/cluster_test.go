@@ -1,0 +1,275 @@
+package raftlog_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func TestCluster_Restarts(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1<<40)
+	c.bootstrap()
+	c.apply(200)
+	for round := range 6 {
+		n := c.nodes[round%3]
+		c.stop(n)
+		c.apply(50)
+		if round%2 == 0 {
+			if err := c.leader().raft.Snapshot().Error(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.start(n)
+		c.apply(50)
+		for _, n := range c.nodes {
+			c.want(n)
+		}
+	}
+}
+
+// A node that is further behind than the log of the leader reaches gets a snapshot, also when
+// it is restarted after it, and again.
+func TestCluster_FarBehind(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 40)
+	c.bootstrap()
+	c.apply(100)
+	behind := c.follower()
+	for range 2 {
+		c.stop(behind)
+		last := c.last
+		for range 4 {
+			c.apply(100)
+			for _, n := range c.nodes {
+				if n != behind {
+					c.want(n)
+					if err := n.raft.Snapshot().Error(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if first := c.leader().fsm.First(); first <= last {
+			t.Fatalf("the leader has all from %d on, the other up to %d", first, last)
+		}
+		c.start(behind)
+		c.apply(10)
+		for _, n := range c.nodes {
+			c.want(n)
+		}
+		if behind.fsm.First() <= last {
+			t.Fatal("no snapshot was sent")
+		}
+		c.stop(behind)
+		c.apply(10)
+		c.start(behind)
+		c.want(behind)
+		// Its own snapshot, with the same events, is the next that others get.
+		if err := behind.raft.Snapshot().Error(); err != nil {
+			t.Fatal(err)
+		}
+		c.want(behind)
+	}
+}
+
+// A follower of a node sees all events once and in order, in whatever the cluster does.
+func TestFollow_LeaderChanges(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1<<40)
+	c.bootstrap()
+	c.apply(10)
+	n := c.follower()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	got, ended := make(chan eventlog.Event, 1000), make(chan error, 1)
+	go func() {
+		for e, err := range n.fsm.Follow(ctx, 0) {
+			if err != nil {
+				ended <- err
+				return
+			}
+			e.Data = append([]byte(nil), e.Data...)
+			got <- e
+		}
+	}()
+	for range 3 {
+		if err := c.leader().raft.LeadershipTransfer().Error(); err != nil {
+			t.Log(err) // another is elected anyway
+		}
+		c.apply(50)
+	}
+	before := int64(0)
+	for left := len(c.acked); left > 0; {
+		select {
+		case e := <-got:
+			if e.Seq <= before {
+				t.Fatalf("event %d after %d", e.Seq, before)
+			}
+			before = e.Seq
+			if age := time.Since(e.Time); age < 0 || age > time.Hour {
+				t.Fatalf("event %d is of %v", e.Seq, e.Time)
+			}
+			if data, ok := c.acked[e.Seq]; ok {
+				if left--; data != string(e.Data) {
+					t.Fatalf("event %d is %q, want %q", e.Seq, e.Data, data)
+				}
+			}
+		case err := <-ended:
+			t.Fatal(err)
+		case <-time.After(time.Minute):
+			t.Fatalf("%d events are missing", left)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Events that a snapshot has dropped are an error, not silence.
+func TestEvents_Truncated(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 5)
+	c.bootstrap()
+	c.apply(100)
+	n := c.leader()
+	if err := n.raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range n.fsm.Events(3) {
+		if !errors.Is(err, eventlog.ErrTruncated) {
+			t.Fatal(err)
+		}
+	}
+	if n.fsm.First() < 90 {
+		t.Errorf("events from %d on are kept", n.fsm.First())
+	}
+}
+
+// The snapshot of one cluster is restored into another.
+func TestCluster_UserRestore(t *testing.T) {
+	t.Parallel()
+	one, two := newCluster(t, 1<<40), newCluster(t, 1<<40)
+	one.bootstrap()
+	two.bootstrap()
+	one.apply(100)
+	snapshot := one.leader().raft.Snapshot()
+	if err := snapshot.Error(); err != nil {
+		t.Fatal(err)
+	}
+	meta, from, err := snapshot.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	two.apply(150)
+	two.acked = one.acked
+	for range 2 {
+		if err := two.leader().raft.Restore(meta, from, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		from.Close()
+		two.apply(20)
+		for _, n := range two.nodes {
+			two.want(n)
+		}
+		for _, n := range two.nodes {
+			two.stop(n)
+			two.start(n)
+		}
+		two.apply(20)
+		for _, n := range two.nodes {
+			two.want(n)
+		}
+		// And the snapshot of that once more.
+		snapshot := two.leader().raft.Snapshot()
+		if err := snapshot.Error(); err != nil {
+			t.Fatal(err)
+		}
+		if meta, from, err = snapshot.Open(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from.Close()
+}
+
+// FSM takes no snapshots but those of its Store: the others have no events.
+func TestFSM_ForeignSnapshots(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1<<40)
+	c.bootstrap()
+	c.apply(10)
+	n := c.leader()
+	foreign := raft.NewInmemSnapshotStore()
+	k, err := foreign.Create(raft.SnapshotVersionMax, 5, 1, raft.Configuration{}, 1, n.trans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := n.fsm.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snapshot.Persist(k) == nil {
+		t.Error("a snapshot without events")
+	}
+	snapshot.Release()
+	_, from, err := foreign.Open(k.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.fsm.Restore(io.NopCloser(from)) == nil {
+		t.Error("restored without events")
+	}
+}
+
+var lates = flag.Int("raftlog.lates", 3, "how often a disk is late")
+
+// slow is a log on a disk that is late.
+type slow struct {
+	raft.LogStore
+	most *atomic.Int64 // delay in ns
+}
+
+func (s slow) IsMonotonic() bool { return true }
+
+func (s slow) StoreLogs(logs []*raft.Log) error {
+	if most := s.most.Load(); most > 0 {
+		time.Sleep(time.Duration(rand.Int64N(most))) // that is the disk
+	}
+	return s.LogStore.StoreLogs(logs)
+}
+
+// The disk of one node is late, be it the leader or not.
+func TestCluster_DiskLate(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1000)
+	most := map[*node]*atomic.Int64{}
+	for _, n := range c.nodes {
+		most[n] = new(atomic.Int64)
+	}
+	c.wrap = func(n *node) raft.LogStore { return slow{n.store, most[n]} }
+	c.bootstrap()
+	for round := range *lates {
+		late := c.nodes[round%3]
+		most[late].Store(int64(time.Duration(50<<(round%4)) * time.Millisecond))
+		c.apply(100)
+		if round%2 == 1 {
+			c.stop(late)
+			c.start(late)
+			c.apply(50)
+		}
+		most[late].Store(0)
+		for _, n := range c.nodes {
+			c.want(n)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+// Package raftlog keeps a stream of events on several machines, through
+// [github.com/hashicorp/raft]. The log of raft is an [eventlog.Stream], and the
+// state machine is that log: an event is written once on each machine.
+//
+//	s, err := raftlog.Open("data", raftlog.Options{})
+//	fsm := raftlog.NewFSM(s)
+//	r, err := raft.NewRaft(config, fsm, s, s, s.Snapshots(), transport)
+//
+//	err = r.Apply([]byte("hello"), time.Second).Error() // on the leader
+//
+//	for e, err := range fsm.Follow(ctx, 0) { // on any machine
+//
+// The number of an event is its raft index, which is the same on every machine. Raft's own
+// entries take numbers, too, so that those of events have gaps.
+//
+// # Durability
+//
+// An event whose Apply has returned nil is durable on most of the machines. Each has it
+// before it votes for it: StoreLogs returns after the flush.
+//
+// # Retention
+//
+// Raft deletes log entries, and so events, when it takes a snapshot: all up to the snapshot
+// but the last TrailingLogs of raft.Config. So TrailingLogs says how many events are kept,
+// and SnapshotInterval and SnapshotThreshold say how often old ones are deleted. A snapshot
+// is an index, and takes no time and no space.
+//
+// A machine that lacks more than that gets a snapshot with all events that the leader
+// has. It needs the space for them twice while it restores them.
+//
+// # RestoreCommittedLogs
+//
+// Leave RestoreCommittedLogs of raft.Config unset with raft v1.8.0. NewRaft applies the
+// committed entries before it scans the log for members, and scans only the others: a node
+// that has no snapshot forgets the members. And NewRaft never returns if there are more than
+// 128 batches to apply. Without it, a node that was started again applies its entries as soon
+// as a leader has told it the commit index.
+//
+// # Security
+//
+// The transport and the membership are raft's: see raft.NewNetworkTransport for TLS, and
+// AddVoter and RemoveServer of raft.Raft.
+package raftlog

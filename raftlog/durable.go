@@ -1,0 +1,41 @@
+package raftlog
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+// writeDurably writes b, and returns when it is durable.
+func writeDurably(f *os.File, b []byte, off int64) error {
+	if _, err := f.WriteAt(b, off); err != nil || dataSync != 0 {
+		return err
+	}
+	return f.Sync()
+}
+
+// writeFile makes a file with the content b, and that durable.
+func writeFile(name string, b []byte) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes the entries of a directory durable. Windows and Plan 9 have no call for that.
+func syncDir(name string) error {
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && runtime.GOOS != "windows" && runtime.GOOS != "plan9" {
+		return err
+	}
+	return nil
+}

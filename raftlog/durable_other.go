@@ -1,0 +1,5 @@
+//go:build !linux
+
+package raftlog
+
+const dataSync = 0

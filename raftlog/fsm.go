@@ -1,0 +1,208 @@
+package raftlog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// FSM is a state machine whose state is the log itself. It holds the index up to which raft
+// has applied the log, and serves the events up to there. It implements raft.BatchingFSM, and
+// needs the Snapshots of its Store.
+//
+// Its events are the commands that were applied with raft.Raft.Apply. The sequence number of
+// an event is its index; those of raft's own entries are left out.
+type FSM struct {
+	s *Store
+
+	mu      sync.Mutex
+	applied uint64
+	changed chan struct{} // closed when applied changes
+}
+
+var _ raft.BatchingFSM = (*FSM)(nil)
+
+// NewFSM returns the state machine of a store.
+func NewFSM(s *Store) *FSM { return &FSM{s: s, changed: make(chan struct{})} }
+
+// Apply notes that the entry is committed. It returns its sequence number, an int64.
+func (f *FSM) Apply(l *raft.Log) any {
+	f.advance(l.Index)
+	return int64(l.Index)
+}
+
+// ApplyBatch is Apply for several entries.
+func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
+	results := make([]any, len(logs))
+	for i, l := range logs {
+		results[i] = int64(l.Index)
+	}
+	if len(logs) > 0 {
+		f.advance(logs[len(logs)-1].Index)
+	}
+	return results
+}
+
+func (f *FSM) advance(index uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applied = index
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *FSM) state() (applied int64, changed <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(f.applied), f.changed
+}
+
+// Applied returns the sequence number of the last entry that was applied, 0 if none was.
+func (f *FSM) Applied() int64 {
+	applied, _ := f.state()
+	return applied
+}
+
+// First returns the sequence number from which on the stream has events.
+func (f *FSM) First() int64 { return f.s.stream.First() }
+
+// Snapshot returns the index that was applied.
+func (f *FSM) Snapshot() (raft.FSMSnapshot, error) { return fsmSnapshot{f.s}, nil }
+
+// Restore makes the snapshot the stream. The reader is one of the Store's Snapshots.
+func (f *FSM) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	from := io.Reader(r)
+	for {
+		if o, ok := from.(*openSnapshot); ok && o.s == f.s {
+			o.Close() // Windows does not remove an open file
+			if err := f.s.restore(o.meta); err != nil {
+				return err
+			}
+			f.advance(o.meta.Index)
+			return nil
+		}
+		w, ok := from.(raft.ReadCloserWrapper)
+		if !ok {
+			return f.s.fail("restore", errForeign)
+		}
+		from = w.WrappedReadCloser()
+	}
+}
+
+// fsmSnapshot is a snapshot of this node: raft knows its index, and the log has its events.
+type fsmSnapshot struct{ s *Store }
+
+func (n fsmSnapshot) Persist(to raft.SnapshotSink) error {
+	k, ok := to.(*sink)
+	if !ok || k.n.s != n.s {
+		to.Cancel()
+		return n.s.fail("snapshot", errForeign)
+	}
+	k.mine = true
+	return nil
+}
+
+func (fsmSnapshot) Release() {}
+
+// Events returns an iterator over the applied events from number from on, 0 for the first.
+// For Data and errors see [eventlog.Stream.Events]. Time is that at which the leader has
+// appended the event.
+func (f *FSM) Events(from int64) iter.Seq2[eventlog.Event, error] {
+	return func(yield func(eventlog.Event, error) bool) {
+		w := f.newWalk(from, yield)
+		w.to(f.Applied())
+	}
+}
+
+// Follow is Events, and waits for further ones until ctx is done, whose error is the last that
+// it yields.
+func (f *FSM) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, error] {
+	return func(yield func(eventlog.Event, error) bool) {
+		w := f.newWalk(from, yield)
+		w.ctx = ctx
+		for {
+			applied, changed := f.state()
+			if w.to(applied); w.ended {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				w.end(ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// walk is one loop over the events.
+type walk struct {
+	f     *FSM
+	ctx   context.Context // nil for Events
+	next  int64           // sequence number
+	yield func(eventlog.Event, error) bool
+	ended bool // yield must not be called any more
+}
+
+func (f *FSM) newWalk(from int64, yield func(eventlog.Event, error) bool) *walk {
+	if from == 0 {
+		from = f.First()
+	}
+	return &walk{f: f, next: from, yield: yield}
+}
+
+func (w *walk) end(err error) {
+	w.ended = true
+	w.yield(eventlog.Event{Seq: w.next}, err)
+}
+
+// to yields the commands up to number last.
+func (w *walk) to(last int64) {
+	for w.next <= last && !w.ended {
+		before := w.next
+		err := w.pass(last)
+		// Truncating entries after last, which were not committed, may end the loop, too.
+		again := errors.Is(err, eventlog.ErrTruncated) && w.next > before && w.next >= w.f.First()
+		if err != nil && !again {
+			w.end(err)
+		}
+	}
+}
+
+// pass is one loop over the stream.
+func (w *walk) pass(last int64) error {
+	for ev, err := range w.f.s.stream.Events(w.next) {
+		switch {
+		case err != nil:
+			return err
+		case ev.Seq > last:
+			w.next = last + 1
+			return nil
+		case w.ctx != nil && w.ctx.Err() != nil:
+			return w.ctx.Err()
+		}
+		e, err := parseEntry(ev.Data, uint64(ev.Seq))
+		if err != nil {
+			return w.f.s.fail("events", err)
+		}
+		w.next = ev.Seq + 1
+		if e.kind != raft.LogCommand {
+			continue
+		}
+		if ev.Data = e.data; !e.appendedAt.IsZero() {
+			ev.Time = e.appendedAt
+		}
+		if !w.yield(ev, nil) {
+			w.ended = true
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package raftlog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+)
+
+var (
+	errRestoring = errors.New("a snapshot was restored in part: the leader has to send it again")
+	errOld       = errors.New("snapshot ends before the stream begins")
+)
+
+const batchBytes = 1 << 20 // of events that a restore appends at a time
+
+// restore makes the events of a snapshot that was sent the stream, which continues after the
+// snapshot's index. It does nothing if they are in the log already.
+//
+// The file with the events goes last. After a crash Open begins anew, before raft sees a log
+// that is neither the old one nor the new.
+func (s *Store) restore(m *raft.SnapshotMeta) error {
+	dir := s.Snapshots().path(m.ID)
+	f, err := os.Open(filepath.Join(dir, dataName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if s.isOld(m.Index) {
+		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, errOld))
+	}
+	in := bufio.NewReaderSize(f, batchBytes)
+	first, count, err := readStart(in)
+	if err != nil {
+		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, err))
+	}
+	if err := s.replace(in, first, count, m.Index+1); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(dir, dataName)); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// isOld reports whether a snapshot ends before the stream begins, which dropped what follows it.
+func (s *Store) isOld(index uint64) bool { return index+1 < uint64(s.stream.First()) }
+
+// replace makes count events from in the stream, up to index base. Those that are missing
+// there, as after a restore of another cluster's snapshot, are made up without data.
+func (s *Store) replace(in io.Reader, first, count, base uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stable.setBase(base); err != nil {
+		return err
+	}
+	// From here on raft's log is empty, whatever is in the stream.
+	s.restoring = true
+	s.next.Store(base)
+	s.base.Store(base)
+	if count == 0 {
+		first = base
+	}
+	s.broken, s.dropped = false, 0
+	// A stream does not begin before what it has dropped.
+	start := max(first, uint64(s.stream.First()))
+	if err := s.restart(start); err != nil {
+		return err
+	}
+	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop}, 0)
+	for seq := first; seq < base; {
+		buf, ends := s.buf[:0], []int(nil)
+		for ; seq < base && len(buf) < batchBytes; seq++ {
+			before := len(buf)
+			if seq < first+count {
+				var err error
+				if buf, err = readFrame(in, buf); err != nil {
+					return err
+				}
+			} else {
+				buf = append(buf, none...)
+			}
+			if seq < start {
+				buf = buf[:before]
+				continue
+			}
+			ends = append(ends, len(buf))
+		}
+		if err := s.appendAll(buf, ends); err != nil {
+			return err
+		}
+	}
+	if err := s.stream.Sync(); err != nil {
+		return err
+	}
+	s.restoring = false
+	return nil
+}
+
+// appendAll appends the pieces of buf that end at ends.
+func (s *Store) appendAll(buf []byte, ends []int) error {
+	events, begin := make([][]byte, 0, len(ends)), 0
+	for _, end := range ends {
+		events = append(events, buf[begin:end])
+		begin = end
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := s.stream.AppendBatch(events...)
+	return err
+}

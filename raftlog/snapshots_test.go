@@ -1,0 +1,350 @@
+package raftlog_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/raftlog"
+)
+
+// take has the store take a snapshot of the entries up to index, and returns what is sent.
+func take(t testing.TB, s *raftlog.Store, index uint64) []byte {
+	t.Helper()
+	k := create(t, s, index)
+	snapshot, err := raftlog.NewFSM(s).Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Persist(k); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	meta, r, err := s.Snapshots().Open(k.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := io.ReadAll(r)
+	if err != nil || int64(len(p)) != meta.Size || meta.Index != index {
+		t.Fatalf("%d bytes, %v, want %d; index %d", len(p), err, meta.Size, meta.Index)
+	}
+	return p
+}
+
+func create(t testing.TB, s *raftlog.Store, index uint64) raft.SnapshotSink {
+	t.Helper()
+	k, err := s.Snapshots().Create(raft.SnapshotVersionMax, index, 1+index/10, raft.Configuration{}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// receive keeps a snapshot that was sent, and returns its ID.
+func receive(t testing.TB, s *raftlog.Store, index uint64, p []byte) string {
+	t.Helper()
+	k := create(t, s, index)
+	for part := range bytes.Lines(p) {
+		if _, err := k.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return k.ID()
+}
+
+// wantEvents checks that the stream has the commands among the entries, and raft's log none.
+func wantEvents(t testing.TB, s *raftlog.Store, logs []*raft.Log) {
+	t.Helper()
+	wantLogs(t, s)
+	f := raftlog.NewFSM(s)
+	f.Apply(logs[len(logs)-1])
+	for e, err := range f.Events(0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(logs) > 0 && logs[0].Type != raft.LogCommand {
+			logs = logs[1:]
+		}
+		if len(logs) == 0 || e.Seq != int64(logs[0].Index) || !bytes.Equal(e.Data, logs[0].Data) {
+			t.Fatalf("event %d is not the next command", e.Seq)
+		}
+		logs = logs[1:]
+	}
+	for _, l := range logs {
+		if l.Type == raft.LogCommand {
+			t.Fatalf("no event %d", l.Index)
+		}
+	}
+}
+
+func TestSnapshots_Restored(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 1000)
+	store(t, from, logs...)
+	if err := from.DeleteRange(1, 99); err != nil {
+		t.Fatal(err)
+	}
+	sent := take(t, from, 900)
+
+	for _, before := range []int{0, 50, 2000} { // entries that the other has
+		dir := t.TempDir()
+		to := open(t, dir, small)
+		store(t, to, newLogs(1, before)...)
+		id := receive(t, to, 900, sent)
+		_, r, err := to.Snapshots().Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := raftlog.NewFSM(to).Restore(r); err != nil {
+			t.Fatal(err)
+		}
+		wantEvents(t, to, logs[99:900])
+		to = reopen(t, to, dir, small)
+		wantEvents(t, to, logs[99:900])
+		if err := to.StoreLog(newLog(902)); err == nil {
+			t.Error("a gap after the snapshot")
+		}
+		store(t, to, newLogs(901, 5)...)
+		wantLogs(t, to, newLogs(901, 5)...)
+		// They were not committed, and conflict with those of a new leader.
+		if err := to.DeleteRange(901, 905); err != nil {
+			t.Fatal(err)
+		}
+		store(t, to, newLogs(901, 2)...)
+		if again := take(t, to, 902); len(again) == 0 {
+			t.Error("no snapshot of that")
+		}
+		if err := to.DeleteRange(901, 902); err != nil { // compacted
+			t.Fatal(err)
+		}
+		wantLogs(t, to)
+		store(t, to, newLogs(903, 2)...)
+		wantLogs(t, to, newLogs(903, 2)...)
+	}
+}
+
+// A stream does not go back to events that it has dropped.
+func TestSnapshots_BeginsEarlier(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 900)
+	store(t, from, logs...)
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, newLogs(1, 300)...)
+	if err := to.DeleteRange(1, 249); err != nil {
+		t.Fatal(err)
+	}
+	k := create(t, to, 200)
+	if _, err := k.Write(take(t, from, 200)); err != nil {
+		t.Fatal(err)
+	}
+	if k.Close() == nil {
+		t.Error("a snapshot that ends before the stream begins was kept")
+	}
+	receive(t, to, 900, take(t, from, 900))
+	to = reopen(t, to, dir, small)
+	wantEvents(t, to, logs[249:])
+	store(t, to, newLogs(901, 2)...)
+	wantLogs(t, to, newLogs(901, 2)...)
+}
+
+// After a crash between keeping a snapshot and restoring it, Open restores it.
+func TestSnapshots_RestoredByOpen(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 500)
+	store(t, from, logs...)
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, newLogs(1, 700)...)
+	receive(t, to, 400, take(t, from, 400))
+	receive(t, to, 500, take(t, from, 500))
+	wantLogs(t, to, newLogs(1, 700)...)
+	to = reopen(t, to, dir, small)
+	wantEvents(t, to, logs)
+	list, err := to.Snapshots().List()
+	if err != nil || len(list) != 1 || list[0].Index != 500 {
+		t.Errorf("%d snapshots, %v", len(list), err)
+	}
+}
+
+// A damaged snapshot is refused when it has come, and the log stays.
+func TestSnapshots_Damaged(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	store(t, from, newLogs(1, 20)...)
+	sent := take(t, from, 20)
+	events := 28 // bytes that count, without the zeros at the end
+	for i, b := range sent {
+		if b != 0 {
+			events = i + 1
+		}
+	}
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, newLogs(1, 3)...)
+	for i := 0; i < events; i += 1 + i/20 {
+		damaged := bytes.Clone(sent)
+		damaged[i] ^= 4
+		for _, p := range [][]byte{damaged, sent[:i]} {
+			k := create(t, to, 20)
+			if _, err := k.Write(p); err != nil {
+				t.Fatal(err)
+			}
+			if k.Close() == nil {
+				t.Fatalf("%d bytes, damaged at %d, were kept", len(p), i)
+			}
+		}
+	}
+	k := create(t, to, 19)
+	if _, err := k.Write(sent); err != nil {
+		t.Fatal(err)
+	}
+	if k.Close() == nil {
+		t.Error("a snapshot with more than its index says")
+	}
+	wantLogs(t, to, newLogs(1, 3)...)
+	to = reopen(t, to, dir, small)
+	wantLogs(t, to, newLogs(1, 3)...)
+	if left, err := os.ReadDir(filepath.Join(dir, "snapshots")); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+}
+
+// What raft deletes while a snapshot is read stays until that has ended.
+func TestSnapshots_ReadDuringDeleteRange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	store(t, s, newLogs(1, 1000)...)
+	want := take(t, s, 900)
+	list, err := s.Snapshots().List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := s.Snapshots().Open(list[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteRange(1, 800); err != nil {
+		t.Fatal(err)
+	}
+	wantLogs(t, s, newLogs(801, 200)...)
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
+	}
+	if first := raftlog.NewFSM(s).First(); first != 1 {
+		t.Errorf("the stream begins with %d", first)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if first := raftlog.NewFSM(s).First(); first != 801 {
+		t.Errorf("the stream begins with %d", first)
+	}
+	wantLogs(t, s, newLogs(801, 200)...)
+}
+
+const restoredEntries = 3000
+
+// childRestore receives a snapshot, restores it, and stores a log entry, until it is killed.
+func childRestore(dir string) error {
+	sent, err := os.ReadFile(os.Getenv(childRestores))
+	if err != nil {
+		return err
+	}
+	s, err := raftlog.Open(dir, small)
+	if err != nil {
+		return err
+	}
+	step{What: "open"}.tell("did")
+	k, err := s.Snapshots().Create(raft.SnapshotVersionMax, restoredEntries, 1, raft.Configuration{}, 1, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := k.Write(sent); err != nil {
+		return err
+	}
+	if err := k.Close(); err != nil {
+		return err
+	}
+	step{What: "close"}.tell("did")
+	_, r, err := s.Snapshots().Open(k.ID())
+	if err != nil {
+		return err
+	}
+	if err := raftlog.NewFSM(s).Restore(r); err != nil {
+		return err
+	}
+	if err := s.StoreLog(newLog(restoredEntries + 1)); err != nil {
+		return err
+	}
+	step{What: "store"}.tell("did")
+	select {}
+}
+
+// A process that restores a snapshot is killed at a random moment. The store is what it was
+// before, or the snapshot.
+func TestSnapshots_Killed(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no processes on this platform")
+	}
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, restoredEntries)
+	store(t, from, logs...)
+	name := filepath.Join(t.TempDir(), "sent")
+	if err := os.WriteFile(name, take(t, from, restoredEntries), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rounds := *kills
+	if testing.Short() {
+		rounds = min(rounds, 3)
+	}
+	for round := range rounds {
+		dir := t.TempDir()
+		s := open(t, dir, small)
+		old := newLogs(1, 100)
+		store(t, s, old...)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		reached := ""
+		for _, st := range runAndKill(t, dir, time.Duration(round*7919%60_000)*time.Microsecond, childRestores+"="+name) {
+			reached = st.What
+		}
+		s = open(t, dir, small)
+		last, err := s.LastIndex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("round %d, after %s: last index %d", round, reached, last)
+		switch {
+		case last == 100 && reached == "open":
+			wantLogs(t, s, old...)
+		case last == 0 && reached != "store":
+			wantEvents(t, s, logs)
+			store(t, s, newLog(restoredEntries+1))
+		case last == restoredEntries+1 && reached != "open":
+			wantLogs(t, s, newLog(restoredEntries+1))
+		default:
+			t.Fatal(what)
+		}
+		s.Close()
+	}
+}

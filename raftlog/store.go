@@ -1,0 +1,361 @@
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// Options configures a Store. The zero value is the default.
+type Options struct {
+	// SegmentSize is the length of a segment of the log in bytes, 0 for 64 MiB.
+	SegmentSize int64
+}
+
+// ErrGap is the error of StoreLogs for indexes that do not follow one another, or the log.
+var ErrGap = errors.New("index does not follow the one before")
+
+// ErrRange is the error of DeleteRange for a range that is neither at the beginning nor at
+// the end of the log.
+var ErrRange = errors.New("only a range at the beginning or at the end of the log can be deleted")
+
+// Names of what a Store has in its directory.
+const (
+	streamName   = "log"
+	stableName   = "stable"
+	snapshotName = "snapshots"
+)
+
+// mostBuffer is kept from one StoreLogs to the next. It is more than the 64 entries that raft
+// sends at a time, of 64 KiB: fresh memory costs as much as the copy.
+const mostBuffer = 8 << 20
+
+// Store is the log of a raft node, in a stream, and its stable store. The sequence number of
+// an event is the index of the log entry. All methods may be called from any number of
+// goroutines.
+//
+// The stream can hold events before raft's first index: those of a snapshot that the leader
+// has sent. Raft's log begins at base then.
+type Store struct {
+	dir    string
+	stream *eventlog.Stream
+	stable *stable
+
+	base   atomic.Uint64 // first index that raft's log may have
+	next   atomic.Uint64 // index after its last entry
+	commit atomic.Uint64 // staged for the next StoreLogs
+	closed atomic.Bool
+
+	snapshot atomic.Uint64 // index of the newest snapshot
+
+	mu        sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
+	broken    bool       // events from next on are to be truncated first
+	restoring bool       // a snapshot was restored in part: the log cannot go on
+	readers   int        // snapshots that are being read, which keep the beginning of the stream
+	dropped   uint64     // entries before it are deleted, and still in the stream for these
+	buf       []byte     // encoded entries
+	ends      []int
+	events    [][]byte
+}
+
+var (
+	_ raft.LogStore               = (*Store)(nil)
+	_ raft.MonotonicLogStore      = (*Store)(nil)
+	_ raft.CommitTrackingLogStore = (*Store)(nil)
+	_ raft.StableStore            = (*Store)(nil)
+)
+
+// Open opens the store in dir, and creates it, with its directory, if there is none. The
+// error is [eventlog.ErrLocked] if it is open already, in this process or another.
+//
+// Open completes what a crash has interrupted, such as restoring a snapshot that the leader
+// has sent.
+func Open(dir string, o Options) (s *Store, err error) {
+	if err := os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
+		return nil, err
+	}
+	s = &Store{dir: dir}
+	// The stream comes first: its lock is that of the store.
+	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.stable, err = openStable(filepath.Join(dir, stableName)); err != nil {
+		return nil, err
+	}
+	if s.stream.Next() == 0 { // raft's first index is 1
+		if err = s.restart(1); err != nil {
+			return nil, err
+		}
+	}
+	s.base.Store(max(s.stable.base, uint64(s.stream.First())))
+	s.next.Store(uint64(s.stream.Next()))
+	return s, s.Snapshots().recover()
+}
+
+// Close closes the store. Raft must be shut down before.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed.Store(true)
+	err := s.stream.Close()
+	if s.stable != nil {
+		if cerr := s.stable.close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+func (s *Store) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: s.dir, Err: err}
+}
+
+// IsMonotonic implements raft.MonotonicLogStore: the log has no gaps.
+func (s *Store) IsMonotonic() bool { return true }
+
+// FirstIndex returns the index of raft's first log entry, 0 if there is none.
+func (s *Store) FirstIndex() (uint64, error) {
+	first, next, err := s.bounds()
+	if first >= next {
+		first = 0
+	}
+	return first, err
+}
+
+// LastIndex returns the index of the last log entry, 0 if there is none.
+func (s *Store) LastIndex() (uint64, error) {
+	first, next, err := s.bounds()
+	if first >= next {
+		next = 1
+	}
+	return next - 1, err
+}
+
+// bounds returns the first index, and that after the last. The first is not below the other
+// in an empty log.
+func (s *Store) bounds() (first, next uint64, err error) {
+	if s.closed.Load() {
+		return 0, 0, s.fail("read", os.ErrClosed)
+	}
+	return s.base.Load(), s.next.Load(), nil
+}
+
+// GetLog reads a log entry. It is [raft.ErrLogNotFound] if it is not there.
+func (s *Store) GetLog(index uint64, l *raft.Log) error {
+	first, next, err := s.bounds()
+	if err != nil {
+		return err
+	}
+	if index < first || index >= next {
+		return raft.ErrLogNotFound
+	}
+	e, err := s.get(index)
+	if errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrNotExist) {
+		return raft.ErrLogNotFound // by a deletion meanwhile
+	}
+	if err == nil {
+		*l = e.log(index)
+	}
+	return err
+}
+
+// get reads an entry. Its slices belong to the caller.
+func (s *Store) get(index uint64) (entry, error) {
+	ev, err := s.stream.Get(int64(index))
+	if err != nil {
+		return entry{}, err
+	}
+	e, err := parseEntry(ev.Data, index)
+	if err != nil {
+		err = s.fail("read", fmt.Errorf("index %d: %w", index, err))
+	}
+	return e, err
+}
+
+// StoreLog stores a log entry, see StoreLogs.
+func (s *Store) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs stores log entries, and returns once they are durable. After an error none of
+// them is in the log.
+func (s *Store) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(); err != nil {
+		return err
+	}
+	next := s.next.Load()
+	if first := logs[0].Index; first != next && s.base.Load() >= next && first > 0 {
+		// An empty log may begin anywhere.
+		if err := s.begin(first); err != nil {
+			return err
+		}
+		next = first
+	}
+	for i, l := range logs {
+		if l.Index != next+uint64(i) {
+			return s.fail("append", fmt.Errorf("%w: %d after %d", ErrGap, l.Index, next+uint64(i)-1))
+		}
+	}
+	s.encode(logs)
+	err := s.append()
+	clear(s.events)
+	if err != nil {
+		s.broken = true
+		s.ready() // if this fails, the next StoreLogs tries again
+		return err
+	}
+	s.next.Store(next + uint64(len(logs)))
+	return nil
+}
+
+// append appends the events durably.
+func (s *Store) append() error {
+	if len(s.events) == 1 {
+		_, err := s.stream.AppendSync(s.events[0])
+		return err
+	}
+	if _, err := s.stream.AppendBatch(s.events...); err != nil {
+		return err
+	}
+	return s.stream.Sync()
+}
+
+// encode makes events of the logs.
+func (s *Store) encode(logs []*raft.Log) {
+	if cap(s.buf) > mostBuffer {
+		s.buf = nil
+	}
+	s.buf, s.ends, s.events = s.buf[:0], s.ends[:0], s.events[:0]
+	commit := s.commit.Load()
+	for _, l := range logs {
+		s.buf = appendEntry(s.buf, l, commit)
+		s.ends = append(s.ends, len(s.buf))
+	}
+	begin := 0
+	for _, end := range s.ends {
+		s.events = append(s.events, s.buf[begin:end])
+		begin = end
+	}
+}
+
+// ready truncates what a StoreLogs that failed may have left, which raft must not meet
+// again. It is called with mu held.
+func (s *Store) ready() error {
+	switch {
+	case s.closed.Load():
+		return s.fail("append", os.ErrClosed)
+	case s.restoring:
+		return s.fail("append", errRestoring)
+	case !s.broken:
+		return nil
+	}
+	next := int64(s.next.Load())
+	if s.stream.Next() > next {
+		if err := s.stream.TruncateBack(next); err != nil {
+			return err
+		}
+	}
+	s.broken = false
+	return nil
+}
+
+// begin has an empty log begin at the index. It is called with mu held.
+func (s *Store) begin(index uint64) error {
+	if s.stream.First() < s.stream.Next() {
+		// The stream holds a snapshot, which the log continues.
+		return s.fail("append", fmt.Errorf("%w: %d after a snapshot of %d", ErrGap, index, s.next.Load()-1))
+	}
+	if err := s.restart(index); err != nil {
+		return err
+	}
+	s.base.Store(index)
+	s.next.Store(index)
+	return nil
+}
+
+// restart drops all events. The next has the sequence number index. It is called with mu held.
+func (s *Store) restart(index uint64) error {
+	if seq := int64(index); seq < s.stream.Next() {
+		if err := s.stream.TruncateBack(seq); err != nil {
+			return err
+		}
+	}
+	return s.stream.TruncateFront(int64(index))
+}
+
+// DeleteRange deletes the log entries from first to last, which have to be the first ones, or
+// the last: else the error is ErrRange. It is durable when it returns.
+func (s *Store) DeleteRange(first, last uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(); err != nil {
+		return err
+	}
+	base, next := s.base.Load(), s.next.Load()
+	atFront, atBack := first <= base, last >= next-1
+	switch {
+	case first > last || last < base || first >= next || base >= next:
+		return nil
+	case atFront && atBack && next-1 <= s.snapshot.Load(), atFront && !atBack:
+		return s.deleteFront(min(last, next-1) + 1)
+	case atBack:
+		// Of the whole log as well, if it is not in a snapshot: then it was not committed,
+		// and events before it stay.
+		return s.deleteBack(max(first, base))
+	}
+	return s.fail("delete", fmt.Errorf("%w: %d to %d of %d to %d", ErrRange, first, last, base, next-1))
+}
+
+// deleteBack deletes the entries from index on. It is called with mu held.
+func (s *Store) deleteBack(index uint64) error {
+	if err := s.stream.TruncateBack(int64(index)); err != nil {
+		return err
+	}
+	s.next.Store(index)
+	return nil
+}
+
+// deleteFront deletes the entries before index. It is called with mu held.
+func (s *Store) deleteFront(index uint64) error {
+	if s.readers > 0 && index < s.next.Load() {
+		s.dropped = index // for the last of the readers to truncate
+	} else if err := s.stream.TruncateFront(int64(index)); err != nil {
+		return err
+	}
+	s.base.Store(index)
+	return nil
+}
+
+// StageCommitIndex has the next StoreLogs keep the commit index, in the entries themselves. Raft
+// calls it if RestoreCommittedLogs is set: the package comment says why it should not be.
+func (s *Store) StageCommitIndex(index uint64) error {
+	s.commit.Store(index)
+	return nil
+}
+
+// GetCommitIndex returns the commit index that the last log entry has, 0 if none.
+func (s *Store) GetCommitIndex() (uint64, error) {
+	first, next, err := s.bounds()
+	if err != nil || first >= next {
+		return 0, err
+	}
+	e, err := s.get(next - 1)
+	return e.commit, err
+}

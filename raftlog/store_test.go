@@ -1,0 +1,251 @@
+package raftlog_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/raftlog"
+)
+
+var small = raftlog.Options{SegmentSize: 64 << 10}
+
+func TestOpen_Empty(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	wantLogs(t, s)
+	if !s.IsMonotonic() {
+		t.Error("the log may have gaps")
+	}
+	s = reopen(t, s, dir, small)
+	wantLogs(t, s)
+	store(t, s, newLog(1))
+	wantLogs(t, s, newLog(1))
+}
+
+func TestOpen_Locked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open(t, dir, small)
+	if _, err := raftlog.Open(dir, small); !errors.Is(err, eventlog.ErrLocked) {
+		t.Errorf("opened twice: %v", err)
+	}
+}
+
+func TestStoreLogs_Reopened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	logs := newLogs(1, 1000) // several segments
+	for part := range slices.Chunk(logs, 37) {
+		store(t, s, part...)
+	}
+	store(t, s)
+	wantLogs(t, s, logs...)
+	s = reopen(t, s, dir, small)
+	wantLogs(t, s, logs...)
+	if err := s.StoreLog(newLog(1001)); err != nil {
+		t.Fatal(err)
+	}
+	wantLogs(t, s, append(logs, newLog(1001))...)
+}
+
+func TestStoreLogs_Gap(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), small)
+	store(t, s, newLogs(1, 5)...)
+	for _, logs := range [][]*raft.Log{
+		{newLog(5)}, {newLog(7)}, {newLog(6), newLog(8)}, {newLog(6), newLog(6)}, {newLog(0)},
+	} {
+		if err := s.StoreLogs(logs); !errors.Is(err, raftlog.ErrGap) {
+			t.Errorf("stored index %d after 5: %v", logs[0].Index, err)
+		}
+	}
+	wantLogs(t, s, newLogs(1, 5)...)
+}
+
+func TestStoreLogs_AnyFirstIndex(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	store(t, s, newLogs(1000, 3)...)
+	wantLogs(t, s, newLogs(1000, 3)...)
+	s = reopen(t, s, dir, small)
+	wantLogs(t, s, newLogs(1000, 3)...)
+	if err := s.DeleteRange(1, 5000); err != nil {
+		t.Fatal(err)
+	}
+	wantLogs(t, s)
+	store(t, s, newLogs(70_000, 3)...)
+	wantLogs(t, s, newLogs(70_000, 3)...)
+}
+
+func TestDeleteRange_Cases(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first, last uint64 // of 10 to 19
+		left        []*raft.Log
+		err         error
+	}{
+		{1, 9, newLogs(10, 10), nil},
+		{20, 30, newLogs(10, 10), nil},
+		{15, 12, newLogs(10, 10), nil},
+		{10, 10, newLogs(11, 9), nil},
+		{1, 14, newLogs(15, 5), nil},
+		{15, 19, newLogs(10, 5), nil},
+		{15, 100, newLogs(10, 5), nil},
+		{10, 19, nil, nil},
+		{1, 100, nil, nil},
+		{11, 18, newLogs(10, 10), raftlog.ErrRange},
+		{12, 12, newLogs(10, 10), raftlog.ErrRange},
+	} {
+		dir := t.TempDir()
+		s := open(t, dir, small)
+		store(t, s, newLogs(10, 10)...)
+		if err := s.DeleteRange(c.first, c.last); !errors.Is(err, c.err) || c.err == nil && err != nil {
+			t.Errorf("%d to %d: %v, want %v", c.first, c.last, err, c.err)
+		}
+		wantLogs(t, s, c.left...)
+		s = reopen(t, s, dir, small)
+		wantLogs(t, s, c.left...)
+		if n := len(c.left); n > 0 {
+			next := newLog(c.left[n-1].Index + 1)
+			next.Term += 100 // other than what stood there
+			store(t, s, next)
+			wantLogs(t, s, append(c.left, next)...)
+		}
+		s.Close()
+	}
+}
+
+// Random calls give what they give on a slice, and the log is the same when it is opened again.
+func TestStore_Model(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 7))
+		dir := t.TempDir()
+		s := open(t, dir, small)
+		model := []*raft.Log(nil)
+		next := uint64(1)
+		for range 150 {
+			switch r.IntN(8) {
+			case 0:
+				s = reopen(t, s, dir, small)
+			case 1:
+				if n := len(model); n > 0 {
+					k := r.IntN(n + 1)
+					if err := s.DeleteRange(model[0].Index-uint64(r.IntN(2)), model[0].Index+uint64(k)-1); err != nil {
+						t.Fatal(err)
+					}
+					model = model[k:]
+				}
+			case 2:
+				if n := len(model); n > 1 {
+					k := 1 + r.IntN(n-1)
+					if err := s.DeleteRange(model[k].Index, model[n-1].Index+uint64(r.IntN(2))); err != nil {
+						t.Fatal(err)
+					}
+					model = model[:k:k]
+					next = model[k-1].Index + 1
+				}
+			default:
+				if len(model) == 0 {
+					next += uint64(r.IntN(1000))
+				}
+				logs := newLogs(next, 1+r.IntN(60))
+				for _, l := range logs {
+					l.Term += uint64(r.IntN(1000))
+				}
+				store(t, s, logs...)
+				model = append(model, logs...)
+				next += uint64(len(logs))
+			}
+			wantLogs(t, s, model...)
+		}
+		s.Close()
+	}
+}
+
+func TestStore_Closed(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), small)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, first := s.FirstIndex()
+	_, last := s.LastIndex()
+	_, key := s.Get([]byte("key"))
+	for i, err := range []error{
+		first, last, key, s.GetLog(1, new(raft.Log)), s.StoreLog(newLog(1)), s.DeleteRange(1, 1),
+		s.Set([]byte("key"), nil), s.Close(),
+	} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}
+
+func TestGetLog_OwnMemory(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), small)
+	l := &raft.Log{Index: 1, Data: []byte("data"), Extensions: []byte("more")}
+	store(t, s, l)
+	got := new(raft.Log)
+	if err := s.GetLog(1, got); err != nil {
+		t.Fatal(err)
+	}
+	got.Data = append(got.Data, 'x')
+	got.Extensions[0], got.Data[0] = 'x', 'x'
+	wantLogs(t, s, l)
+	if err := s.DeleteRange(1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Data) != "xatax" || string(got.Extensions) != "xore" {
+		t.Errorf("changed to %q, %q", got.Data, got.Extensions)
+	}
+}
+
+func TestGetCommitIndex_Kept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	want := func(want uint64) {
+		t.Helper()
+		if got, err := s.GetCommitIndex(); got != want || err != nil {
+			t.Errorf("commit index %d, %v, want %d", got, err, want)
+		}
+	}
+	stage := func(index uint64) {
+		t.Helper()
+		if err := s.StageCommitIndex(index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(0)
+	store(t, s, newLogs(1, 5)...)
+	want(0)
+	stage(4)
+	want(0)
+	store(t, s, newLogs(6, 2)...)
+	want(4)
+	stage(100)
+	store(t, s, newLog(8))
+	want(8)
+	s = reopen(t, s, dir, small)
+	want(8)
+	if err := s.DeleteRange(8, 8); err != nil {
+		t.Fatal(err)
+	}
+	want(4)
+	wantLogs(t, s, newLogs(1, 7)...)
+}

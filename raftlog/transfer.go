@@ -1,0 +1,174 @@
+package raftlog
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// A snapshot that is sent to another node is a header, the events, and zeros up to the size
+// that was told before.
+//
+//	8 bytes  "raftlog" and the version
+//	8 bytes  sequence number of the first event
+//	8 bytes  number of events
+//	4 bytes  CRC-32C of these 24 bytes
+//
+// An event is the length of its data and the CRC-32C of that, 4 bytes each, and the data.
+const (
+	transferMagic  = "raftlog\x01"
+	transferHeader = 28
+	frameHeader    = 8
+)
+
+var (
+	errTransfer = errors.New("snapshot is damaged")
+	errSize     = errors.New("snapshot is larger than the log")
+)
+
+func transferStart(first, count uint64) []byte {
+	b := []byte(transferMagic)
+	b = binary.LittleEndian.AppendUint64(b, first)
+	b = binary.LittleEndian.AppendUint64(b, count)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// readStart reads the header.
+func readStart(r io.Reader) (first, count uint64, err error) {
+	var b [transferHeader]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return 0, 0, errTransfer
+	}
+	first, count = binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+	if string(b[:]) != string(transferStart(first, count)) || first+count < first {
+		return 0, 0, errTransfer
+	}
+	return first, count, nil
+}
+
+// readFrame reads the data of an event.
+func readFrame(r io.Reader, buf []byte) ([]byte, error) {
+	var h [frameHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return buf, errTransfer
+	}
+	n := binary.LittleEndian.Uint32(h[:])
+	at := len(buf)
+	// In pieces, for a length that was damaged to take no more memory than the file has.
+	for left := int(n); left > 0; {
+		piece := min(left, 1<<20)
+		buf = append(buf, make([]byte, piece)...)
+		if _, err := io.ReadFull(r, buf[len(buf)-piece:]); err != nil {
+			return buf, errTransfer
+		}
+		left -= piece
+	}
+	if crc32.Checksum(buf[at:], castagnoli) != binary.LittleEndian.Uint32(h[4:]) {
+		return buf, errTransfer
+	}
+	return buf, nil
+}
+
+// verify reads a snapshot, all of whose events are to be within index.
+func verify(r io.Reader, index uint64) error {
+	in := bufio.NewReaderSize(r, 256<<10)
+	first, count, err := readStart(in)
+	if err == nil && (first == 0 || first+count-1 > index) {
+		err = errTransfer
+	}
+	buf := []byte(nil)
+	for n := uint64(0); err == nil && n < count; n++ {
+		if buf, err = readFrame(in, buf[:0]); err == nil {
+			_, err = parseEntry(buf, first+n)
+		}
+	}
+	return err
+}
+
+// snapshotReader reads the snapshot of an index from the stream.
+type snapshotReader struct {
+	s      *Store
+	size   int64
+	left   int64  // of size
+	seq    uint64 // of the next event
+	end    uint64 // after the last
+	buf    []byte // not read yet
+	frame  []byte
+	closed bool
+}
+
+// newSnapshotReader returns a reader of the events up to the index. The stream keeps them
+// until Close.
+func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers++
+	first := min(uint64(s.stream.First()), index+1)
+	r := &snapshotReader{s: s, seq: first, end: index + 1}
+	r.buf = transferStart(first, r.end-first)
+	// A frame's header is shorter than that of an event in the stream.
+	r.size = transferHeader + s.stream.Size()
+	r.left = r.size
+	return r
+}
+
+func (r *snapshotReader) Read(p []byte) (n int, err error) {
+	if r.closed {
+		return 0, os.ErrClosed
+	}
+	for n < len(p) && r.left > 0 {
+		if len(r.buf) == 0 {
+			if err := r.fill(); err != nil {
+				return n, err
+			}
+		}
+		k := copy(p[n:], r.buf)
+		if r.buf = r.buf[k:]; int64(k) > r.left {
+			return n, r.s.fail("snapshot", errSize)
+		}
+		n += k
+		r.left -= int64(k)
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// fill reads the next event, or makes some of the zeros.
+func (r *snapshotReader) fill() error {
+	if r.seq >= r.end {
+		r.buf = make([]byte, min(r.left, 64<<10))
+		return nil
+	}
+	ev, err := r.s.stream.Get(int64(r.seq))
+	if err != nil {
+		return err
+	}
+	b := binary.LittleEndian.AppendUint32(r.frame[:0], uint32(len(ev.Data)))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(ev.Data, castagnoli))
+	r.frame = append(b, ev.Data...)
+	r.buf = r.frame
+	r.seq++
+	return nil
+}
+
+// Close lets the stream drop what raft has deleted meanwhile.
+func (r *snapshotReader) Close() error {
+	s := r.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if s.readers--; s.readers > 0 || s.dropped == 0 || s.closed.Load() {
+		return nil
+	}
+	dropped := min(s.dropped, s.next.Load())
+	s.dropped = 0
+	return s.stream.TruncateFront(int64(dropped))
+}
