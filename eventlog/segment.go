@@ -50,7 +50,7 @@ func listSegments(dir string) (firsts []int64, err error) {
 	return firsts, err
 }
 
-// segment is one file of a stream, which is opened for reading when that is needed.
+// segment is one file of a stream. It is opened for reading at the first use.
 type segment struct {
 	first int64 // number of its first event
 	c     *catalog

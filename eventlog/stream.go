@@ -45,8 +45,8 @@ func (o *StreamOptions) valid() bool {
 // methods may be called from any number of goroutines, Close included.
 //
 // What [Log] says of an event that was appended, and of one that was synced, holds here
-// too: the order of events is that of the files, and a crash of the system loses none
-// that was synced, in whatever it interrupts.
+// too. The order of events is that of the files. A crash of the system at any time loses no
+// event that was synced.
 type Stream struct {
 	catalog
 	o    StreamOptions
@@ -73,13 +73,13 @@ type Stream struct {
 }
 
 // OpenStream opens the stream in dir for appending. It creates dir, with mode 0777 before
-// the umask, and the stream if need be. It may be called concurrently.
+// the umask, and the stream if there is none. It may be called concurrently.
 //
 // There is one writer at a time: if the stream is open for writing, in this process or
 // another, OpenStream returns [ErrLocked]. [Open] says on which systems.
 //
 // OpenStream verifies what was appended last, as [Open] does a log: the last segment, and
-// those before it that were not closed in order. It does not read the others. A damaged
+// those before it that were not closed in order. It reads no other segment. A damaged
 // segment is a *[CorruptError] in a *[fs.PathError] with the name of the file. [Repair]
 // makes the events before the damage a segment.
 func OpenStream(dir string, o StreamOptions) (*Stream, error) {
@@ -217,7 +217,7 @@ func (s *Stream) Get(seq int64) (Event, error) {
 // end that the stream has when the iteration begins. It verifies each event.
 //
 // Data is the file's own memory, and valid only in the body of the loop: copy it to keep
-// it. In the body it does not change, whatever becomes of the stream, but Close ends it.
+// it. In the body it does not change when the stream is truncated. Close ends it.
 //
 // An error is the last that the iterator yields, with the Seq that it has reached: a
 // *[fs.PathError] with Op "events" and [ErrTruncated] if that event was removed, before

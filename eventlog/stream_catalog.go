@@ -108,7 +108,7 @@ func (c *catalog) follow(b bounds) error {
 	case backs == 1 || c.seen.cutting && backs == 0:
 		cut = b.back
 	case backs != 0:
-		cut = 0 // what the others were is not known any more
+		cut = 0 // the calls before the last one are unknown
 	}
 	var list []*segment
 	for i, first := range firsts {
@@ -188,7 +188,7 @@ func (c *catalog) following(first int64) int64 {
 	return -1
 }
 
-// acquire opens a segment, and closes others if there are too many.
+// acquire opens a segment, and closes idle segments if more than mostOpen are open.
 func (c *catalog) acquire(s *segment) (*segmentFile, error) {
 	f, err := s.acquire()
 	if err == nil && c.opened.Load() > mostOpen {

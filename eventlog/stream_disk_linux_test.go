@@ -31,12 +31,14 @@ func TestStream_FullDisk(t *testing.T) {
 		full := 0
 		for range 100_000 {
 			if _, err := s.Append([]byte(nth(s.Next()))); errors.Is(err, syscall.ENOSPC) {
-				eventlog.WaitJobs(s) // which may give space back
+				eventlog.WaitJobs(s) // which may release space
 				if full++; full > 2 {
 					return
 				}
 			} else if err != nil {
 				t.Fatal(err)
+			} else {
+				full = 0
 			}
 		}
 		t.Fatal("the disk does not become full")

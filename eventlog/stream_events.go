@@ -116,7 +116,7 @@ func (sc *streamCursor) enter() (bool, error) {
 	return true, nil
 }
 
-// step verifies the next events. more says that there may be others.
+// step verifies the next events. more reports whether there may be more.
 func (sc *streamCursor) step() (more bool, err error) {
 	if sc.stale {
 		sc.leave()

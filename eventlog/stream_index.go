@@ -14,12 +14,12 @@ const indexStep = 2
 type index struct {
 	mu     sync.RWMutex
 	points []int64 // offsets of the events 0, indexStep, 2·indexStep, …
-	n      int64   // number of events that it knows
-	end    int64   // and where they end; 0 means that it knows nothing
+	n      int64   // number of events in the index
+	end    int64   // end of the last one; 0 if the index was not begun
 }
 
-// add notes that the event number i of the segment is at off and ends at end. It is
-// ignored if the index does not know all events before.
+// add adds event i of the segment, from off to end. It does nothing if an event before it is
+// not in the index.
 func (x *index) add(i, off, end int64) {
 	x.mu.Lock()
 	if i == 0 {
@@ -39,7 +39,7 @@ func (x *index) note(off, end int64) {
 	x.end = end
 }
 
-// cut forgets the events from number i on.
+// cut removes the events from number i on.
 func (x *index) cut(i int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -51,8 +51,8 @@ func (x *index) cut(i int64) {
 	}
 }
 
-// count returns the number of events that end at off or before, as far as the points
-// tell: it may be less.
+// count returns a lower bound of the number of events that end at off or before, to within
+// indexStep.
 func (x *index) count(off int64) int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -66,10 +66,10 @@ func (x *index) count(off int64) int64 {
 	return int64(max(k, 0)) * indexStep
 }
 
-// place is what an index knows of an event.
+// place is the position of an event in its segment.
 type place struct {
-	off int64 // of the event; where the events end if there is no such event
-	n   int64 // number of events known: the event is not there if it is not above its number
+	off int64 // of the event, or the end of the events if there is no such event
+	n   int64 // number of events in the index; the event is there if its number is less
 	end int64 // the event ends here or before
 }
 
@@ -106,7 +106,8 @@ func (x *index) walk(src *source, i int64, p place) (place, error) {
 const unknown = -1
 
 // extend adds all events before end. It checks no data. If it finds another number of events
-// than want, it returns errGap, and the index forgets them all.
+// than want, it returns errGap, and
+// the index is empty.
 //
 // The index may have less than want if that is also the EventCount: then a segment is
 // missing, or Repair has truncated this one, and the events that are there have the right

@@ -315,7 +315,7 @@ func isClosed(name string, n int64) (bool, error) {
 }
 
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
-// if they are not whole. more says that there are others after them.
+// if they are not whole. more reports whether events follow them.
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
 	if err := regular(name); err != nil {
 		return 0, false, err

@@ -44,7 +44,7 @@ func (a *active) sync(end int64) error {
 	return err
 }
 
-// need sees to it that n bytes fit into the active segment. It is called with mu held.
+// need makes sure that n bytes fit into the active segment. It is called with mu held.
 func (s *Stream) need(n int64) error {
 	switch a := s.active; {
 	case s.gone:
@@ -107,7 +107,7 @@ func (s *Stream) end(a *active) error {
 }
 
 // start makes a new segment the active one. If blank is set, there is a file without a
-// header. It is called with mu held. The caller sees to the directory entry.
+// header. It is called with mu held. The caller syncs the directory.
 func (s *Stream) start(first int64, blank bool) error {
 	now := newClock(s.o.Now).read() // before anything is done, since Options.Now may panic
 	name := segmentName(s.dir, first)

@@ -81,7 +81,7 @@ func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 		return nil, nil
 	}
 	b.first = first
-	// This comes before any file goes: after a crash some may be back, and others not.
+	// This comes before a file is removed: after a crash some of the files may be back.
 	if err := s.setBounds(b); err != nil {
 		return nil, err
 	}

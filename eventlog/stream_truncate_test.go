@@ -72,7 +72,7 @@ func TestStream_Truncated(t *testing.T) {
 	wantNth(t, r.Events(1000), 1000, 1050)
 }
 
-// What a loop has does not change, whatever becomes of the stream.
+// The data of an event in the body of a loop does not change when the stream is truncated.
 func TestStream_DataStaysInALoop(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []string{"front", "back", "retention"} {
