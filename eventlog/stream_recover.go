@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -196,7 +197,7 @@ func (r *recovery) setAside(firsts []int64) error {
 		if h.count == 0 {
 			err = os.Remove(name)
 		} else {
-			kept := name + ".cut"
+			kept := freeName(name + ".cut")
 			if err = os.Rename(name, kept); r.s.recovered.Kept == "" {
 				r.s.recovered.Kept = kept
 			}
@@ -208,6 +209,17 @@ func (r *recovery) setAside(firsts []int64) error {
 		}
 	}
 	return nil
+}
+
+// freeName returns name, or with a number if there is such a file: of an earlier crash.
+func freeName(name string) string {
+	free := name
+	for i := 1; ; i++ {
+		if _, err := os.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s.%d", name, i)
+	}
 }
 
 // open opens the last segment for appending.

@@ -12,14 +12,17 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
+// maxSeq is the largest number that TruncateFront accepts. It leaves room to count up.
+const maxSeq = 1 << 62
+
 // TruncateFront removes all events before number first, durably. It removes the files of
 // whole segments, in the background. A first up to First does nothing. A first after Next
 // removes all events, and the next one has that number.
 //
 // An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a negative
-// number, [os.ErrClosed], or the system's.
+// number or one above 1<<62, [os.ErrClosed], or the system's.
 func (s *Stream) TruncateFront(first int64) error {
-	if first < 0 {
+	if first < 0 || first > maxSeq {
 		return s.fail("truncate", fs.ErrInvalid)
 	}
 	s.cutMu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -158,4 +159,16 @@ func TestStream_Retention(t *testing.T) {
 	o.RetainAge = 0
 	s = openStream(t, dir, o)
 	wantNth(t, s.Events(s.First()), s.First(), s.Next())
+}
+
+func TestStream_TruncateFrontTooFar(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, t.TempDir(), eventlog.StreamOptions{})
+	if err := s.TruncateFront(math.MaxInt64); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("TruncateFront(MaxInt64): %v", err)
+	}
+	if seq, err := s.Append(nil); seq != 0 || err != nil {
+		t.Errorf("the next event: %d, %v", seq, err)
+	}
+	closeStream(t, s)
 }
