@@ -106,8 +106,7 @@ func (x *index) walk(src *source, i int64, p place) (place, error) {
 const unknown = -1
 
 // extend adds all events before end. It checks no data. If it finds another number of events
-// than want, it returns errGap, and
-// the index is empty.
+// than want, it clears the index, and returns errGap.
 //
 // The index may have less than want if that is also the EventCount: then a segment is
 // missing, or Repair has truncated this one, and the events that are there have the right
