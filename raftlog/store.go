@@ -313,14 +313,27 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	switch {
 	case first > last || last < base || first >= next || base >= next:
 		return nil
-	case atFront && atBack && next-1 <= s.snapshot.Load(), atFront && !atBack:
-		return s.deleteFront(min(last, next-1) + 1)
+	case atFront && !atBack:
+		return s.deleteFront(last + 1)
+	case atFront && next-1 <= s.snapshot.Load():
+		return s.deleteAll(next)
 	case atBack:
 		// Of the whole log as well, if it is not in a snapshot: then it was not committed,
 		// and events before it stay.
 		return s.deleteBack(max(first, base))
 	}
 	return s.fail("delete", fmt.Errorf("%w: %d to %d of %d to %d", ErrRange, first, last, base, next-1))
+}
+
+// deleteAll has the log, all of which is in a snapshot, go on at index next. The events stay:
+// they are the snapshot, and raft.RecoverCluster relies on that. The next deletion of a part
+// drops them. It is called with mu held.
+func (s *Store) deleteAll(next uint64) error {
+	if err := s.stable.setBase(next); err != nil {
+		return err
+	}
+	s.base.Store(next)
+	return nil
 }
 
 // deleteBack deletes the entries from index on. It is called with mu held.
@@ -334,7 +347,7 @@ func (s *Store) deleteBack(index uint64) error {
 
 // deleteFront deletes the entries before index. It is called with mu held.
 func (s *Store) deleteFront(index uint64) error {
-	if s.readers > 0 && index < s.next.Load() {
+	if s.readers > 0 {
 		s.dropped = index // for the last of the readers to truncate
 	} else if err := s.stream.TruncateFront(int64(index)); err != nil {
 		return err
