@@ -83,7 +83,7 @@ func (n Snapshots) List() ([]*raft.SnapshotMeta, error) {
 func (n Snapshots) ids() (ids []string, err error) {
 	entries, err := os.ReadDir(n.dir())
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), tempEnd) {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), tempEnd) {
 			ids = append(ids, e.Name())
 		}
 	}
@@ -160,7 +160,7 @@ func (n Snapshots) recover() error {
 		}
 		if _, err := os.Stat(filepath.Join(n.path(id), dataName)); err == nil && (i > 0 || n.s.isOld(m.Index)) {
 			// A newer one has replaced it before it was restored.
-			if err := os.RemoveAll(n.path(id)); err != nil {
+			if err := n.remove(id); err != nil {
 				return err
 			}
 			continue
@@ -177,9 +177,18 @@ func (n Snapshots) recover() error {
 func (n Snapshots) reap() error {
 	ids, err := n.ids()
 	for _, id := range ids[min(len(ids), keptSnapshots):] {
-		err = errors.Join(err, os.RemoveAll(n.path(id)))
+		err = errors.Join(err, n.remove(id))
 	}
 	return err
+}
+
+// remove removes a snapshot. If it is killed, recover removes the rest.
+func (n Snapshots) remove(id string) error {
+	temp := n.path(id) + tempEnd
+	if err := os.Rename(n.path(id), temp); err != nil {
+		return err
+	}
+	return os.RemoveAll(temp)
 }
 
 // sink is a snapshot that is being made.
