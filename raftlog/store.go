@@ -78,11 +78,11 @@ var (
 //
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
 // has sent.
-func Open(dir string, o Options) (s *Store, err error) {
-	if err := os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
+func Open(dir string, o Options) (_ *Store, err error) {
+	if err = os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
 		return nil, err
 	}
-	s = &Store{dir: dir}
+	s := &Store{dir: dir}
 	// The stream comes first: its lock is that of the store.
 	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
 	if err != nil {
@@ -103,7 +103,10 @@ func Open(dir string, o Options) (s *Store, err error) {
 	}
 	s.base.Store(max(s.stable.base, uint64(s.stream.First())))
 	s.next.Store(uint64(s.stream.Next()))
-	return s, s.Snapshots().recover()
+	if err = s.Snapshots().recover(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Close closes the store. Raft must be shut down before.
