@@ -31,6 +31,9 @@
 // A machine that lacks more than that gets a snapshot with all events that the leader
 // has. It needs the space for them twice while it restores them.
 //
+// Restore of raft.Raft takes a snapshot of another cluster, or an older one, only if the stream
+// has not dropped events from the snapshot's first on: a new cluster has dropped none.
+//
 // # RestoreCommittedLogs
 //
 // Leave RestoreCommittedLogs of raft.Config unset with raft v1.8.0. NewRaft applies the

@@ -38,6 +38,7 @@ const keptSnapshots = 2
 
 var (
 	errVersion = errors.New("version of the snapshot is not supported")
+	errDropped = errors.New("snapshot begins before the stream, which cannot have these events again: restore it in a new cluster")
 	errForeign = errors.New("FSM needs the snapshots of its Store")
 )
 
@@ -263,8 +264,13 @@ func (k *sink) finishData() error {
 		return err
 	}
 	_, err := k.f.Seek(0, io.SeekStart)
+	var first, end uint64
 	if err == nil {
-		err = verify(k.f, k.meta.Index)
+		first, end, err = verify(k.f, k.meta.Index)
+	}
+	// A leader sends its log up to the index. What ends before comes from raft.Raft.Restore.
+	if err == nil && end <= k.meta.Index && first < end && first < uint64(k.n.s.stream.First()) {
+		err = k.n.s.fail("snapshot", errDropped)
 	}
 	if err == nil {
 		err = k.f.Sync()
