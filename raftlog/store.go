@@ -176,6 +176,13 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
+// has reports whether the stream has the event, or will append it next. It waits for a restore.
+func (s *Store) has(seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stream.First() <= seq && seq <= s.stream.Next()
+}
+
 // get reads an entry. Its slices belong to the caller.
 func (s *Store) get(index uint64) (entry, error) {
 	ev, err := s.stream.Get(int64(index))
