@@ -1,6 +1,7 @@
 package raftlog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -200,6 +201,47 @@ func TestCluster_UserRestore(t *testing.T) {
 		}
 	}
 	from.Close()
+}
+
+// A stream does not begin before what it has dropped. So a snapshot with such events is refused,
+// and those that there are stay.
+func TestCluster_UserRestoreDropped(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 10)
+	c.bootstrap()
+	c.apply(100)
+	old := c.leader().raft.Snapshot()
+	if err := old.Error(); err != nil {
+		t.Fatal(err)
+	}
+	meta, from, err := old.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := io.ReadAll(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.Close()
+	c.apply(100)
+	leader := c.leader()
+	if err := leader.raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	before := leader.fsm.First()
+	if before <= 100 {
+		t.Fatal("first event ", before)
+	}
+	if err := leader.raft.Restore(meta, bytes.NewReader(sent), time.Minute); err == nil {
+		t.Error("restored without its events")
+	}
+	c.apply(10)
+	for _, n := range c.nodes {
+		c.want(n)
+	}
+	if first := leader.fsm.First(); first != before {
+		t.Errorf("first event %d, want %d", first, before)
+	}
 }
 
 // FSM takes no snapshots but those of its Store: the others have no events.

@@ -25,8 +25,14 @@
 // and SnapshotInterval and SnapshotThreshold say how often old ones are deleted. A snapshot
 // is an index, and takes no time and no space.
 //
+// Where raft deletes its whole log, as raft.RecoverCluster does, and any snapshot with TrailingLogs
+// 0 may, the events stay until it deletes a part of the log.
+//
 // A machine that lacks more than that gets a snapshot with all events that the leader
 // has. It needs the space for them twice while it restores them.
+//
+// Restore of raft.Raft takes a snapshot of another cluster, or an older one, only if the stream
+// has not dropped events from the snapshot's first on: a new cluster has dropped none.
 //
 // # RestoreCommittedLogs
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"sync"
 
@@ -147,6 +148,7 @@ type walk struct {
 	f     *FSM
 	ctx   context.Context // nil for Events
 	next  int64           // sequence number
+	again int64           // next when a loop over the stream was ended last
 	yield func(eventlog.Event, error) bool
 	ended bool // yield must not be called any more
 }
@@ -155,7 +157,7 @@ func (f *FSM) newWalk(from int64, yield func(eventlog.Event, error) bool) *walk 
 	if from == 0 {
 		from = f.First()
 	}
-	return &walk{f: f, next: from, yield: yield}
+	return &walk{f: f, next: from, again: -1, yield: yield}
 }
 
 func (w *walk) end(err error) {
@@ -166,13 +168,17 @@ func (w *walk) end(err error) {
 // to yields the commands up to number last.
 func (w *walk) to(last int64) {
 	for w.next <= last && !w.ended {
-		before := w.next
 		err := w.pass(last)
-		// Truncating entries after last, which were not committed, may end the loop, too.
-		again := errors.Is(err, eventlog.ErrTruncated) && w.next > before && w.next >= w.f.First()
-		if err != nil && !again {
+		if err == nil {
+			continue
+		}
+		// Truncating entries after last, which were not committed, may end the loop, too, and
+		// so does a restore, which may bring back the event.
+		gone := errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrInvalid)
+		if !gone || w.again == w.next || !w.f.s.has(w.next) {
 			w.end(err)
 		}
+		w.again = w.next
 	}
 }
 

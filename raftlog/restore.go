@@ -44,6 +44,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 	if err := s.replace(in, first, count, m.Index+1); err != nil {
 		return err
 	}
+	f.Close() // Windows does not remove an open file
 	if err := os.Remove(filepath.Join(dir, dataName)); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ const keptSnapshots = 2
 
 var (
 	errVersion = errors.New("version of the snapshot is not supported")
+	errDropped = errors.New("snapshot begins before the stream, which cannot have these events again: restore it in a new cluster")
 	errForeign = errors.New("FSM needs the snapshots of its Store")
 )
 
@@ -83,7 +84,7 @@ func (n Snapshots) List() ([]*raft.SnapshotMeta, error) {
 func (n Snapshots) ids() (ids []string, err error) {
 	entries, err := os.ReadDir(n.dir())
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), tempEnd) {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), tempEnd) {
 			ids = append(ids, e.Name())
 		}
 	}
@@ -160,7 +161,7 @@ func (n Snapshots) recover() error {
 		}
 		if _, err := os.Stat(filepath.Join(n.path(id), dataName)); err == nil && (i > 0 || n.s.isOld(m.Index)) {
 			// A newer one has replaced it before it was restored.
-			if err := os.RemoveAll(n.path(id)); err != nil {
+			if err := n.remove(id); err != nil {
 				return err
 			}
 			continue
@@ -177,9 +178,18 @@ func (n Snapshots) recover() error {
 func (n Snapshots) reap() error {
 	ids, err := n.ids()
 	for _, id := range ids[min(len(ids), keptSnapshots):] {
-		err = errors.Join(err, os.RemoveAll(n.path(id)))
+		err = errors.Join(err, n.remove(id))
 	}
 	return err
+}
+
+// remove removes a snapshot. If it is killed, recover removes the rest.
+func (n Snapshots) remove(id string) error {
+	temp := n.path(id) + tempEnd
+	if err := os.Rename(n.path(id), temp); err != nil {
+		return err
+	}
+	return os.RemoveAll(temp)
 }
 
 // sink is a snapshot that is being made.
@@ -254,8 +264,13 @@ func (k *sink) finishData() error {
 		return err
 	}
 	_, err := k.f.Seek(0, io.SeekStart)
+	var first, end uint64
 	if err == nil {
-		err = verify(k.f, k.meta.Index)
+		first, end, err = verify(k.f, k.meta.Index)
+	}
+	// A leader sends its log up to the index. What ends before comes from raft.Raft.Restore.
+	if err == nil && end <= k.meta.Index && first < end && first < uint64(k.n.s.stream.First()) {
+		err = k.n.s.fail("snapshot", errDropped)
 	}
 	if err == nil {
 		err = k.f.Sync()

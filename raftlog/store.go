@@ -78,11 +78,11 @@ var (
 //
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
 // has sent.
-func Open(dir string, o Options) (s *Store, err error) {
-	if err := os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
+func Open(dir string, o Options) (_ *Store, err error) {
+	if err = os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
 		return nil, err
 	}
-	s = &Store{dir: dir}
+	s := &Store{dir: dir}
 	// The stream comes first: its lock is that of the store.
 	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
 	if err != nil {
@@ -103,7 +103,10 @@ func Open(dir string, o Options) (s *Store, err error) {
 	}
 	s.base.Store(max(s.stable.base, uint64(s.stream.First())))
 	s.next.Store(uint64(s.stream.Next()))
-	return s, s.Snapshots().recover()
+	if err = s.Snapshots().recover(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Close closes the store. Raft must be shut down before.
@@ -171,6 +174,13 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 		*l = e.log(index)
 	}
 	return err
+}
+
+// has reports whether the stream has the event, or will append it next. It waits for a restore.
+func (s *Store) has(seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stream.First() <= seq && seq <= s.stream.Next()
 }
 
 // get reads an entry. Its slices belong to the caller.
@@ -313,14 +323,27 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	switch {
 	case first > last || last < base || first >= next || base >= next:
 		return nil
-	case atFront && atBack && next-1 <= s.snapshot.Load(), atFront && !atBack:
-		return s.deleteFront(min(last, next-1) + 1)
+	case atFront && !atBack:
+		return s.deleteFront(last + 1)
+	case atFront && next-1 <= s.snapshot.Load():
+		return s.deleteAll(next)
 	case atBack:
 		// Of the whole log as well, if it is not in a snapshot: then it was not committed,
 		// and events before it stay.
 		return s.deleteBack(max(first, base))
 	}
 	return s.fail("delete", fmt.Errorf("%w: %d to %d of %d to %d", ErrRange, first, last, base, next-1))
+}
+
+// deleteAll has the log, all of which is in a snapshot, go on at index next. The events stay:
+// they are the snapshot, and raft.RecoverCluster relies on that. The next deletion of a part
+// drops them. It is called with mu held.
+func (s *Store) deleteAll(next uint64) error {
+	if err := s.stable.setBase(next); err != nil {
+		return err
+	}
+	s.base.Store(next)
+	return nil
 }
 
 // deleteBack deletes the entries from index on. It is called with mu held.
@@ -334,7 +357,7 @@ func (s *Store) deleteBack(index uint64) error {
 
 // deleteFront deletes the entries before index. It is called with mu held.
 func (s *Store) deleteFront(index uint64) error {
-	if s.readers > 0 && index < s.next.Load() {
+	if s.readers > 0 {
 		s.dropped = index // for the last of the readers to truncate
 	} else if err := s.stream.TruncateFront(int64(index)); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -36,6 +37,32 @@ func TestOpen_Locked(t *testing.T) {
 	if _, err := raftlog.Open(dir, small); !errors.Is(err, eventlog.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
+}
+
+// A store that cannot be opened is an error, and left unlocked.
+func TestOpen_Damaged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	store(t, s, newLog(1))
+	s.Close()
+	name := filepath.Join(dir, "stable")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, make([]byte, len(whole)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if s, err := raftlog.Open(dir, small); s != nil || err == nil || errors.Is(err, eventlog.ErrLocked) {
+			t.Fatalf("opened: %v", err)
+		}
+	}
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantLogs(t, open(t, dir, small), newLog(1))
 }
 
 func TestStoreLogs_Reopened(t *testing.T) {

@@ -72,8 +72,9 @@ func readFrame(r io.Reader, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// verify reads a snapshot, all of whose events are to be within index.
-func verify(r io.Reader, index uint64) error {
+// verify reads a snapshot, all of whose events are to be within index. They are those from first
+// to before end.
+func verify(r io.Reader, index uint64) (first, end uint64, err error) {
 	in := bufio.NewReaderSize(r, 256<<10)
 	first, count, err := readStart(in)
 	if err == nil && (first == 0 || first+count-1 > index) {
@@ -85,7 +86,7 @@ func verify(r io.Reader, index uint64) error {
 			_, err = parseEntry(buf, first+n)
 		}
 	}
-	return err
+	return first, first + count, err
 }
 
 // snapshotReader reads the snapshot of an index from the stream.
