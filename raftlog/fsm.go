@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"sync"
 
 	"github.com/hashicorp/raft"
@@ -123,7 +124,7 @@ func (f *FSM) Events(from int64) iter.Seq2[eventlog.Event, error] {
 }
 
 // Follow is Events, and waits for further ones until ctx is done, whose error is the last that
-// it yields.
+// it yields, or until the Store is closed, which is [os.ErrClosed].
 func (f *FSM) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, error] {
 	return func(yield func(eventlog.Event, error) bool) {
 		w := f.newWalk(from, yield)
@@ -135,6 +136,9 @@ func (f *FSM) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, 
 			}
 			select {
 			case <-changed:
+			case <-f.s.done:
+				w.end(os.ErrClosed)
+				return
 			case <-ctx.Done():
 				w.end(ctx.Err())
 				return

@@ -41,9 +41,10 @@ const (
 )
 
 var (
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-	errStable  = errors.New("neither slot of the stable store is whole")
-	errTooBig  = errors.New("stable store is full")
+	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
+	errStable   = errors.New("neither slot of the stable store is whole")
+	errNoStable = errors.New("missing, and with it the term and the vote of the node")
+	errTooBig   = errors.New("stable store is full")
 )
 
 func openStable(name string) (*stable, error) {

@@ -53,6 +53,7 @@ type Store struct {
 	next   atomic.Uint64 // index after its last entry
 	commit atomic.Uint64 // staged for the next StoreLogs
 	closed atomic.Bool
+	done   chan struct{} // closed by Close
 
 	snapshot atomic.Uint64 // index of the newest snapshot
 
@@ -79,11 +80,8 @@ var (
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
 // has sent.
 func Open(dir string, o Options) (_ *Store, err error) {
-	if err = os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
-		return nil, err
-	}
-	s := &Store{dir: dir}
-	// The stream comes first: its lock is that of the store.
+	s := &Store{dir: dir, done: make(chan struct{})}
+	// The stream comes first: its lock is that of the store, and it makes the name of dir durable.
 	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
 	if err != nil {
 		return nil, err
@@ -93,7 +91,14 @@ func Open(dir string, o Options) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	if s.stable, err = openStable(filepath.Join(dir, stableName)); err != nil {
+	if err = os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(dir, stableName)
+	if _, serr := os.Lstat(name); s.stream.Next() > 1 && errors.Is(serr, fs.ErrNotExist) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoStable}
+	}
+	if s.stable, err = openStable(name); err != nil {
 		return nil, err
 	}
 	if s.stream.Next() == 0 { // raft's first index is 1
@@ -113,7 +118,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed.Store(true)
+	if !s.closed.Swap(true) {
+		close(s.done)
+	}
 	err := s.stream.Close()
 	if s.stable != nil {
 		if cerr := s.stable.close(); err == nil {

@@ -1,6 +1,7 @@
 package raftlog_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -63,6 +64,43 @@ func TestOpen_Damaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLogs(t, open(t, dir, small), newLog(1))
+}
+
+// Without its term and vote a node could vote twice.
+func TestOpen_StableMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, raftlog.Options{})
+	if err := s.StoreLogs(newLogs(1, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "stable")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := raftlog.Open(dir, raftlog.Options{}); err == nil {
+		s.Close()
+		t.Fatal("opened without its stable store")
+	}
+}
+
+func TestFollow_Close(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), raftlog.Options{})
+	ended := make(chan error)
+	go func() {
+		for _, err := range raftlog.NewFSM(s).Follow(context.Background(), 0) {
+			ended <- err
+		}
+	}()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, os.ErrClosed) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestStoreLogs_Reopened(t *testing.T) {
