@@ -46,7 +46,12 @@ func (f *File) Len() int {
 	}
 	size, regular := int64(0), false
 	if f.sizeSeen.Load() != f.sizeGen.Load() {
-		size, regular = f.stat()
+		// On Windows os.File.Stat does not see that Close has given the handle to another file.
+		f.lockMappings()
+		if !locked || !f.closed {
+			size, regular = f.stat()
+		}
+		f.unlockMappings()
 	}
 	if !regular {
 		size = f.size.Load()

@@ -234,11 +234,14 @@ func (c *catalog) unlock(first int64) {
 	}
 	c.shared.mu.Lock()
 	defer c.shared.mu.Unlock()
-	if c.shared.n[first]--; c.shared.n[first] > 0 {
-		return
+	switch n := c.shared.n[first]; n {
+	case 0: // the system has no such locks
+	case 1:
+		delete(c.shared.n, first)
+		sys.UnlockByte(c.locks, first)
+	default:
+		c.shared.n[first] = n - 1
 	}
-	delete(c.shared.n, first)
-	sys.UnlockByte(c.locks, first)
 }
 
 // sharedBytes counts the uses of each byte lock, which the system does not. After

@@ -163,7 +163,7 @@ func TestStream_Retention(t *testing.T) {
 
 func TestStream_TruncateFrontTooFar(t *testing.T) {
 	t.Parallel()
-	s := openStream(t, t.TempDir(), eventlog.StreamOptions{})
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
 	if err := s.TruncateFront(math.MaxInt64); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("TruncateFront(MaxInt64): %v", err)
 	}
