@@ -145,7 +145,8 @@ func (d *durability) set(next, backs int64) {
 //
 // An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a number before
 // First or after Next, [os.ErrClosed], or the system's. If the removal has begun then,
-// all appends return the error until the stream is opened again, which ends it.
+// all appends return the error until the stream is opened again, which ends it. On Windows
+// that is so if a StreamReader has a segment open that is removed: close it before.
 func (s *Stream) TruncateBack(next int64) error {
 	s.cutMu.Lock()
 	defer s.cutMu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,6 +78,9 @@ func TestStream_Truncated(t *testing.T) {
 func TestStream_DataStaysInALoop(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []string{"front", "back", "retention"} {
+		if truncate == "back" && runtime.GOOS == "windows" {
+			continue // it removes no file that is open
+		}
 		dir := newDir(t)
 		o := eventlog.StreamOptions{SegmentSize: 4000}
 		if truncate == "retention" {

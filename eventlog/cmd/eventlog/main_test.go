@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -200,6 +201,9 @@ func TestBench_Rows(t *testing.T) {
 	code, out, errs = call(t, dir, "bench", "-time=2ms", "-most=100000")
 	if code != 0 || errs != "" || strings.Count(out, "\n") != 11 {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
+	}
+	if runtime.GOOS == "windows" {
+		return // os.RemoveAll fails under wine
 	}
 	if all := files(t, dir); len(all) != 0 {
 		t.Errorf("files are left: %q", all)
