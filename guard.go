@@ -13,7 +13,7 @@ import (
 // file grew. Guard is for code that keeps such memory and cannot use [File.View]. An
 // example is a package that is given the slice of Bytes once.
 //
-// If the memory faults on the goroutine that called Guard, fn is abandoned. Guard returns a
+// If the memory faults on the goroutine that called Guard, the fault ends fn. Guard returns a
 // *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
 // [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
 // locked stays locked, unless fn defers the unlock. Any other panic of fn continues, with

@@ -38,21 +38,21 @@ func TestCluster_Restarts(t *testing.T) {
 	}
 }
 
-// A node that is further behind than the log of the leader reaches gets a snapshot, also when
+// A node that lags further than the log of the leader reaches gets a snapshot, also when
 // it is restarted after it, and again.
 func TestCluster_FarBehind(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 40)
 	c.bootstrap()
 	c.apply(100)
-	behind := c.follower()
+	lagging := c.follower()
 	for range 2 {
-		c.stop(behind)
+		c.stop(lagging)
 		last := c.last
 		for range 4 {
 			c.apply(100)
 			for _, n := range c.nodes {
-				if n != behind {
+				if n != lagging {
 					c.want(n)
 					if err := n.raft.Snapshot().Error(); err != nil {
 						t.Fatal(err)
@@ -63,23 +63,23 @@ func TestCluster_FarBehind(t *testing.T) {
 		if first := c.leader().fsm.First(); first <= last {
 			t.Fatalf("the leader has all from %d on, the other up to %d", first, last)
 		}
-		c.start(behind)
+		c.start(lagging)
 		c.apply(10)
 		for _, n := range c.nodes {
 			c.want(n)
 		}
-		if behind.fsm.First() <= last {
+		if lagging.fsm.First() <= last {
 			t.Fatal("no snapshot was sent")
 		}
-		c.stop(behind)
+		c.stop(lagging)
 		c.apply(10)
-		c.start(behind)
-		c.want(behind)
+		c.start(lagging)
+		c.want(lagging)
 		// Its own snapshot, with the same events, is the next that others get.
-		if err := behind.raft.Snapshot().Error(); err != nil {
+		if err := lagging.raft.Snapshot().Error(); err != nil {
 			t.Fatal(err)
 		}
-		c.want(behind)
+		c.want(lagging)
 	}
 }
 
