@@ -181,4 +181,13 @@ func writeZeros(f *mmapfile.File, from, to int64) error {
 	return nil
 }
 
+// truncateOrZero truncates a file of size bytes, or makes the bytes after end zeros: Windows
+// does not truncate what a reader has mapped.
+func truncateOrZero(f *mmapfile.File, end, size int64) error {
+	if f.Truncate(end) == nil {
+		return nil
+	}
+	return writeZeros(f, end, size)
+}
+
 var zeros [1 << 20]byte // needs no memory, since nothing is stored to it

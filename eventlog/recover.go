@@ -84,10 +84,8 @@ func (l *Log) settle(w *walk) error {
 		if err := l.f.Sync(); err != nil {
 			return err
 		}
-		if err := l.f.Truncate(w.end); err != nil {
-			if err := writeZeros(l.f, w.end, w.size); err != nil {
-				return err
-			}
+		if err := truncateOrZero(l.f, w.end, w.size); err != nil {
+			return err
 		}
 	}
 	if err := l.f.Sync(); err != nil {

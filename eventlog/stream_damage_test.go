@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/eventlog"
 )
 
@@ -66,6 +67,41 @@ func TestStream_DamagedInTheMiddle(t *testing.T) {
 	_, err = s.Get(int64(len(all)))
 	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
 		t.Errorf("Get: %v", err)
+	}
+}
+
+// A crash may leave a segment without a header, which a reader has mapped: Windows does not
+// truncate it then. What is in it does not come back.
+func TestStream_BlankSegmentInUse(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{})
+	pushN(t, s, 50)
+	closeStream(t, s)
+	old, err := os.ReadFile(segments(t, dir)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(old, make([]byte, 24)) // the header
+	name := filepath.Join(dir, fmt.Sprintf("%020d.log", 50))
+	if err := os.WriteFile(name, old, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := mmapfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.Bytes()
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	pushN(t, s, 1)
+	wantNth(t, s.Events(0), 0, 51)
+	now, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := 24 + 16 + len(nth(50)); len(now) < end || len(bytes.Trim(now[end:], "\x00")) > 0 {
+		t.Errorf("%d bytes, with something after the event, which ends at %d", len(now), end)
 	}
 }
 

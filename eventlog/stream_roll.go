@@ -174,7 +174,7 @@ func (l *Log) begin(now int64, prepared bool) error {
 	if err == nil && size > headerSize && !prepared {
 		// Durably, so that a second crash does not bring back what the first has left. A
 		// reader may have mapped the header.
-		if err = l.f.Truncate(headerSize); err == nil {
+		if err = truncateOrZero(l.f, headerSize, size); err == nil {
 			err = l.f.Sync()
 		}
 	}
