@@ -1,0 +1,76 @@
+//go:build unix
+
+package mmapfile_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// denied opens the file with modes that its permissions forbid.
+func (r *run) denied() {
+	for _, mode := range []fs.FileMode{0, 0o400, 0o200} {
+		os.Chmod(r.path, mode)
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_TRUNC} {
+			if f := r.open(flag); f != nil {
+				r.read(f, 4)
+				r.write(f, []byte("x"))
+				r.close(f)
+			}
+		}
+	}
+	os.Chmod(r.path, 0o644)
+	r.disk(r.path)
+}
+
+func TestOpenFile_PermissionDenied(t *testing.T) {
+	const child = "MMAPFILE_TEST_DENIED"
+	if os.Getenv(child) != "" || os.Geteuid() != 0 {
+		c := filled("", []byte("content"))
+		compare(t, silent, &c, func(r *run) { r.denied() })
+		return
+	}
+	runAsNobody(t, child)
+}
+
+// runAsNobody runs the calling test again in a child without the rights of root.
+func runAsNobody(t *testing.T, env string) {
+	t.Helper()
+	if !onLinux {
+		t.Skip("root is permitted everything, and the child without its rights needs Linux")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The user nobody may not have access to the test binary, nor to t.TempDir.
+	dir, err := os.MkdirTemp("", "mmapfile-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "mmapfile.test")
+	if err := os.WriteFile(copied, readFile(t, exe), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	line := testCommand(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env+"=1", "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		t.Skipf("cannot run a child as nobody: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+}
