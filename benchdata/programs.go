@@ -228,8 +228,13 @@ func (runs *programRuns) round(ctx context.Context, group []listedProgram) error
 // changes.
 func (runs *programRuns) state(ctx context.Context, program listedProgram, state string, first int) error {
 	times := program.processes
-	if state == "one-process" {
+	switch state {
+	case "one-process":
 		times = 1
+	case "cold": // the first to read the data fills the caches of the disk, and of the host
+		if _, _, err := runs.time(ctx, program.name, state, "os"); err != nil {
+			return err
+		}
 	}
 	for n := range times {
 		for i := range programImpls {
@@ -244,22 +249,30 @@ func (runs *programRuns) state(ctx context.Context, program listedProgram, state
 
 // run measures a program once, and writes a line in Go's benchmark format.
 func (runs *programRuns) run(ctx context.Context, program, state, impl string) error {
+	n, ns, err := runs.time(ctx, program, state, impl)
+	if err != nil {
+		return err
+	}
+	return writeResult(runs.raw, fmt.Sprintf("%sprogram=%s/state=%s/impl=%s", programRows, program, state, impl), n, ns)
+}
+
+// time runs a program n times, and returns the time of one.
+func (runs *programRuns) time(ctx context.Context, program, state, impl string) (n, ns int64, err error) {
 	runs.p.show(program + " " + state + " " + impl)
 	out, err := runs.callProgram(ctx, "run", program, "-state="+state, "-for="+runs.benchtime,
 		"-impl="+strings.TrimSuffix(impl, "-again"))
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	var n, ns int64
 	var found string
 	if _, err := fmt.Sscan(out, &n, &ns, &found); err != nil {
-		return fmt.Errorf("%s: not a result: %q", program, out)
+		return 0, 0, fmt.Errorf("%s: not a result: %q", program, out)
 	}
 	if want, ok := runs.found[program]; ok && want != found {
-		return fmt.Errorf("%s, %s, %s: found %s, and the first run found %s", program, state, impl, found, want)
+		return 0, 0, fmt.Errorf("%s, %s, %s: found %s, and the first run found %s", program, state, impl, found, want)
 	}
 	runs.found[program] = found
-	return writeResult(runs.raw, fmt.Sprintf("%sprogram=%s/state=%s/impl=%s", programRows, program, state, impl), n, ns)
+	return n, ns, nil
 }
 
 // writeResult writes a line in Go's benchmark format, with further figures like "3 faults".

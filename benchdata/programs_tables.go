@@ -162,7 +162,7 @@ func renderProgramsPage(res *results) (string, error) {
 	b.WriteString("# Programs\n\n" +
 		"Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
 		"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
-		"*Not in memory*: the same, after the files were dropped from the page cache. " +
+		"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
 		"The noise is what `os.File` differs by from itself. Made from [programs.txt](programs.txt) by `make -C benchdata readme`.\n\n")
 	programGrid(res).markdown(&b)
 	b.WriteString(programLosses(res) + "\n")
