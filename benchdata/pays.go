@@ -42,7 +42,7 @@ var programReasons = map[string]string{
 	"tar-list":         "seeks over the contents, and reads each header once",
 	"parquet-rows":     "reads large pieces once, and decodes them",
 	"parquet-column":   "reads large pieces once, and decodes them",
-	"git-log":          "most of the time is inflating",
+	"git-log":          "reads each object in small calls, and inflates it",
 	"http-large":       "the kernel copies the file to the socket",
 	"http-small":       "reads each file once; most of the time is the protocol",
 	"seek-read":        "reads hardly any page twice",

@@ -3,9 +3,9 @@
 // Package billyfs is the file system of go-billy's osfs, with files that are opened for reading by package
 // mmapfile.
 //
-// It gains if a program reads the same pages of a file again, in small calls. go-git with it gains next to
-// nothing: it inflates what it reads, and keeps objects in a cache. What gains nothing: files that are written,
-// and all that concerns names and directories.
+// It gains if a program reads the same pages of a file again, in small calls. go-git with it gains a little: most
+// of its time is inflating. What gains nothing: files that are written, and all that concerns names and
+// directories.
 // https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
 //
 // Unlike osfs.WithMmap, a file that is truncated while it is read is an error and not the end of the process.
