@@ -12,20 +12,20 @@ import (
 
 // Chunks returns an iterator over the file in windows of size bytes, each with its offset.
 // The last window may be shorter. It panics if size is less than 1, as [slices.Chunk] does.
-// A walk starts at the beginning of the file, and copies and allocates nothing per window.
-// It ends at the end that the file has when the walk gets there, even if the file has grown
-// or shrunk. It also ends with Close. Several goroutines may use the iterator.
+// A walk starts at the beginning of the file. In a mapping it copies and allocates nothing
+// per window. It ends at the file's end at that time, even if the file has grown or shrunk.
+// It also ends with Close. Several goroutines may use the iterator.
 //
 // The windows are the file's own memory, as [File.Bytes] describes it. They are valid until
 // Close, while f is reachable. A store into one writes the file, and a truncated part
 // faults when it is accessed. In the body of the loop, on its own goroutine, the fault is a
-// panic with a [runtime.Error] that may be recovered. Elsewhere it ends the process, as in
-// the Go runtime: copy a value to a variable before sending it to a channel. [File.View]
+// panic with a [runtime.Error] that may be recovered. Elsewhere it ends the process, also
+// in the Go runtime: copy a value to a variable before sending it to a channel. [File.View]
 // returns an error instead.
 //
 // A file that is empty, closed or not a regular one has no windows. One that cannot be
-// mapped is read, each window into memory of its own, in which stores are lost. An error of
-// that ends the walk early.
+// mapped is read, each window into memory of its own, in which stores are lost. A read
+// error ends the walk early.
 func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")

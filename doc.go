@@ -9,7 +9,7 @@
 // odd case has os.File's result, because os.File produced it. The *os.File answers in these
 // cases:
 //
-//   - A page of the range is not known to be in memory.
+//   - Reading or writing a page of the range through the mapping does not pay yet.
 //   - The file cannot be mapped: a directory, pipe, socket or device, a file in /proc, an
 //     empty file, or one open for writing only.
 //   - A mapping might miss changes to the file: on network file systems, on FUSE, and on
@@ -24,19 +24,21 @@
 // in a page fault. During a page fault a goroutine keeps its P, so other goroutines wait as
 // well. During a system call they go on. The rule has four parts:
 //
-//   - The first pass over a file, in any order, consists of os.File's system calls.
+//   - The first read of a page is a system call, unless the third part applies.
 //   - The file is mapped after 48 calls that read pages again. A block of 64 KiB is read
 //     from the mapping after 3 such calls to it. The first 31 calls on a File are not
 //     recorded.
 //   - After eight small reads in order, the next 512 KiB are read from the mapping if they
 //     are in memory. The system reports that (cachestat(2), Linux 6.5).
-//   - What is known of pages is discarded when the process has major page faults.
+//   - What is known of pages is discarded when the process has major page faults. The
+//     record takes 512 bytes for each 4 MiB that was read. Calls that need no new record
+//     do not allocate.
 //
-// [File.View] and [File.Chunks] read a range into memory by system call before user code
-// sees it, the first 4 MiB at most. Past that, user code takes the page fault when it
+// [File.View] and [File.Chunks] read at most the first 4 MiB of a range into memory by
+// system call before user code sees it. Past that, user code takes the page fault when it
 // accesses a page that is not in memory. The same holds for memory from [File.Bytes], [At]
-// and [SliceAt]. [File.Advise] with [PopulateRead] avoids it. [ReadStats] counts the
-// faults.
+// and [SliceAt]. [File.Advise] with [PopulateRead] avoids it. MajorFaults of [ReadStats]
+// counts these faults.
 //
 // On a tmpfs all calls are system calls, because reading a hole through a mapping allocates
 // memory.
@@ -81,9 +83,9 @@
 // # Mapped writes and the kernel
 //
 // A mapped write is no system call, so the kernel does not know of it. So mapped writes
-// come in periods. The first write of a period is a system call. The period ends 50 ms
-// later, or earlier with Stat, Sync, Chmod or Close of the File. Then the File does for
-// its mapped writes what the kernel does at a write:
+// come in periods. A period begins with a system call. The period ends 50 ms later, or
+// earlier with Stat, Sync, Chmod or Close of the File. Then the File does for its mapped
+// writes what the kernel does at a write:
 //
 //   - The modification time moves. It differs from the time of the last write by at most
 //     100 ms, unless the process is stopped or gets no CPU. A time that a program sets

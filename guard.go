@@ -7,17 +7,17 @@ import (
 	"unsafe"
 )
 
-// Guard calls fn and turns a fault in memory of f into an error. fn may use all memory
-// that f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned.
-// That memory may have been returned before Guard was called or inside fn, even before the
-// file grew. Guard is for code that keeps such memory and cannot use [File.View]. An
-// example is a package that is given the slice of Bytes once.
+// Guard calls fn and turns a fault in memory of f into an error. fn may use all memory that
+// f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned. It may
+// be from before the call of Guard or from inside fn, even from before the file grew. Guard
+// is for code that keeps such memory and cannot use [File.View]. An example is a package
+// that keeps the slice of Bytes.
 //
-// If the memory faults on the goroutine that called Guard, the fault ends fn. Guard returns a
-// *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
-// [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
-// locked stays locked, unless fn defers the unlock. Any other panic of fn continues, with
-// its value. A fault continues as a panic if it has no address, as with some emulators
+// If the memory faults on the goroutine that called Guard, the fault ends fn. Guard returns
+// a *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
+// [io.ErrUnexpectedEOF], [fs.ErrPermission] or [syscall.EIO]. A mutex that fn has locked
+// stays locked, unless fn defers the unlock. Any other panic of fn continues, with its
+// value. A fault continues as a panic if it has no address, as with some emulators
 // (qemu-user). A fault inside the Go runtime ends the process, as in View. After a
 // truncation inside a page, the rest of that page reads as zeros, without a fault.
 //

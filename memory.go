@@ -196,10 +196,10 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 // not nest: one call unlocks what was locked twice.
 //
 // An error is a *[fs.PathError] with Op "lock". It wraps [fs.ErrInvalid] for a negative off
-// or n, [os.ErrClosed], or the system's error. What cannot be mapped, and a platform
-// without such a call, is [errors.ErrUnsupported]. Over RLIMIT_MEMLOCK it is ENOMEM or
-// EPERM (mlock(2)). On Windows the working set is the limit (VirtualLock). After an error
-// no page of the range is locked, not even those that an earlier call had locked.
+// or n, [os.ErrClosed], or the system's error. If the file cannot be mapped, or the
+// platform has no such call, that is [errors.ErrUnsupported]. Over RLIMIT_MEMLOCK it is
+// ENOMEM or EPERM (mlock(2)). On Windows the working set is the limit (VirtualLock). After
+// an error no page of the range is locked, not even those that an earlier call had locked.
 func (f *File) LockMemory(off, n int64) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -339,9 +339,9 @@ type Stats struct {
 	MappedBytes   int64 // address space of their mappings now
 	ReservedBytes int64 // address space that closed Files keep now, until they are collected
 
-	// SystemCalls counts the reads and writes that went to the kernel because their pages
-	// were not ready. Then the file is not mapped, was not read often enough there, or
-	// what was known has been discarded. An open File adds its calls in groups of 128.
+	// SystemCalls counts the reads and writes that went to the kernel because mapping did
+	// not pay yet: the file is not mapped, was not read often enough there, or its record
+	// of pages was discarded. An open File adds its calls in groups of 128.
 	SystemCalls uint64
 
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device

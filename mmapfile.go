@@ -13,11 +13,11 @@ import (
 // File is an open file with the methods of [os.File], answered from a memory mapping if
 // that is faster. Like os.File it is one pointer wide: a copy of a File is the same file.
 //
-// Every method may be called from any number of goroutines, including Close. A call that
-// loses the race against Close returns an error for which errors.Is(err, [os.ErrClosed])
-// holds, if os.File's does. A read at an offset takes no lock. Writes of one File that
-// overlap are ordered. Read, Write and Seek share the cursor and are each atomic with
-// respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller runs.
+// Every method may be called from any number of goroutines, including Close. After a lost
+// race against Close the error is [os.ErrClosed] ([errors.Is]), if os.File's is. A read at
+// an offset takes no lock. Overlapping writes of one File are serialized. Read, Write and
+// Seek share the cursor and are each atomic with respect to it. No lock is held while an
+// [io.Reader] or [io.Writer] of the caller runs.
 //
 // Written bytes are in the file when the call returns: other processes see them, and a
 // killed process loses none. A crash of the system can lose what was written after the last
@@ -152,16 +152,16 @@ func OpenInRoot(dir, name string) (*File, error) {
 	return newFile(inner, os.O_RDONLY), nil
 }
 
-// Options holds what does not fit into the flags of an open call. The zero value is what
-// [OpenFile] does without a size.
+// Options holds what does not fit into the flags of an open call. The zero value acts as
+// [OpenFile] without a size.
 type Options struct {
 	// Size is the last argument of OpenFile, in bytes. A shorter file is extended to it,
 	// with its blocks allocated.
 	Size int64
 
 	// Private opens the file copy on write. What is written, by any method or into its
-	// memory, is seen through this File alone, and is gone after Close. The file never
-	// changes, and is opened for reading only.
+	// memory, is seen through this File alone, and is gone after Close. The file is opened
+	// for reading only, and never written.
 	//
 	// Such a File has the length that the file had when it was opened. Writing past that,
 	// Truncate and O_APPEND are [errors.ErrUnsupported], and so is opening what is not a

@@ -10,8 +10,7 @@ import (
 
 // pages says what is known of each page of a File. A page is read and written by system
 // call until mapping it pays. So no call waits for the disk in a page fault, during which
-// the goroutine would keep its P. And the first pass over a file costs what it costs with
-// os.File.
+// the goroutine would keep its P. And a first pass costs no more than with os.File.
 //
 // A block of 64 KiB has one word. Its 16 pages have 4 KiB each, also if the system's pages
 // are larger:
@@ -19,7 +18,7 @@ import (
 //	bits  0–15  seen: a call has read or written the page, so it is in memory
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
 //	bits 32–35  reads of seen pages, by weight
-//	bits 36–47  what mapped writes would have saved since the last Sync
+//	bits 36–47  calls that mapped writes would have saved since the last Sync
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 //
 // All of it is a hint. A wrong bit costs a page fault, or a system call.
@@ -29,7 +28,7 @@ type pages struct {
 	mu    sync.Mutex         // guards table, and the leaves that are added
 
 	calls atomic.Uint64 // reads and writes by system call
-	back  atomic.Uint32 // what mapping would have saved of them, in calls (see weight)
+	back  atomic.Uint32 // calls that a mapping would have saved (see weight)
 	tries atomic.Uint32 // attempts to map the file that failed
 	past  atomic.Uint32 // writes past the known end,
 	end   atomic.Int64  // the offset after the last of them
@@ -41,7 +40,7 @@ type pages struct {
 
 	price         atomic.Uint32 // of prefaulting a block, in nanoseconds; 0 if it is not known
 	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
-	losses, gains atomic.Uint32 // times between Syncs in which prefaulting cost more than it saved, and less
+	losses, gains atomic.Uint32 // intervals between Syncs in which prefaulting cost more than it saved, and less
 }
 
 // table finds the word of a block.
@@ -49,13 +48,13 @@ type table struct {
 	gen    uint32 // evictions.gen when the table was made: the table is void once that has changed
 	leaves []atomic.Pointer[leaf]
 	grown  uint64 // the number of leaves that exist; guarded by mu
-	since  uint64 // calls when it was made
+	since  uint64 // calls when its generation began
 }
 
 // leaf has the words of 4 MiB. It is small, because each open file that is read has one.
 type leaf struct {
 	words   [1 << (leafBits - blockBits)]atomic.Uint64
-	written atomic.Bool // some have bits that a Sync clears
+	written atomic.Bool // some words have bits that a Sync clears
 }
 
 const (
@@ -76,16 +75,16 @@ const (
 	savedMost  = 1<<savedBits - 1
 )
 
-// These are all numbers to tune. They were measured on ext4, Linux 6.18, with a pread of 4
-// KiB at 0.3 to 1 µs. Each comment names the cost that the number weighs, or the benchmark
-// that is slower without it.
+// These numbers can be tuned. They were measured on ext4, Linux 6.18, with a pread of 4 KiB
+// at 0.3 to 1 µs. Each comment names the cost that the number weighs, or the benchmark that
+// is slower without it.
 const (
-	trackFrom   = 32        // calls before anything is noted: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom     = 48        // calls on seen pages before the file is mapped: mapping and unmapping cost 11 µs, as much as 25
-	readyFrom   = 3         // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call
-	savedShare  = 14        // 2^14 bytes of a call save as much as another call: rereading in 1 MiB pieces
+	trackFrom   = 32        // first call that is noted: sfnt-open (31 reads) was 15% slower with 16
+	mapFrom     = 48        // calls on seen pages before the file is mapped: mapping and unmapping cost 11 µs, as 25 calls do
+	readyFrom   = 3         // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
+	savedShare  = 14        // each 2^14 bytes of a call count as one more call: rereading in 1 MiB pieces
 	orderFrom   = 8         // small reads in order before the next ones are predicted: asking the system costs 0.3 µs
-	orderMost   = 32 << 10  // bytes of a small read: for longer ones a fault saves nothing
+	orderMost   = 32 << 10  // bytes of a small read: for longer ones mapping saves nothing
 	aheadBytes  = 512 << 10 // bytes that one question to the system covers: bufio.Scanner
 	prereadMost = 4 << 20   // bytes that are read before user code sees them: a cold View
 	savedWrite  = 600       // nanoseconds that a small mapped write saves: random-64B, sync-40x64B-in-64KB
@@ -112,7 +111,7 @@ func blockMask(block, off, end int64) uint64 {
 	return (2<<(last&63) - 1) &^ (1<<(first&63) - 1)
 }
 
-// weight returns what mapping saves for n bytes, in calls.
+// weight returns the number of calls that mapping n bytes counts as.
 func weight(n int64) uint64 { return 1 + uint64(n)>>savedShare }
 
 // word returns the word of a block, or nil if nothing is known of it.
@@ -152,7 +151,7 @@ func runLength(set, first uint64) uint64 {
 func (p *pages) seen(off int64, n int) bool  { return p.has(0, off, n) }
 func (p *pages) ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 
-// grow is word for a block about which something is recorded. It returns nil past the
+// grow is word, but allocates a table or leaf that is missing. It returns nil past the
 // table's limit, and for some blocks if reads are spread over a large file.
 func (p *pages) grow(block int64) (w *atomic.Uint64, l *leaf) {
 	i := uint64(block) >> (leafBits - blockBits)
@@ -186,7 +185,7 @@ func (p *pages) growLeaf(t *table, i uint64) *leaf {
 	return l
 }
 
-// growTable returns a table that has leaf i.
+// growTable returns a table that has a place for leaf i.
 func (p *pages) growTable(i int) *table {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,8 +234,8 @@ const (
 	noteReady = 1 | 1<<readyShift
 )
 
-// countReread counts a read of seen pages in each of its blocks. In a block with at least
-// readyFrom of them, it makes the seen pages ready.
+// countReread counts a read of seen pages in each of its blocks. After readyFrom such reads
+// of a block, its seen pages are ready.
 func (p *pages) countReread(off, n int64) {
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
@@ -286,6 +285,6 @@ func (p *pages) truncated(size int64) {
 	p.forget(^uint64(0), size, math.MaxInt64)
 }
 
-// synced forgets which pages are prefaulted from off to end. The system protects them from
-// writing when it writes them back, so the next write to each faults again.
+// synced forgets which pages are prefaulted from off to end. When the system writes them
+// back, it makes them read-only, so the next write to each faults again.
 func (p *pages) synced(off, end int64) { p.forget(prefaulted|savedMost<<savedShift, off, end) }

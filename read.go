@@ -10,8 +10,7 @@ const maxRead = 1 << 30
 
 // ReadAt reads len(b) bytes at the byte offset off, and returns what [os.File.ReadAt]
 // returns. At the end of the file that is n and [io.EOF]. Any other n < len(b) has a
-// *[io/fs.PathError]. ReadAt sees truncation or growth by any process at once. It does not
-// allocate.
+// *[io/fs.PathError]. ReadAt sees truncation or growth by any process at once.
 func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -103,8 +102,7 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 
 // Read reads up to len(b) bytes at the cursor and moves the cursor. It returns what
 // [os.File.Read] returns: a short read has no error, and at the end of the file n is 0 and
-// the error [io.EOF]. Close releases a Read that is blocked in a pipe or device. Read does
-// not allocate.
+// the error [io.EOF]. Close releases a Read that is blocked in a pipe or device.
 func (f *File) Read(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid

@@ -36,8 +36,8 @@ func (f *file) raise(end int64, truncs uint32) {
 	}
 }
 
-// Len returns the file's length in bytes as last known. It makes a system call only if this
-// File has not asked yet, or after an append or a kernel copy. Changes by other processes
+// Len returns the file's length in bytes as last known. It makes a system call only the
+// first time, and after an append or a ReadFrom by the kernel. Changes by other processes
 // are seen by [File.Stat], and by Len after the next read that meets the end. The length is
 // 0 if f is nil or not a regular file. A length above the range of int is the largest int.
 func (f *File) Len() int {

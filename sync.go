@@ -31,7 +31,7 @@ type FlushPolicy struct {
 	// Bytes limits the bytes that are unflushed. The write that brings the unflushed bytes
 	// to this limit flushes the file before it returns. So of the writes that have
 	// returned, from any number of goroutines, fewer than this many bytes are unflushed. A
-	// crash loses no more of them than that. A ReadFrom, or a WriteTo from another File,
+	// crash can lose only those. A ReadFrom, or a WriteTo from another File to this one,
 	// also flushes before it ends.
 	Bytes int64
 

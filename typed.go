@@ -12,8 +12,8 @@ import (
 )
 
 // At returns the T at the byte offset off of the file, in place. A store through the result
-// is in the file, and every process that has it open sees it at once. So a
-// *[sync/atomic.Uint64] counts for all of them.
+// is in the file, and other processes see it at once. So they can share a
+// [sync/atomic.Uint64].
 //
 // The memory is the file's own, as [File.Bytes] describes it. It is valid until Close,
 // also when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A
@@ -27,8 +27,8 @@ import (
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":
 //   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers
-//   - [fs.ErrPermission] if T contains a type of sync or sync/atomic, because their methods
-//     write, and the file is open for reading only
+//   - [fs.ErrPermission] if the file is open for reading only and T contains a type of
+//     sync or sync/atomic, whose methods write
 //   - [os.ErrClosed]; [errors.ErrUnsupported] if the file cannot be mapped; or the system's
 //     error
 func At[T any](f *File, off int64) (*T, error) {

@@ -20,22 +20,22 @@ import (
 // file is empty, closed or cannot be mapped.
 //
 // The memory is the file's own, shared with other processes. If the file was opened with
-// [os.O_RDWR], on Windows also without [os.O_APPEND], a store writes the file. Otherwise a
+// [os.O_RDWR], and on Windows without [os.O_APPEND], a store writes the file. Otherwise a
 // store faults. The slice is valid until [File.Close], also when the file grows. It does
 // not grow with the file: call Bytes again. f must stay reachable while the slice is used
-// ([runtime.KeepAlive]). An access to bytes that this or another program has truncated
-// ends the process. [File.View] and [File.Guard] avoid that. The memory is not
-// synchronised with concurrent writes.
+// ([runtime.KeepAlive]). An access to bytes that this or another program has truncated ends
+// the process. [File.View] and [File.Guard] avoid that. The memory is not synchronised with
+// concurrent writes.
 //
-// On Windows each Bytes that finds the file grown leaves one more mapping until Close.
-// After a call of Bytes, until Close, Windows lets no other program truncate the file
-// (ERROR_USER_MAPPED_FILE). So on Windows the methods of f use a mapping only after a call
-// of Bytes or View.
+// On Windows each call of Bytes after the file has grown keeps one more mapping until
+// Close. After a call of Bytes, until Close, Windows lets no other program truncate the
+// file (ERROR_USER_MAPPED_FILE). So on Windows the other methods use only mappings that
+// Bytes or View has made.
 //
 // Stores are in the file at once and durable after [File.Sync]. The kernel moves the
 // modification time when it first finds a page dirty. If a platform has no mappings (build
-// tag nommap), the slice is a copy. Sync, Close and every call that makes a system call on
-// the file write it back.
+// tag nommap), the slice is a copy. The copy is written to the file by Sync, Close and each
+// call that makes a system call on the file.
 func (f *File) Bytes() []byte {
 	if f == nil {
 		return nil
@@ -56,8 +56,8 @@ func (f *File) Bytes() []byte {
 	return m.data[:size:size]
 }
 
-// inPlace reports whether callers get memory of a mapping. A private File has one on every
-// platform.
+// inPlace reports whether callers get memory of a mapping. A private File has such memory
+// on every platform.
 func (f *file) inPlace() bool { return canMap || f.private }
 
 // exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until
@@ -77,9 +77,9 @@ func (f *file) exposes() {
 	}
 }
 
-// mapped returns a mapping of at least size bytes. If expose, callers hold slices of it
-// until the File is closed; otherwise, on a platform with locked, it is pinned. There it
-// may also be shorter than size, if the file was truncated concurrently.
+// mapped returns a mapping of at least size bytes. If expose is set, callers hold slices of
+// it until the File is closed. Otherwise it is pinned if locked is true. If locked is true,
+// a concurrent truncation may make it shorter than size.
 func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
 		return m, nil
@@ -112,15 +112,16 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 // View calls fn with the n bytes of the file at off, in place. p is the file's own memory,
 // as [File.Bytes] describes it, and is valid until fn returns. fn may call methods of f.
 //
-// A fault in p, on the goroutine that runs fn, does not end the process. The fault ends
-// fn, and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed], or
+// A fault in p, on the goroutine that runs fn, does not end the process. The fault ends fn,
+// and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed], or
 // [io.ErrUnexpectedEOF] if the file was truncated. For a store into a file not open for
-// writing it wraps [fs.ErrPermission], and otherwise the system's error.
+// writing it wraps [fs.ErrPermission]. Otherwise, for example on a full disk, it wraps
+// [syscall.EIO].
 //
 // Any other panic of fn continues, with its value. View knows a fault in p by its address.
-// If that is missing (under qemu-user for some processors), a nil dereference of fn looks
-// like a fault if the file was truncated. A fault inside the Go runtime ends the process.
-// For example, copy a value of p to a variable before sending it to a channel.
+// If the address is missing or wrong (qemu-user), a nil dereference in fn looks like a
+// fault of a truncated file. A fault inside the Go runtime ends the process. For example,
+// copy a value of p to a variable before sending it to a channel.
 //
 // If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
 // Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,
@@ -142,7 +143,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	}
 	end := f.flusher.begin()
 	defer func() { // also if fn panics
-		end(min(n, int64(f.Len()))) // which fn may have stored to
+		end(min(n, int64(f.Len()))) // bytes that fn may have changed
 		f.flusher.flushDue(f.file)
 	}()
 	return f.view(off, n, fn)
@@ -175,7 +176,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 }
 
 // window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
-// is 0, or if the file cannot be mapped. expose is as for mapped.
+// is 0, or if the platform has no mappings. expose is as for mapped.
 func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
@@ -192,7 +193,7 @@ func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 		size = off + n // as much as is needed, because address space is short
 	}
 	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
-		size = off + n // not the longer one, which would stay beside it
+		size = off + n // a longer mapping would stay beside m
 	}
 	m, err := f.mapped(size, expose)
 	if locked && err == nil && off+n > int64(len(m.data)) {
@@ -248,8 +249,8 @@ type viewCall struct {
 	called, returned bool // fn
 }
 
-// call runs fn on n bytes at off under the guard. With prove it does so only if m proves
-// that the file still has all of them.
+// call runs fn on n bytes at off under the guard. If prove is set, it first checks in m
+// that the file still has these bytes.
 func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove bool) (called bool, err error) {
 	c := viewCall{m: m, off: off, n: n, old: debug.SetPanicOnFault(true)}
 	defer f.endCall(&c, &err)
@@ -263,8 +264,8 @@ func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove boo
 	return called, err
 }
 
-// endCall turns a fault inside the bytes into an error, and lets every other panic
-// continue.
+// endCall turns a fault of fn in the bytes into an error, and drops a fault before fn.
+// Every other panic continues.
 func (f *file) endCall(c *viewCall, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if !c.called {
@@ -275,9 +276,8 @@ func (f *file) endCall(c *viewCall, err *error) {
 	}
 	switch r := recover(); {
 	case c.returned:
-		// If the file was truncated inside these bytes, a store past the new end makes the
-		// rest of the last page look like content (see reaches). Ask the file for its size
-		// while the two can be told apart.
+		// If the file was truncated inside these bytes, stores of fn past the new end may
+		// look like content (see reaches). So get the size now, before the file grows.
 		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
@@ -314,10 +314,10 @@ const memoryFault = "runtime error: invalid memory address or nil pointer derefe
 
 // faulted reports whether the panic r is a fault in the pages of p.
 //
-// Processors and systems give a fault its address. An emulator may not. Under qemu-user
-// 7.2, arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the
-// address is not in p, faulted reads p to cause another fault. The address of that fault
-// shows whether addresses can be trusted.
+// A fault on real hardware has its address. In an emulator it may not. Under qemu-user 7.2,
+// arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the address is
+// not in p, faulted reads p to cause another fault. The address of that fault shows whether
+// addresses can be trusted.
 func faulted(r any, p []byte) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {

@@ -6,11 +6,10 @@ import (
 	"unsafe"
 )
 
-// WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If
-// n < len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is
+// WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n
+// < len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is
 // the error of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes
-// the file longer. WriteAt does not allocate, apart from a timer every 50 ms (see the
-// package comment).
+// the file longer. WriteAt allocates at most a timer every 50 ms, and the record of pages.
 //
 // Other processes see the bytes at once, and a killed process loses none. A crash of the
 // system can lose writes that no [File.Sync] followed. With [os.O_SYNC] it loses no write
@@ -64,7 +63,7 @@ func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int
 }
 
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
-// or the first page if b is long, and the rest is a mapped write.
+// or its first 4 KiB if b is long. The rest is a mapped write.
 func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	first := b
 	if len(b) > firstWhole {
@@ -113,8 +112,8 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 }
 
 // mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
-// false if the file was truncated concurrently. Bytes past the new end would be lost, and
-// would reappear as content when the file grows. Called with the range locked.
+// false if the file was truncated concurrently. Otherwise bytes past the new end would be
+// lost, and reappear when the file grows. Called with the range locked.
 func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
 		ok = f.timedStore(m, b, off, l)
@@ -128,8 +127,8 @@ func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool
 }
 
 // Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it
-// writes at the end. It returns what [os.File.Write] returns: an error if n < len(b). It
-// does not allocate. [File.WriteAt] says what a crash can lose.
+// writes at the end. It returns what [os.File.Write] returns: an error if n < len(b).
+// [File.WriteAt] says what it allocates and what a crash can lose.
 func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -167,8 +166,8 @@ func (f *file) write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// writeAgain repeats a failed Write at the kernel's offset. os.File.WriteAt does not
-// report how much it wrote before an error, but Write does.
+// writeAgain repeats a failed Write by a write at the kernel's offset, which it sets.
+// os.File.WriteAt does not report how much it wrote before an error, but Write does.
 func (f *file) writeAgain(b []byte) (int, error) {
 	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))

@@ -14,7 +14,7 @@ import (
 // When Append has returned, the event is in the file: every reader sees it, and it
 // outlives the process. After [Log.Sync] it also outlives a crash of the system. Its Time
 // is that of the call. Events of several goroutines are in the order in which they became
-// visible, from which their times may differ by the duration of a call.
+// visible. Their times may be out of order by the duration of a call.
 //
 // An error is a *[fs.PathError] with Op "append", and nothing was appended: [ErrFull],
 // [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the system's if the file

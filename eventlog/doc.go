@@ -1,4 +1,4 @@
-// Package eventlog keeps a stream of events in one file. One process appends at the speed of
+// Package eventlog keeps a log of events in one file. One process appends at the speed of
 // memory. Any number of processes read, follow and search the log meanwhile, without a copy.
 //
 //	l, err := eventlog.Open("events.log", eventlog.Options{})
@@ -19,27 +19,28 @@
 // FORMAT.md describes the files byte by byte, for readers in other languages. They must be
 // on a local file system: other machines do not share mapped memory.
 //
-// One append runs at a time. Of large events several goroutines append more in total than
-// one, since they compute checksums at the same time, and of small ones less. Then
-// [Log.AppendBatch] is faster, which appends many events at once.
+// One append runs at a time. Several goroutines append large events faster than one, since
+// they compute checksums at the same time, but small ones slower. [Log.AppendBatch] appends
+// many small events at once.
 //
 // # Durability
 //
 // An event whose append has returned is in the file: all readers see it, and it outlives the
 // process. It outlives a crash of the system once a flush has made it durable:
 // [Log.AppendSync], [Log.Sync], [Log.Close], or one that [Options] ask for. Goroutines that
-// ask for one at the same time share it, and [Log.Durable] tells its result. Without a flush a
-// crash loses events from the end, or leaves ones that are not whole, which the next [Open]
-// truncates. The rest is the beginning of what was appended, with everything that was durable.
+// wait for a flush at the same time share one, and [Log.Durable] returns up to where events
+// are durable. Without a flush a crash loses events from the end, or leaves ones that are not
+// whole, which the next [Open] truncates. The rest is the beginning of what was appended, with
+// everything that was durable.
 //
 // # Damage
 //
 // Each event has a checksum. A log may be truncated or overwritten by another program, or
-// fabricated. That is an error, a *[CorruptError] in most cases. It never ends the process, and
-// it costs no endless loop and no more memory than the file has bytes. Truncating a mapped file
-// causes page faults. They are errors in all functions of this package. In the body of a loop
-// over events a fault is a panic. Elsewhere, touching Data that was truncated ends the
-// process, as [go.dw1.io/mmapfile.File.Bytes] says.
+// fabricated. That is an error, a *[CorruptError] in most cases. No function of the package
+// ends the process, loops for ever, or needs more memory than the file has bytes. Truncating a
+// mapped file causes page faults. They are errors in all functions of this package. In the
+// body of a loop over events a fault is a panic. Elsewhere, touching Data that was truncated
+// ends the process, as [go.dw1.io/mmapfile.File.Bytes] says.
 //
 // An offset that comes from a client is not to be trusted: see [Log.Events].
 //

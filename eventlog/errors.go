@@ -28,10 +28,10 @@ var (
 	errSearch   = errors.New("too much data to search for events after the damage")
 )
 
-// CorruptError reports that a log is damaged. [Open] returns it, and leaves the file
-// as it is, if the log was closed and there are, or may be, valid events after the
-// damage. Iterators return it at the damage. It is inside a *[io/fs.PathError]: use
-// [errors.As].
+// CorruptError reports that a log is damaged. [Open] returns it, and leaves the
+// file as it is, if the header is damaged, or if the log was closed and there are,
+// or may be, valid events after the damage. Iterators return it at the damage. It
+// is inside a *[io/fs.PathError]: use [errors.As].
 type CorruptError struct {
 	Offset int64 // of the first event that is not whole; 0 if the header is damaged
 	Err    error // what is wrong; io.ErrUnexpectedEOF if the file was truncated

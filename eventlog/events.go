@@ -14,10 +14,10 @@ import (
 
 // Event is an event of a log.
 //
-// Data is the file's own memory, and must not be changed. It is valid until the Log or
-// Reader that it came from is closed, or unreachable. The file may grow meanwhile. Touching
-// it after that is a fault; on Windows its content is undefined. If the file cannot be
-// mapped, Data is a copy. It has no spare capacity.
+// Data is the file's own memory, and must not be changed. It is valid until its Log or Reader
+// is closed or unreachable, also when the file grows. [Stream.Events] and [Stream.Get] say how
+// long it is valid there. Touching it after that is a fault; on Windows its content is
+// undefined. If the file cannot be mapped, Data is a copy. It has no spare capacity.
 type Event struct {
 	Offset int64 // of its entry in the file; that of the next event is larger by 16 + len(Data)
 	Seq    int64 // number in its Stream; 0 in a Log, which does not number events

@@ -59,20 +59,21 @@ type Log struct {
 // A log has one writer: Open returns [ErrLocked] while the log is open for writing,
 // in this process or another. The lock is flock(2), or LockFileEx on Windows. It is
 // advisory: readers, and programs that do not ask for it, are not kept out. AIX,
-// Solaris, Plan 9, js and wasip1 have no lock. There the program must see to it.
+// Solaris, Plan 9, js and wasip1 have no lock. There the program must ensure that
+// there is one writer.
 //
 // Open verifies the events, as [Options].Verify says. A crash of the system may leave
 // a tail that is not whole: Open truncates it, and [Log.Recovery] says how much that
 // was. If the tail may have valid events in it, Open first saves it in a file beside
-// the log, which Recovery names. More than 1 GiB of data is not saved, but a
+// the log, which Recovery names. A tail with more than 1 GiB of data is a
 // *[CorruptError].
 //
 // A log that was closed has no such tail. If it is damaged before valid events, or the
 // file is not a log, that is a *CorruptError, and the file stays as it is. [Repair]
 // truncates it.
 //
-// Bytes after WriteOffset are dropped, since no append has returned for them. If
-// EventCount includes events there, and all of them are whole, they stay.
+// Bytes after WriteOffset are dropped, since no append has returned for them. Events
+// there that the header's EventCount includes stay, if all of them are whole.
 //
 // Other errors are a *[fs.PathError] with Op "open": [fs.ErrInvalid] for a negative
 // number in o, [errors.ErrUnsupported] for what is not a regular file, or the system's.
@@ -227,10 +228,11 @@ func (l *Log) trim() error {
 // the end that the log has when the iteration begins. 0 is the offset of the first
 // event, and [Log.Size] that of the next. Events verifies each event.
 //
-// An error is the last that the iterator yields, with the offset that it has reached: a
-// *[fs.PathError] with Op "events" and [fs.ErrInvalid] for an offset outside the log, a
-// *[CorruptError], [os.ErrClosed], or the system's. The iterator may be used again, and
-// by several goroutines. The loop's body may append, and sees no event after Close.
+// An error ends the iteration, and has the offset that it has reached. It is a
+// *[fs.PathError] with Op "events": [fs.ErrInvalid] for an offset outside the log, a
+// *[CorruptError], [os.ErrClosed], or the system's. The iterator may be used again,
+// and by several goroutines. The loop's body may append, and sees no event after
+// Close.
 //
 // An offset inside an event is not detected if the data there look like an event. Do not
 // use an offset from a client that may have chosen the data of events.

@@ -33,10 +33,10 @@ type Options struct {
 	// n bytes needs to verify only these.
 	Verify int64
 
-	// Now returns the time for an event. The default is the system's clock; it
-	// takes up to a millisecond until an event shows that this was set. Now may be
-	// called concurrently. A time that int64 nanoseconds cannot represent (before
-	// 1678, after 2261) becomes the nearest one that they can.
+	// Now returns the time for an event. The default is the system's clock. A
+	// change of that clock shows in events within a millisecond. Now may be called
+	// concurrently. A time that int64 nanoseconds cannot represent (before 1678,
+	// after 2261) becomes the nearest one that they can.
 	Now func() time.Time
 }
 

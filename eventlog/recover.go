@@ -9,12 +9,12 @@ import (
 type Recovery struct {
 	Events int64  // number of events in the log
 	Offset int64  // its end, and the beginning of the truncated bytes
-	Cut    int64  // number of truncated bytes before WriteOffset
+	Cut    int64  // number of bytes from Offset to WriteOffset, which were truncated
 	Kept   string // the file beside the log that they were saved in, if events among them may be valid
 }
 
 // recover finds the end of the log, and truncates the file there. Without repair it changes
-// nothing if that is not what a crash leaves.
+// nothing if a crash does not leave such a file.
 func (l *Log) recover(repair bool) error {
 	size, err := l.size()
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *Log) settle(w *walk) error {
 	// What was after the end must be zeros again before anything else is stored there:
 	// else a second crash could bring it back.
 	if w.size > w.end {
-		// A file as long as its WriteOffset is known to be durable up to there.
+		// Sync first: a file as long as its WriteOffset counts as durable.
 		if err := l.f.Sync(); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ type walk struct {
 	size  int64 // of the file
 	head  header
 	claim int64 // WriteOffset, or the size if the header is bad
-	limit int64 // no event ends after this
+	limit int64 // events reads no further
 	end   int64 // of the last event that is whole
 	count int64
 	empty bool // not a log yet
@@ -167,8 +167,9 @@ func (w *walk) walk(verify int64) error {
 	if w.broken != nil || damage == nil || w.claim == w.size {
 		return damage
 	}
-	// The file is longer than its WriteOffset, so it was not closed. A crash may have left a
-	// page as it was in the middle of an append, before events that are newer and whole.
+	// The length of the file is not its WriteOffset, so it was not closed. A crash may have
+	// left a page as it was in the middle of an append, before events that are newer and
+	// whole.
 	w.save = true
 	return nil
 }
@@ -211,8 +212,8 @@ func (w *walk) cutShort(err error) bool {
 	return err == nil && (len(b) < entrySize || parseEntry(b).next(w.end) <= w.claim)
 }
 
-// forward adds the events that EventCount includes and WriteOffset does not, if all of them
-// are whole: a writer was killed between the stores of the two, or WriteOffset is damaged.
+// forward adds the events after WriteOffset that EventCount includes, if all are whole. A
+// writer was killed between writing the two, or WriteOffset is damaged.
 func (w *walk) forward() error {
 	end, count := w.end, w.count
 	for ; count < w.head.count; count++ {
@@ -240,9 +241,9 @@ func (w *walk) crossed() bool {
 	return err == nil
 }
 
-// after searches that many bytes for a valid event, and computes checksums of so many. A file
-// can be made in which every byte seems to begin a long event. The bounds keep the search
-// shorter than a second.
+// after searches at most searchBytes for a valid event, and computes checksums of at most
+// searchSums. A file can be made in which every byte seems to begin a long event. The bounds
+// keep the search shorter than a second.
 const (
 	searchBytes = 64 << 20
 	searchSums  = 256 << 20

@@ -11,9 +11,9 @@ import "go.dw1.io/mmapfile/internal/sys"
 // If the header is damaged, events stay as long as they are valid, and all of the file is
 // saved. A WriteOffset inside an event is such damage.
 //
-// Repair is a writer, and takes the lock: see Open, also for its errors. More than 1 GiB of
-// data is not saved, but a *[CorruptError]; holes, and pages of zeros, are not data. Repair
-// may be called concurrently.
+// Repair is a writer, and takes the lock: see Open, also for its errors. If there is more than
+// 1 GiB of data to save, that is a *[CorruptError]. Holes and pages of zeros do not count.
+// Repair may be called concurrently.
 func Repair(name string) (Recovery, error) {
 	l, err := openLocked(name, Options{}, 0)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // Stats are figures about all logs and streams that this process writes, for a dashboard. They
 // are totals since the process began.
 type Stats struct {
-	// Appends counts events. An open log adds those that it stores in its memory in
-	// groups of 64, and the last of them when it is closed.
+	// Appends counts events. An open log adds mapped appends 64 at a time, and the last of
+	// them when it is closed.
 	Appends uint64
 	Bytes   uint64 // what these events take in the files: 16 bytes each, and the data
 
@@ -21,7 +21,7 @@ type Stats struct {
 	Stalls    uint64
 	StallTime time.Duration
 
-	Recoveries uint64 // logs that were opened or repaired, and were not closed by their last writer
+	Recoveries uint64 // logs that were damaged or not closed in order when they were opened or repaired
 	CutBytes   uint64 // Recovery.Cut of these
 }
 

@@ -24,8 +24,8 @@ type StreamOptions struct {
 	// files take up to RetainBytes and two segments.
 	RetainBytes int64
 
-	// RetainAge has a segment removed when its last event is older, 0 never. That is
-	// checked at the same times. The last segment stays.
+	// RetainAge has a segment removed when the one after it was begun longer ago, 0
+	// never. That is checked at the same times. The last segment stays.
 	RetainAge time.Duration
 
 	// Options configure each segment. MaxSize must be 0.
@@ -44,9 +44,9 @@ func (o *StreamOptions) valid() bool {
 // Events have sequence numbers, which count up by 1. A new stream begins with 0. All
 // methods may be called from any number of goroutines, Close included.
 //
-// What [Log] says of an event that was appended, and of one that was synced, holds here
-// too. The order of events is that of the files. A crash of the system at any time loses no
-// event that was synced.
+// The package's sections on durability and damage hold for a Stream, too. Events of
+// one file are older than those of the next. A crash of the system at any time loses
+// no event that was synced.
 type Stream struct {
 	catalog
 	o    StreamOptions
@@ -78,10 +78,10 @@ type Stream struct {
 // There is one writer at a time: if the stream is open for writing, in this process or
 // another, OpenStream returns [ErrLocked]. [Open] says on which systems.
 //
-// OpenStream verifies what was appended last, as [Open] does a log: the last segment, and
-// those before it that were not closed in order. It reads no other segment. A damaged
-// segment is a *[CorruptError] in a *[fs.PathError] with the name of the file. [Repair]
-// makes the events before the damage a segment.
+// OpenStream verifies what was appended last, as [Open] does a log: the last segment,
+// and those before it that were not closed in order. It reads no other segment. A
+// damaged segment is a *[CorruptError] in a *[fs.PathError] with the name of the file.
+// [Repair] of that file keeps the events before the damage.
 func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if !o.valid() {
 		return nil, openError(dir, fs.ErrInvalid)
@@ -190,9 +190,9 @@ func (s *Stream) Size() int64 {
 	return s.length(s.segments())
 }
 
-// Recovery returns what OpenStream has found in the last segment, and what it truncated.
-// Kept names the file, or the first of the files, with events that were not appended in
-// full before a crash of the system.
+// Recovery returns what OpenStream has found in the last segment, and what it
+// truncated. Kept names the file, or the first of the files, in which truncated bytes
+// were saved.
 func (s *Stream) Recovery() Recovery { return s.recovered }
 
 // Get returns the event with the number seq. Its Data is a copy, which belongs to the
@@ -216,14 +216,16 @@ func (s *Stream) Get(seq int64) (Event, error) {
 // Events returns an iterator over the events from number from on, in order, up to the
 // end that the stream has when the iteration begins. It verifies each event.
 //
-// Data is the file's own memory, and valid only in the body of the loop: copy it to keep
-// it. In the body it does not change when the stream is truncated. Close ends it.
+// Data is the file's own memory, and valid only in the body of the loop: copy it to
+// keep it. In the body it does not change when the stream is truncated. It must not be
+// used after Close.
 //
-// An error is the last that the iterator yields, with the Seq that it has reached: a
-// *[fs.PathError] with Op "events" and [ErrTruncated] if that event was removed, before
-// the iteration or during it, [fs.ErrInvalid] for a number after Next, a *[CorruptError],
-// [os.ErrClosed], or the system's. The iterator may be used again, and by several
-// goroutines. The loop's body may append, and sees no event after Close.
+// An error ends the iteration, and has the Seq that it has reached. It is a
+// *[fs.PathError] with Op "events": [ErrTruncated] if that event was removed, before
+// the iteration or during it, [fs.ErrInvalid] for a number after Next, a
+// *[CorruptError], [os.ErrClosed], or the system's. The iterator may be used again,
+// and by several goroutines. The loop's body may append, and sees no event after
+// Close.
 func (s *Stream) Events(from int64) iter.Seq2[Event, error] {
 	return s.events(everything, startAt(from))
 }

@@ -105,9 +105,10 @@ func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
 // more, and has them within some 20 ms. When ctx is done, its error is the last that
 // Follow yields. The stream may be closed and opened again by its writer meanwhile.
 //
-// If retention or TruncateFront overtakes the loop, or TruncateBack removes an event that
-// the loop has seen, the error is [ErrTruncated]. Two calls of TruncateBack between two
-// looks count as such. [StreamReader.First] tells where to begin again.
+// If retention or TruncateFront overtakes the loop, or TruncateBack removes an event
+// that the loop has seen, the error is [ErrTruncated]. If there were two calls of
+// TruncateBack since it last read, that is the error, too. [StreamReader.First] tells
+// where to begin again.
 func (r *StreamReader) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
 	return r.followFrom(ctx, from)
 }

@@ -15,17 +15,17 @@ import (
 // returns what find returns for the whole content, but it calls find with parts
 // of the content, concurrently.
 //
-// find returns the start and the end of the first match in p, or a negative start. It must
-// not write to p, and must not use p after it returns. No match in any p may be longer
-// than overlap bytes. A match may depend on its bytes, on one rune before and on one rune
-// after them. A regular expression whose matches have a bounded length complies, also with
-// ^, $ and \b.
+// find returns the start and the end of the first match in p, or a negative
+// start. It must not write to p, and must not use p after it returns. No match
+// in any p may be longer than overlap bytes. A match may depend on its bytes, on
+// one rune before and on one rune after them. A regular expression whose matches
+// have a bounded length complies, also with $ and \b. For ^ see below.
 //
 // Find returns an error that is [fs.ErrInvalid] in these cases:
 //   - overlap is negative.
 //   - find returns indices outside p, or a match longer than overlap.
-//   - The content has no match up to some point, but find matches wherever p
-//     starts in the 1 KiB before that point. \b\w does so in a longer word.
+//   - The content has no match before some offset, but find matches wherever p
+//     starts in the 1 KiB before it. ^\w does so inside a long word.
 //
 // A panic of find continues in the caller. If the file is truncated or closed
 // while find reads p, find is abandoned and Find returns an error.
@@ -65,8 +65,9 @@ const (
 	// aRune is the number of bytes before and after a match that it may depend on.
 	aRune = utf8.UTFMax
 
-	// lookBehind is the number of bytes of a window before its piece. An error is
-	// less likely with more of them, since there is one only if none is trusted.
+	// lookBehind is the number of bytes of a window before its piece. More of
+	// them make an error less likely, since it needs all of them to be
+	// untrusted.
 	lookBehind = 1 << 10
 )
 
