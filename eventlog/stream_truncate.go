@@ -20,7 +20,8 @@ const maxSeq = 1 << 62
 // removes all events, and the next one has that number.
 //
 // An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a negative
-// number or one above 1<<62, [os.ErrClosed], or the system's.
+// number or one above 1<<62, [os.ErrClosed], or the system's. If first is after Next, all
+// appends and truncations may return the system's error until the stream is opened again.
 func (s *Stream) TruncateFront(first int64) error {
 	if first < 0 || first > maxSeq {
 		return s.fail("truncate", fs.ErrInvalid)
@@ -65,8 +66,8 @@ func (s *Stream) usable() error {
 func (s *Stream) setBounds(b bounds) error {
 	b.generation = s.state.Load().generation + 1 + s.unsure
 	if err := writeMeta(s.file, b); err != nil {
-		// It may be in the file. The next change goes to the same slot, and readers see
-		// another generation.
+		// b may be in the file. The next change goes to the same slot, and has another
+		// generation for readers.
 		s.unsure += 2
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *Stream) skipTo(first int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.first = first
-	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
 	dropped := s.segments()
@@ -143,10 +144,10 @@ func (d *durability) set(next, backs int64) {
 // TruncateBack removes all events from number next on, durably. The next event has that
 // number. A next of [Stream.Next] does nothing.
 //
-// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a number before
-// First or after Next, [os.ErrClosed], or the system's. If the removal has begun then,
-// all appends return the error until the stream is opened again, which ends it. On Windows
-// that is so if a StreamReader has a segment open that is removed: close it before.
+// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a number before First
+// or after Next, [os.ErrClosed], or the system's. If the removal had begun, all appends and
+// truncations return the error until the stream is opened again, which completes it. On
+// Windows that is so if a StreamReader has a segment open that is removed: close it before.
 func (s *Stream) TruncateBack(next int64) error {
 	s.cutMu.Lock()
 	defer s.cutMu.Unlock()
@@ -171,13 +172,13 @@ func (s *Stream) TruncateBack(next int64) error {
 // truncateBack is TruncateBack. It first says in meta what is to be done, so that
 // OpenStream can do it again.
 //
-// No byte of an event changes, since a reader may have it in a loop: the segment that next
-// is in ends there, and a new one begins.
+// No byte of an event changes, since a reader may have it in a loop: the segment ends before
+// next, and a new one begins there.
 func (s *Stream) truncateBack(next int64) error {
 	<-s.active.before
 	b := *s.state.Load()
 	b.back, b.backs, b.cutting = next, b.backs+1, true
-	if s.broken = s.setBounds(b); s.broken != nil { // OpenStream may remove what is appended now
+	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
 	s.next.Store(next)
@@ -201,8 +202,8 @@ func (s *Stream) finishBack(next int64) error {
 	}
 	removed := list[i+1:]
 	s.setList(list[:i+1])
-	// Releasing the blocks of 64 MiB takes 10 to 25 ms (Linux 6.18, ext4), so that is done in
-	// the background: those of a removed file when the last descriptor is closed.
+	// Releasing the blocks of 64 MiB takes 10 to 25 ms (Linux 6.18, ext4), so it is done in
+	// the background. A removed file releases them when its last descriptor is closed.
 	var held []*os.File
 	s.jobs.Add(1)
 	defer func() { go s.release(list[:i+1], held) }()
@@ -254,21 +255,23 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 }
 
 // release releases the blocks after the end of the last segment that is left, and those of
-// files that were removed. It begins when TruncateBack returns: flushes of meta would wait.
+// files that were removed. It waits until TruncateBack returns: flushes of meta would wait for
+// it.
 func (s *Stream) release(left []*segment, removed []*os.File) {
 	defer s.jobs.Done()
+	s.cutMu.Lock()
 	if len(left) > 0 {
 		s.trim(left[len(left)-1])
 	}
+	s.cutMu.Unlock()
 	for _, f := range removed {
 		f.Close()
 	}
 }
 
-// trim truncates the file of a closed segment after its end, unless a reader has it open.
+// trim truncates the file of a closed segment after its end, unless a reader has it open. It
+// is called with cutMu held.
 func (s *Stream) trim(seg *segment) {
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
 	if s.broken != nil || s.at(seg.first) != seg { // the name may be that of another segment
 		return
 	}
@@ -369,8 +372,9 @@ func (s *Stream) discard(dropped []*segment) {
 	}
 }
 
-// recycle makes the file of a segment the spare one, if there is none, no reader has it
-// open, and it has no other name: that may be a backup. Its blocks are allocated, and its pages are in memory.
+// recycle makes the file of a segment the spare one, if there is none, no reader has it open,
+// and it has no other hard link, which may be a backup. Its blocks are allocated, and its
+// pages are in memory.
 func (s *Stream) recycle(seg *segment) (ok bool) {
 	s.mu.Lock()
 	ok = s.spare == spareNone && !s.gone
