@@ -15,11 +15,12 @@ import (
 //
 // If the memory faults on the goroutine that called Guard, the fault ends fn. Guard returns
 // a *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
-// [io.ErrUnexpectedEOF], [fs.ErrPermission] or [syscall.EIO]. A mutex that fn has locked
-// stays locked, unless fn defers the unlock. Any other panic of fn continues, with its
-// value. A fault continues as a panic if it has no address, as with some emulators
-// (qemu-user). A fault inside the Go runtime ends the process, as in View. After a
-// truncation inside a page, the rest of that page reads as zeros, without a fault.
+// [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
+// locked stays locked, unless fn defers the unlock. A map that fn was writing must not be
+// used again. Any other panic of fn continues, with its value. A fault continues as a panic
+// if it has no address, as with some emulators (qemu-user). A fault inside the Go runtime
+// ends the process, as in View. After a truncation inside a page, the rest of that page
+// reads as zeros, without a fault.
 //
 // If f is closed, the error is os.ErrClosed, and fn is not called. The error of fn is
 // returned as it is. Guard does not allocate, and guarded calls can be nested. On Windows,
@@ -51,7 +52,7 @@ func (f *file) endGuard(old bool, returned *bool, err *error) {
 		panic(r)
 	}
 	stats.faults.Add(1)
-	*err = f.fail("guard", f.faultCause(m, m.region.data[off:off+1], int64(off)))
+	*err = f.fail("guard", f.causeOf(r, m, m.region.data[off:off+1], int64(off)))
 }
 
 // beginGuard reports whether f is open. If locked, the memory stays mapped until

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Bytes returns the whole file as one slice of exactly its present length, capacity
@@ -115,8 +116,8 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 // A fault in p, on the goroutine that runs fn, does not end the process. The fault ends fn,
 // and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed], or
 // [io.ErrUnexpectedEOF] if the file was truncated. For a store into a file not open for
-// writing it wraps [fs.ErrPermission]. Otherwise, for example on a full disk, it wraps
-// [syscall.EIO].
+// writing it wraps [fs.ErrPermission]. Otherwise it is the system's: ENOSPC for a full disk
+// on Linux, else EIO.
 //
 // Any other panic of fn continues, with its value. View knows a fault in p by its address.
 // If the address is missing or wrong (qemu-user), a nil dereference in fn looks like a
@@ -284,7 +285,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	case r == nil && exiting():
 	case faulted(r, c.m.data[c.off:c.off+c.n]):
 		stats.faults.Add(1)
-		*err = f.fail("view", f.faultCause(c.m, c.m.data[c.off:c.off+c.n], c.off))
+		*err = f.fail("view", f.causeOf(r, c.m, c.m.data[c.off:c.off+c.n], c.off))
 	default:
 		panic(r)
 	}
@@ -368,4 +369,26 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 		return fs.ErrPermission
 	}
 	return syscall.EIO
+}
+
+// causeOf returns the reason of r, a fault of a caller's access to p.
+func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
+	if a, ok := r.(interface{ Addr() uintptr }); ok && inPages(a.Addr(), p) {
+		i := max(int(a.Addr()-uintptr(unsafe.Pointer(unsafe.SliceData(p)))), 0)
+		i = min(i, len(p)-1)
+		p, off = p[i:i+1], off+int64(i)
+	}
+	err := f.faultCause(m, p, off)
+	if err != syscall.EIO || len(p) > 1 {
+		return err
+	}
+	if m.writable && !m.own {
+		if full := sys.AllocateHoles(f.inner, off, off+1); full != nil && !errors.Is(full, errors.ErrUnsupported) {
+			return full
+		}
+	}
+	if readable(p) { // the file was truncated and is longer again
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -28,10 +28,18 @@ func Allocate(f *os.File, size int64) error {
 
 // AllocateRange extends the file from its end, from, to the length to, with its blocks
 // allocated (fallocate(2)).
-func AllocateRange(f syscall.Conn, from, to int64) (err error) {
+func AllocateRange(f syscall.Conn, from, to int64) error { return allocateRange(f, 0, from, to) }
+
+// AllocateHoles allocates the blocks that are missing between from and to, and leaves the
+// length of the file.
+func AllocateHoles(f syscall.Conn, from, to int64) error {
+	return allocateRange(f, unix.FALLOC_FL_KEEP_SIZE, from, to)
+}
+
+func allocateRange(f syscall.Conn, mode uint32, from, to int64) (err error) {
 	cerr := withFd(f, func(fd int) {
 		for err = unix.EINTR; err == unix.EINTR; {
-			err = unix.Fallocate(fd, 0, from, to-from)
+			err = unix.Fallocate(fd, mode, from, to-from)
 		}
 	})
 	if cerr != nil {

@@ -8,3 +8,6 @@ import (
 )
 
 func AllocateRange(syscall.Conn, int64, int64) error { return errors.ErrUnsupported }
+
+// AllocateHoles returns [errors.ErrUnsupported].
+func AllocateHoles(syscall.Conn, int64, int64) error { return errors.ErrUnsupported }

@@ -1,0 +1,70 @@
+package mmapfile_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"go.dw1.io/mmapfile"
+)
+
+// inMemory are the two functions in which a fault is an error.
+var inMemory = map[string]func(f *mmapfile.File, n int64, fn func(p []byte) error) error{
+	"View": func(f *mmapfile.File, n int64, fn func(p []byte) error) error { return f.View(0, n, fn) },
+	"Guard": func(f *mmapfile.File, n int64, fn func(p []byte) error) error {
+		p := f.Bytes()[:n]
+		return f.Guard(func() error { return fn(p) })
+	},
+}
+
+func TestView_FullDisk(t *testing.T) {
+	t.Parallel()
+	guardFaults(t)
+	const size = 4 << 20
+	for what, call := range inMemory {
+		name := filepath.Join(smallDisk(t), "sparse")
+		writeFile(t, name, nil)
+		if err := os.Truncate(name, size); err != nil {
+			t.Fatal(err)
+		}
+		f := mustOpen(t, name)
+		err := call(f, size, func(p []byte) error {
+			for i := range p {
+				p[i] = 1
+			}
+			return nil
+		})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if fi, err := f.Stat(); err != nil || fi.Size() != size {
+			t.Errorf("%s: the file is %v, %v", what, fi, err)
+		}
+	}
+}
+
+// The fault is found when the file has its length again.
+func TestView_TruncatedAndExtended(t *testing.T) {
+	t.Parallel()
+	guardFaults(t)
+	const size = 1 << 20
+	for what, call := range inMemory {
+		name := filepath.Join(t.TempDir(), "data")
+		writeFile(t, name, pattern(size))
+		f := mustOpen(t, name)
+		err := call(f, size, func(p []byte) error {
+			defer os.Truncate(name, size)
+			if err := os.Truncate(name, 0); err != nil {
+				t.Error(err)
+			}
+			p[size/2]++
+			return nil
+		})
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
