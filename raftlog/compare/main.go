@@ -60,14 +60,17 @@ func measure(rounds int, out, only, dir string) error {
 			if !match.MatchString(r.name) || round >= r.rounds && r.rounds > 0 {
 				continue
 			}
-			order := append(slices.Clone(stores[round%len(stores):]), stores[:round%len(stores)]...)
-			metrics, err := r.measure(filepath.Join(dir, "store"), order)
-			if err != nil {
-				return fmt.Errorf("%s: %w", r.name, err)
-			}
-			for _, k := range stores {
-				if m := metrics[k.name]; m != "" {
-					fmt.Fprintf(to, "Benchmark%s/store=%s 1 %s\n", r.name, k.name, m)
+			for n := range max(r.times, 1) {
+				first := (round + n) % len(stores)
+				order := append(slices.Clone(stores[first:]), stores[:first]...)
+				metrics, err := r.measure(filepath.Join(dir, "store"), order)
+				if err != nil {
+					return fmt.Errorf("%s: %w", r.name, err)
+				}
+				for _, k := range stores {
+					if m := metrics[k.name]; m != "" {
+						fmt.Fprintf(to, "Benchmark%s/store=%s 1 %s\n", r.name, k.name, m)
+					}
 				}
 			}
 		}

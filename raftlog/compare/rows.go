@@ -14,6 +14,7 @@ import (
 type row struct {
 	name   string
 	rounds int // 0 for as many as asked for
+	times  int // in a round, 0 for once
 	skip   map[string]bool
 	run    func(k kind, dir string) (metrics string, err error)
 	all    func(dir string, order []kind) (metrics map[string]string, err error) // instead of run
@@ -64,10 +65,8 @@ func rows() (all []row) {
 	all = append(all,
 		row{name: "Memory/entries=10000000", rounds: 1, skip: map[string]bool{"raft-boltdb": true, "raft-wal": true}, run: memory},
 	)
-	for range 3 { // the rate of one store differs by half from one time to the next
-		all = append(all, row{name: "Cluster/goroutines=64/size=1024", run: clusterRate})
-	}
-	return all
+	// The rate of one store differs by half from one time to the next.
+	return append(all, row{name: "Cluster/goroutines=64/size=1024", times: 3, run: clusterRate})
 }
 
 // fromOne is a log for raft's StoreLog, which begins with index 0. Raft's logs begin with 1.
