@@ -341,7 +341,8 @@ type Stats struct {
 
 	// SystemCalls counts the reads and writes that went to the kernel because mapping did
 	// not pay yet: the file is not mapped, was not read often enough there, or its record
-	// of pages was discarded. An open File adds its calls in groups of 128.
+	// of pages was discarded. An open File adds its calls in groups of 128. Files that
+	// cannot be mapped do not count.
 	SystemCalls uint64
 
 	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device

@@ -152,7 +152,10 @@ func publish(ctx context.Context, file string, check bool) error {
 		if err != nil {
 			return err
 		}
-		return artifact{strings.TrimSuffix(file, ".txt") + ".md", []byte(page)}.put(check)
+		if err := (artifact{strings.TrimSuffix(file, ".txt") + ".md", []byte(page)}).put(check); err != nil {
+			return err
+		}
+		return publishAdapters(res, filepath.Dir(file), check)
 	case res.ofCold():
 		return publishCold(res, file, check)
 	}

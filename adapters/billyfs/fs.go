@@ -3,10 +3,11 @@
 // Package billyfs is the file system of go-billy's osfs, with files that are opened for reading by package
 // mmapfile.
 //
-// It gains if a program reads the same pages of a file again, in small calls. go-git with it gains a little: most
-// of its time is inflating. What gains nothing: files that are written, and all that concerns names and
-// directories.
-// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
+// It gains if a program reads the same pages of a file again, in small calls, as go-git does. What gains nothing:
+// files that are written, and all that concerns names and directories. go-git's log of 5,000 commits
+// (docs/where-it-pays.md):
+//
+// Relative to os.File: 0.83 in one process, 0.83 in new processes, 0.89 if the files are not in memory.
 //
 // Unlike osfs.WithMmap, a file that is truncated while it is read is an error and not the end of the process.
 //

@@ -2,7 +2,9 @@
 //
 // A database that has no block cache, or one that is too small, reads the same blocks again, and gains.
 // What gains nothing: writes, which goleveldb appends, and reads that its cache answers.
-// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
+// 50,000 gets of a database of 64 MB without a cache (docs/where-it-pays.md):
+//
+// Relative to os.File: 0.83 in one process, 0.90 in new processes, 0.94 if the files are not in memory.
 //
 //	files, err := leveldbstorage.OpenFile(path, false)
 //	db, err := leveldb.Open(files, nil)

@@ -1,8 +1,10 @@
 // Package pebblevfs opens the files of a Pebble database for reading with package mmapfile.
 //
-// Pebble keeps blocks in a cache of its own. If that is too small, it reads the same blocks again, and gains.
+// Pebble keeps blocks in a cache of its own. If that is too small, it reads the same blocks again, and gains a little.
 // What gains nothing: writes, which Pebble appends, and reads that its cache answers.
-// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has figures of a similar database.
+// 50,000 gets of a database of 64 MB with a cache of 1 MiB (docs/where-it-pays.md):
+//
+// Relative to os.File: 0.96 in one process, 0.96 in new processes, 0.92 if the files are not in memory.
 //
 //	db, err := pebble.Open(dir, &pebble.Options{FS: pebblevfs.New(vfs.Default)})
 package pebblevfs
