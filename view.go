@@ -382,12 +382,15 @@ func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
 	if err != syscall.EIO || len(p) > 1 {
 		return err
 	}
+	again := readable(p)
 	if m.writable && !m.own {
 		if full := sys.AllocateHoles(f.inner, off, off+1); full != nil && !errors.Is(full, errors.ErrUnsupported) {
 			return full
 		}
+		start := unsafe.Pointer(uintptr(unsafe.Pointer(&p[0])) &^ uintptr(pageSize-1))
+		again = again && storable(unsafe.Slice((*byte)(start), 1))
 	}
-	if readable(p) { // the file was truncated and is longer again
+	if again { // the file was truncated and is longer again
 		return io.ErrUnexpectedEOF
 	}
 	return err
