@@ -44,11 +44,11 @@ func main() {
 type node struct {
 	raft *raft.Raft
 	fsm  *raftlog.FSM
-	http map[raft.ServerAddress]string // of all nodes
+	http map[raft.ServerID]string // of all nodes
 }
 
 func run(ctx context.Context, id, dir, nodes string, trailing uint64, heartbeat time.Duration) error {
-	n := &node{http: map[raft.ServerAddress]string{}}
+	n := &node{http: map[raft.ServerID]string{}}
 	cluster, me := raft.Configuration{}, raft.ServerAddress("")
 	for s := range strings.SplitSeq(nodes, ",") {
 		name, addresses, _ := strings.Cut(s, "=")
@@ -57,10 +57,13 @@ func run(ctx context.Context, id, dir, nodes string, trailing uint64, heartbeat 
 			return fmt.Errorf("%q is not ID=RAFT/HTTP", s)
 		}
 		cluster.Servers = append(cluster.Servers, raft.Server{ID: raft.ServerID(name), Address: raft.ServerAddress(address)})
-		n.http[raft.ServerAddress(address)] = web
+		n.http[raft.ServerID(name)] = web
 		if name == id {
 			me = raft.ServerAddress(address)
 		}
+	}
+	if me == "" {
+		return fmt.Errorf("no node %q in -cluster", id)
 	}
 
 	store, err := raftlog.Open(dir, raftlog.Options{})
@@ -89,7 +92,7 @@ func run(ctx context.Context, id, dir, nodes string, trailing uint64, heartbeat 
 		return err
 	}
 
-	listener, err := net.Listen("tcp", n.http[me])
+	listener, err := net.Listen("tcp", n.http[config.LocalID])
 	if err != nil {
 		return err
 	}
@@ -120,7 +123,8 @@ func (n *node) append(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		fmt.Fprintln(w, event.Index())
 	case errors.Is(err, raft.ErrNotLeader):
-		leader, _ := n.raft.LeaderWithID()
+		// Not the address: raft gives the resolved one, which may differ from that in -cluster.
+		_, leader := n.raft.LeaderWithID()
 		if web := n.http[leader]; web != "" {
 			http.Redirect(w, r, "http://"+web+"/append", http.StatusTemporaryRedirect)
 			return

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -16,7 +22,7 @@ func less() int { return max(*rounds/4, 2) }
 // is in each node's stream, once and in the same order.
 func TestNodes_Killed(t *testing.T) {
 	t.Parallel()
-	c := newNodes(t)
+	c := newNodes(t, "127.0.0.1")
 	for _, p := range c.all {
 		c.start(p)
 	}
@@ -38,4 +44,38 @@ func TestNodes_Killed(t *testing.T) {
 	stop = func() {}
 	c.check(1)
 	t.Logf("%d events", len(c.acked))
+}
+
+// Each node redirects to the leader, also if the addresses are host names.
+func TestAppend_HostNames(t *testing.T) {
+	t.Parallel()
+	c := newNodes(t, "localhost")
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.progress()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, p := range c.all {
+		for {
+			err := c.append(ctx, p)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("node %s: %v", p.id, err)
+			}
+		}
+	}
+}
+
+func TestRun_UnknownID(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	err := run(t.Context(), "d", dir, "a=127.0.0.1:0/127.0.0.1:0", 0, time.Second)
+	if err == nil || !strings.Contains(err.Error(), `no node "d" in -cluster`) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made: %v", err)
+	}
 }

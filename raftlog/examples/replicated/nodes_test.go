@@ -52,7 +52,8 @@ type nodes struct {
 	checked int64 // all nodes have the same events up to here
 }
 
-func newNodes(t *testing.T) *nodes {
+// newNodes returns nodes whose raft addresses have that host.
+func newNodes(t *testing.T, host string) *nodes {
 	t.Helper()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" || os.Getenv("MMAPFILE_EMULATOR") != "" {
 		t.Skip("needs processes and a network")
@@ -64,7 +65,7 @@ func newNodes(t *testing.T) *nodes {
 	for i, id := range []string{"a", "b", "c"} {
 		web := fmt.Sprint("127.0.0.1:", ports[2*i+1])
 		c.all = append(c.all, &process{id: id, dir: filepath.Join(dir, id), web: web})
-		list = append(list, fmt.Sprintf("%s=127.0.0.1:%d/%s", id, ports[2*i], web))
+		list = append(list, fmt.Sprintf("%s=%s:%d/%s", id, host, ports[2*i], web))
 	}
 	c.cluster = strings.Join(list, ",")
 	t.Cleanup(func() {

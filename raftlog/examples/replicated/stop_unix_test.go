@@ -12,7 +12,7 @@ import (
 // A random node stands still for a while: its clock, its disk and its network are late.
 func TestNodes_Late(t *testing.T) {
 	t.Parallel()
-	c := newNodes(t)
+	c := newNodes(t, "127.0.0.1")
 	for _, p := range c.all {
 		c.start(p)
 	}
