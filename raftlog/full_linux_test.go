@@ -115,3 +115,35 @@ func fill(t *testing.T, dir string) (name string) {
 	}
 	return name
 }
+
+// A disk that the log has filled is freed by a snapshot, again and again.
+func TestSnapshots_DiskFull(t *testing.T) {
+	t.Parallel()
+	mount := filepath.Join(t.TempDir(), "mount")
+	mountSmall(t, mount)
+	s := open(t, filepath.Join(mount, "node"), small)
+	next := uint64(1)
+	for range 3 {
+		var err error
+		for err == nil {
+			if err = s.StoreLogs(newLogs(next, 50)); err == nil {
+				next += 50
+			}
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		filler := fill(t, mount)
+		take(t, s, next-1)
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		first, err := s.FirstIndex()
+		if err == nil {
+			err = s.DeleteRange(first, next-50)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -57,7 +57,8 @@ func (n Snapshots) Create(version raft.SnapshotVersion, index, term uint64, conf
 		Version: version, ID: id, Index: index, Term: term,
 		Configuration: configuration, ConfigurationIndex: configurationIndex,
 	}}
-	if err := os.Mkdir(k.temp(), 0o777); err != nil {
+	n.reserve()
+	if err := n.withReserve(func() error { return os.Mkdir(k.temp(), 0o777) }); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -186,7 +187,7 @@ func (n Snapshots) reap() error {
 // remove removes a snapshot. If it is killed, recover removes the rest.
 func (n Snapshots) remove(id string) error {
 	temp := n.path(id) + tempEnd
-	if err := os.Rename(n.path(id), temp); err != nil {
+	if err := n.withReserve(func() error { return os.Rename(n.path(id), temp) }); err != nil {
 		return err
 	}
 	return os.RemoveAll(temp)
@@ -243,13 +244,16 @@ func (k *sink) finish() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(k.temp(), metaName), b); err != nil {
-		return err
-	}
-	if err := syncDir(k.temp()); err != nil {
-		return err
-	}
-	if err := os.Rename(k.temp(), k.n.path(k.meta.ID)); err != nil {
+	err = k.n.withReserve(func() error {
+		if err := writeFile(filepath.Join(k.temp(), metaName), b); err != nil {
+			return err
+		}
+		if err := syncDir(k.temp()); err != nil {
+			return err
+		}
+		return os.Rename(k.temp(), k.n.path(k.meta.ID))
+	})
+	if err != nil {
 		return err
 	}
 	return syncDir(k.n.dir())

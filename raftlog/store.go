@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -56,6 +57,7 @@ type Store struct {
 	done   chan struct{} // closed by Close
 
 	snapshot atomic.Uint64 // index of the newest snapshot
+	reserved atomic.Bool   // the reserve file has its blocks
 
 	mu        sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
 	broken    bool       // events from next on are to be truncated first
@@ -65,6 +67,8 @@ type Store struct {
 	buf       []byte     // encoded entries
 	ends      []int
 	events    [][]byte
+
+	reserveTried time.Time // by StoreLogs
 }
 
 var (
@@ -111,6 +115,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err = s.Snapshots().recover(); err != nil {
 		return nil, err
 	}
+	s.Snapshots().reserve()
 	return s, nil
 }
 
@@ -230,6 +235,7 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 			return s.fail("append", fmt.Errorf("%w: %d after %d", ErrGap, l.Index, next+uint64(i)-1))
 		}
 	}
+	s.reserveAgain()
 	s.encode(logs)
 	err := s.append()
 	clear(s.events)
@@ -370,6 +376,7 @@ func (s *Store) deleteFront(index uint64) error {
 		return err
 	}
 	s.base.Store(index)
+	s.Snapshots().reserve()
 	return nil
 }
 
