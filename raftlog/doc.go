@@ -29,7 +29,8 @@
 // 0 may, the events stay until it deletes a part of the log.
 //
 // A machine that lacks more than that gets a snapshot with all events that the leader
-// has. It needs the space for them twice while it restores them.
+// has. It needs the space for them twice while it restores them. On a full disk it can be
+// started, but follows only once the leader has sent them again, or it is opened again with room.
 //
 // Restore of raft.Raft takes a snapshot of another cluster, or an older one, only if the stream
 // has not dropped events from the snapshot's first on: a new cluster has dropped none.

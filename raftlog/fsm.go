@@ -75,7 +75,12 @@ func (f *FSM) Applied() int64 {
 func (f *FSM) First() int64 { return f.s.stream.First() }
 
 // Snapshot returns the index that was applied.
-func (f *FSM) Snapshot() (raft.FSMSnapshot, error) { return fsmSnapshot{f.s}, nil }
+func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
+	if f.s.isRestoring() {
+		return nil, f.s.fail("snapshot", errRestoring) // it would count as one that has its events
+	}
+	return fsmSnapshot{f.s}, nil
+}
 
 // Restore makes the snapshot the stream. The reader is one of the Store's Snapshots.
 func (f *FSM) Restore(r io.ReadCloser) error {
@@ -84,6 +89,9 @@ func (f *FSM) Restore(r io.ReadCloser) error {
 	for {
 		if o, ok := from.(*openSnapshot); ok && o.s == f.s {
 			o.Close() // Windows does not remove an open file
+			if f.s.isPending(o.meta.ID) {
+				return nil // for NewRaft to succeed: there are no events to serve yet
+			}
 			if err := f.s.restore(o.meta); err != nil {
 				return err
 			}

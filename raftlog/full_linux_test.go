@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/raftlog"
 )
 
 var fulls = flag.Int("raftlog.fulls", 3, "how often a disk is full")
@@ -146,4 +148,90 @@ func TestSnapshots_DiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A restore that has met a full disk is completed by the same process once there is room, and
+// by the next one. Meanwhile the node can be started.
+func TestRestore_DiskFull(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 12000)
+	store(t, from, logs...)
+	sent := take(t, from, 12000)
+
+	for _, again := range []string{"sent", "opened", "dropped"} {
+		t.Run(again, func(t *testing.T) {
+			mount := filepath.Join(t.TempDir(), "mount")
+			mountSmall(t, mount)
+			dir := filepath.Join(mount, "node")
+			s := open(t, dir, small)
+			filler := filepath.Join(mount, "filler")
+			if err := os.WriteFile(filler, make([]byte, 5<<20), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			id := receive(t, s, 12000, sent)
+			fsm := raftlog.NewFSM(s)
+			if err := restore(t, s, fsm, id); !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			if _, err := fsm.Snapshot(); err == nil {
+				t.Error("a snapshot of what was restored in part")
+			}
+			switch again {
+			case "sent":
+				id = receive(t, s, 12000, sent) // instead of the first, which leaves no room
+			case "dropped": // there is no room for a part of it
+				k := create(t, s, 12001)
+				if _, err := k.Write(sent[:1000]); err != nil {
+					t.Fatal(err)
+				}
+				if err := k.Cancel(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if again != "sent" {
+				s = reopen(t, s, dir, small)
+				list, err := s.Snapshots().List()
+				if err != nil || len(list) != 1 || list[0].Index != 12000 {
+					t.Fatal(list, err)
+				}
+				fsm = raftlog.NewFSM(s)
+				if err := restore(t, s, fsm, list[0].ID); err != nil { // as NewRaft does
+					t.Fatal(err)
+				}
+				wantLogs(t, s)
+				if applied := fsm.Applied(); applied != 0 {
+					t.Errorf("events up to %d", applied)
+				}
+				if err := s.StoreLog(newLog(12001)); err == nil {
+					t.Error("the log goes on")
+				}
+			}
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			switch again {
+			case "opened":
+				s = reopen(t, s, dir, small)
+			case "dropped":
+				id = receive(t, s, 12000, sent)
+				fallthrough
+			case "sent":
+				if err := restore(t, s, fsm, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantEvents(t, s, logs)
+			wantEvents(t, reopen(t, s, dir, small), logs)
+		})
+	}
+}
+
+func restore(t *testing.T, s *raftlog.Store, fsm *raftlog.FSM, id string) error {
+	t.Helper()
+	_, r, err := s.Snapshots().Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fsm.Restore(r)
 }

@@ -36,6 +36,14 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 	if s.isOld(m.Index) {
 		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, errOld))
 	}
+	if fi, err := f.Stat(); err != nil {
+		return err
+	} else if fi.Size() == 0 { // see dropData
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.beginRestore(m.Index + 1)
+		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, errRestoring))
+	}
 	in := bufio.NewReaderSize(f, batchBytes)
 	first, count, err := readStart(in)
 	if err != nil {
@@ -55,26 +63,28 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 func (s *Store) isOld(index uint64) bool { return index+1 < uint64(s.stream.First()) }
 
 // replace makes count events from in the stream, up to index base. Those that are missing
-// there, as after a restore of another cluster's snapshot, are made up without data.
-func (s *Store) replace(in io.Reader, first, count, base uint64) error {
+// there, as after a restore of another cluster's snapshot, are made up without data. After an
+// error there are no events.
+func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.stable.setBase(base); err != nil {
 		return err
 	}
-	// From here on raft's log is empty, whatever is in the stream.
-	s.restoring = true
-	s.next.Store(base)
-	s.base.Store(base)
+	s.beginRestore(base)
 	if count == 0 {
 		first = base
 	}
-	s.broken, s.dropped = false, 0
 	// A stream does not begin before what it has dropped.
 	start := max(first, uint64(s.stream.First()))
 	if err := s.restart(start); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil { // the next attempt needs the space: the disk may be full
+			s.stream.TruncateBack(int64(start))
+		}
+	}()
 	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop}, 0)
 	for seq := first; seq < base; {
 		buf, ends := s.buf[:0], []int(nil)
@@ -101,8 +111,42 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) error {
 	if err := s.stream.Sync(); err != nil {
 		return err
 	}
-	s.restoring = false
+	s.restoring, s.pending = false, ""
 	return nil
+}
+
+// beginRestore makes raft's log empty, whatever is in the stream, and has it begin at base. It
+// is called with mu held.
+func (s *Store) beginRestore(base uint64) {
+	s.restoring = true
+	s.next.Store(base)
+	s.base.Store(base)
+	s.broken, s.dropped = false, 0
+}
+
+// restoreAtOpen is restore for Open, which succeeds without the events if the disk is full: the
+// leader sends them again. Until then nothing is appended. The snapshot stays the newest: raft
+// votes for no node whose log is shorter.
+func (s *Store) restoreAtOpen(m *raft.SnapshotMeta) error {
+	err := s.restore(m)
+	if err != nil && s.restoring && !errors.Is(err, errTransfer) {
+		s.pending, err = m.ID, nil
+	}
+	return err
+}
+
+// isPending reports whether Open has not restored the snapshot.
+func (s *Store) isPending(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending == id
+}
+
+// isRestoring reports whether a snapshot was restored in part.
+func (s *Store) isRestoring() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.restoring
 }
 
 // appendAll appends the pieces of buf that end at ends.

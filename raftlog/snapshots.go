@@ -168,7 +168,7 @@ func (n Snapshots) recover() error {
 			continue
 		}
 		n.s.snapshot.Store(max(n.s.snapshot.Load(), m.Index))
-		if err := n.s.restore(m); err != nil {
+		if err := n.s.restoreAtOpen(m); err != nil {
 			return err
 		}
 	}
@@ -193,6 +193,31 @@ func (n Snapshots) remove(id string) error {
 	return os.RemoveAll(temp)
 }
 
+// dropData removes the events of snapshots that could not be restored: the disk may be full,
+// and a newer snapshot comes. If the log is gone already, the empty file says so to Open.
+func (n Snapshots) dropData() error {
+	ids, err := n.ids()
+	if err != nil {
+		return err
+	}
+	restoring := n.s.isRestoring()
+	for _, id := range ids {
+		name := filepath.Join(n.path(id), dataName)
+		if fi, serr := os.Stat(name); serr != nil || fi.Size() == 0 {
+			continue
+		}
+		if restoring {
+			err = os.Truncate(name, 0)
+		} else {
+			err = n.remove(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sink is a snapshot that is being made.
 type sink struct {
 	n    Snapshots
@@ -209,6 +234,9 @@ func (k *sink) temp() string { return k.n.path(k.meta.ID) + tempEnd }
 // Write writes a part of a snapshot that the leader sends.
 func (k *sink) Write(p []byte) (_ int, err error) {
 	if k.f == nil {
+		if err := k.n.dropData(); err != nil {
+			return 0, err
+		}
 		if k.f, err = os.Create(filepath.Join(k.temp(), dataName)); err != nil {
 			return 0, err
 		}

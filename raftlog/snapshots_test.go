@@ -221,8 +221,8 @@ func TestSnapshots_Damaged(t *testing.T) {
 	wantLogs(t, to, newLogs(1, 3)...)
 	to = reopen(t, to, dir, small)
 	wantLogs(t, to, newLogs(1, 3)...)
-	if left, err := os.ReadDir(filepath.Join(dir, "snapshots")); err != nil || len(left) > 0 {
-		t.Errorf("%d files are left, %v", len(left), err)
+	if left, err := os.ReadDir(filepath.Join(dir, "snapshots")); err != nil || len(left) != 1 || left[0].Name() != "reserve" {
+		t.Errorf("%v are left, %v", left, err)
 	}
 }
 

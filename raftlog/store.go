@@ -62,6 +62,7 @@ type Store struct {
 	mu        sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
 	broken    bool       // events from next on are to be truncated first
 	restoring bool       // a snapshot was restored in part: the log cannot go on
+	pending   string     // ID of such a snapshot that Open has found
 	readers   int        // snapshots that are being read, which keep the beginning of the stream
 	dropped   uint64     // entries before it are deleted, and still in the stream for these
 	buf       []byte     // encoded entries
