@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -157,4 +158,63 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 		}
 	}
 	closeStream(t, s)
+}
+
+// TruncateBack needs a block for the segment that begins. On a full disk it takes one of those
+// that it releases.
+func TestStream_TruncateBackFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
+		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
+	// Events of one segment, of several, and all.
+	for _, removed := range []int64{20, 200, math.MaxInt64} {
+		err := error(nil)
+		for err == nil {
+			_, err = s.Append(make([]byte, 4000))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+		ballast := fillDisk(t, dir)
+		next := max(s.Next()-removed, s.First())
+		if err := s.TruncateBack(next); err != nil {
+			t.Fatalf("%d events: %v", removed, err)
+		}
+		eventlog.WaitJobs(s)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		if seq, err := s.Append([]byte("event")); err != nil || seq != next {
+			t.Fatalf("event %d, %v, want %d", seq, err, next)
+		}
+	}
+	closeStream(t, s)
+}
+
+// fillDisk writes a file until the disk is full.
+func fillDisk(t *testing.T, dir string) (name string) {
+	t.Helper()
+	name = filepath.Join(dir, "ballast")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err = f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
+			size /= 2
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return name
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -206,7 +205,7 @@ func (s *Stream) finishBack(next int64) error {
 	// the background. A removed file releases them when its last descriptor is closed.
 	var held []*os.File
 	s.jobs.Add(1)
-	defer func() { go s.release(list[:i+1], held) }()
+	defer func() { go s.releaseLater(list[:i+1], held) }()
 	for _, seg := range slices.Backward(removed) {
 		if trims { // the system removes files that are open
 			if f, err := os.Open(seg.name()); err == nil {
@@ -224,8 +223,14 @@ func (s *Stream) finishBack(next int64) error {
 			return err
 		}
 	}
-	if err := s.start(next, false); err != nil {
-		return err
+	if s.start(next, false) != nil {
+		// A full disk may have no other space.
+		s.releaseSpare()
+		s.release(list[:i+1], held)
+		held = nil
+		if err := s.start(next, false); err != nil {
+			return err
+		}
 	}
 	return s.syncDir()
 }
@@ -255,18 +260,24 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 }
 
 // release releases the blocks after the end of the last segment that is left, and those of
-// files that were removed. It waits until TruncateBack returns: flushes of meta would wait for
-// it.
+// files that were removed. It is called with cutMu held.
 func (s *Stream) release(left []*segment, removed []*os.File) {
-	defer s.jobs.Done()
-	s.cutMu.Lock()
 	if len(left) > 0 {
 		s.trim(left[len(left)-1])
 	}
-	s.cutMu.Unlock()
 	for _, f := range removed {
 		f.Close()
 	}
+}
+
+// releaseLater is release in the background. It waits until TruncateBack returns: flushes of
+// meta would wait for it.
+func (s *Stream) releaseLater(left []*segment, removed []*os.File) {
+	defer s.jobs.Done()
+	s.cutMu.Lock()
+	s.release(left, nil)
+	s.cutMu.Unlock()
+	s.release(nil, removed)
 }
 
 // trim truncates the file of a closed segment after its end, unless a reader has it open. It
@@ -316,89 +327,4 @@ func (s *Stream) length(list []*segment) (n int64) {
 		}
 	}
 	return n
-}
-
-// retain removes the segments that StreamOptions say.
-func (s *Stream) retain() error {
-	if s.o.RetainBytes == 0 && s.o.RetainAge == 0 {
-		return nil
-	}
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
-	s.mu.Lock()
-	list, broken := s.segments(), s.broken
-	total := s.length(list)
-	s.mu.Unlock()
-	if broken != nil {
-		return nil
-	}
-	i := 0
-	for ; i < len(list)-1; i++ {
-		if size := s.o.RetainBytes; size == 0 || total <= size {
-			if age := s.o.RetainAge; age == 0 || !s.older(list[i+1], age) {
-				break
-			}
-		}
-		total -= list[i].bytes.Load()
-	}
-	if i == 0 {
-		return nil
-	}
-	dropped, err := s.raiseFirst(list[i].first)
-	s.discard(dropped)
-	return err
-}
-
-// older reports whether a segment was begun longer than age ago.
-func (s *Stream) older(seg *segment, age time.Duration) bool {
-	start, err := seg.started()
-	return err == nil && start < newClock(s.o.Now).read()-int64(age)
-}
-
-// discard removes the files of segments that are not in the list any more. One of them
-// may become the next segment. What the system does not remove (Windows, while a reader
-// has it open) is removed by OpenStream.
-func (s *Stream) discard(dropped []*segment) {
-	// The log of the last of them may be about to be closed, which truncates its file.
-	s.mu.Lock()
-	before := s.active.before
-	s.mu.Unlock()
-	<-before
-	for _, seg := range dropped {
-		if !seg.drop() || !s.recycle(seg) {
-			os.Remove(seg.name())
-		}
-		s.o.trace("remove", seg.name())
-	}
-}
-
-// recycle makes the file of a segment the spare one, if there is none, no reader has it open,
-// and it has no other hard link, which may be a backup. Its blocks are allocated, and its
-// pages are in memory.
-func (s *Stream) recycle(seg *segment) (ok bool) {
-	s.mu.Lock()
-	ok = s.spare == spareNone && !s.gone
-	if ok {
-		s.spare = spareBusy
-	}
-	s.mu.Unlock()
-	if !ok || os.Rename(seg.name(), s.spareName()) != nil {
-		s.setSpare(ok, spareNone)
-		return false
-	}
-	if linked(s.spareName()) || !exclusive(s.lock, seg.first) {
-		os.Remove(s.spareName())
-		s.setSpare(true, spareNone)
-		return true
-	}
-	s.setSpare(true, spareUsed)
-	return true
-}
-
-func (s *Stream) setSpare(busy bool, state spareState) {
-	if busy {
-		s.mu.Lock()
-		s.spare = state
-		s.mu.Unlock()
-	}
 }

@@ -1,0 +1,91 @@
+package eventlog
+
+import (
+	"os"
+	"time"
+)
+
+// retain removes the segments that StreamOptions say.
+func (s *Stream) retain() error {
+	if s.o.RetainBytes == 0 && s.o.RetainAge == 0 {
+		return nil
+	}
+	s.cutMu.Lock()
+	defer s.cutMu.Unlock()
+	s.mu.Lock()
+	list, broken := s.segments(), s.broken
+	total := s.length(list)
+	s.mu.Unlock()
+	if broken != nil {
+		return nil
+	}
+	i := 0
+	for ; i < len(list)-1; i++ {
+		if size := s.o.RetainBytes; size == 0 || total <= size {
+			if age := s.o.RetainAge; age == 0 || !s.older(list[i+1], age) {
+				break
+			}
+		}
+		total -= list[i].bytes.Load()
+	}
+	if i == 0 {
+		return nil
+	}
+	dropped, err := s.raiseFirst(list[i].first)
+	s.discard(dropped)
+	return err
+}
+
+// older reports whether a segment was begun longer than age ago.
+func (s *Stream) older(seg *segment, age time.Duration) bool {
+	start, err := seg.started()
+	return err == nil && start < newClock(s.o.Now).read()-int64(age)
+}
+
+// discard removes the files of segments that are not in the list any more. One of them
+// may become the next segment. What the system does not remove (Windows, while a reader
+// has it open) is removed by OpenStream.
+func (s *Stream) discard(dropped []*segment) {
+	// The log of the last of them may be about to be closed, which truncates its file.
+	s.mu.Lock()
+	before := s.active.before
+	s.mu.Unlock()
+	<-before
+	for _, seg := range dropped {
+		if !seg.drop() || !s.recycle(seg) {
+			os.Remove(seg.name())
+		}
+		s.o.trace("remove", seg.name())
+	}
+}
+
+// recycle makes the file of a segment the spare one, if there is none, no reader has it open,
+// and it has no other hard link, which may be a backup. Its blocks are allocated, and its
+// pages are in memory.
+func (s *Stream) recycle(seg *segment) (ok bool) {
+	s.mu.Lock()
+	ok = s.spare == spareNone && !s.gone
+	if ok {
+		s.spare = spareBusy
+	}
+	s.mu.Unlock()
+	if !ok || os.Rename(seg.name(), s.spareName()) != nil {
+		s.setSpare(ok, spareNone)
+		return false
+	}
+	if linked(s.spareName()) || !exclusive(s.lock, seg.first) {
+		os.Remove(s.spareName())
+		s.setSpare(true, spareNone)
+		return true
+	}
+	s.setSpare(true, spareUsed)
+	return true
+}
+
+func (s *Stream) setSpare(busy bool, state spareState) {
+	if busy {
+		s.mu.Lock()
+		s.spare = state
+		s.mu.Unlock()
+	}
+}
