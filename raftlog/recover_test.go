@@ -3,6 +3,8 @@ package raftlog_test
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -78,4 +80,70 @@ func TestCluster_Recovered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log that is lost is noticed, also by a second Open: the node would be a leader without the
+// events that it has voted for.
+func TestOpen_LostLog(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"all", "all after a snapshot", "the end", "nothing"} {
+		dir := t.TempDir()
+		s := open(t, dir, small)
+		store(t, s, newLogs(1, 1000)...)
+		if err := s.SetUint64([]byte("CurrentTerm"), 3); err != nil {
+			t.Fatal(err)
+		}
+		if lost != "all" {
+			take(t, s, 1000)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		switch segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log")); lost {
+		case "the end":
+			if err := os.Remove(segments[len(segments)-1]); err != nil {
+				t.Fatal(err)
+			}
+		case "nothing":
+		default:
+			if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			s, err := raftlog.Open(dir, small)
+			if (err == nil) != (lost == "nothing") {
+				t.Errorf("%s is lost: %v", lost, err)
+			}
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+}
+
+// The leader may send an older snapshot than the node has: the stream ends with that.
+func TestSnapshots_OlderSent(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 100)
+	store(t, from, logs...)
+	sent := take(t, from, 90)
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, logs...)
+	take(t, to, 95)
+	take(t, to, 100)
+	_, r, err := to.Snapshots().Open(receive(t, to, 90, sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raftlog.NewFSM(to).Restore(r); err != nil {
+		t.Fatal(err)
+	}
+	to = reopen(t, to, dir, small)
+	if list, err := to.Snapshots().List(); err != nil || len(list) != 1 || list[0].Index != 90 {
+		t.Error(list, err)
+	}
+	wantEvents(t, to, logs[:90])
 }

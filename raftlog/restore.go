@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,6 +15,7 @@ import (
 var (
 	errRestoring = errors.New("a snapshot was restored in part: the leader has to send it again")
 	errOld       = errors.New("snapshot ends before the stream begins")
+	errNoLog     = errors.New("log entries are missing: the node must be removed from the cluster, and join it as a new one")
 )
 
 const batchBytes = 1 << 20 // of events that a restore appends at a time
@@ -135,6 +137,20 @@ func (s *Store) restoreAtOpen(m *raft.SnapshotMeta) error {
 	return err
 }
 
+// checkLog returns an error if the log has lost entries: with them the node has voted, and a
+// snapshot of its own has no others.
+func (s *Store) checkLog() error {
+	if s.restoring { // the leader sends them
+		return nil
+	}
+	lost := s.stream.Next() == 0 && len(s.stable.keys) > 0
+	lost = lost || s.snapshot.Load() >= max(uint64(s.stream.Next()), 1)
+	if lost {
+		return &fs.PathError{Op: "open", Path: filepath.Join(s.dir, streamName), Err: errNoLog}
+	}
+	return nil
+}
+
 // isPending reports whether Open has not restored the snapshot.
 func (s *Store) isPending(id string) bool {
 	s.mu.Lock()
@@ -147,6 +163,16 @@ func (s *Store) isRestoring() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.restoring
+}
+
+// restart drops all events. The next has the sequence number index. It is called with mu held.
+func (s *Store) restart(index uint64) error {
+	if seq := int64(index); seq < s.stream.Next() {
+		if err := s.stream.TruncateBack(seq); err != nil {
+			return err
+		}
+	}
+	return s.stream.TruncateFront(int64(index))
 }
 
 // appendAll appends the pieces of buf that end at ends.

@@ -184,6 +184,25 @@ func (n Snapshots) reap() error {
 	return err
 }
 
+// removeAfter removes snapshots of higher indexes. The leader sends an older one to a node that
+// could not append: the log ends there then, and lacks the events of these.
+func (n Snapshots) removeAfter(index uint64) error {
+	ids, err := n.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		m, err := n.read(id)
+		if err == nil && m.Index > index {
+			err = n.remove(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // remove removes a snapshot. If it is killed, recover removes the rest.
 func (n Snapshots) remove(id string) error {
 	temp := n.path(id) + tempEnd
@@ -223,6 +242,7 @@ type sink struct {
 	n    Snapshots
 	meta raft.SnapshotMeta
 	mine bool // its events are in the log
+	sent bool // its events are in its file
 	f    *os.File
 	w    *bufio.Writer
 	done bool
@@ -240,6 +260,7 @@ func (k *sink) Write(p []byte) (_ int, err error) {
 		if k.f, err = os.Create(filepath.Join(k.temp(), dataName)); err != nil {
 			return 0, err
 		}
+		k.sent = true
 		k.w = bufio.NewWriterSize(k.f, 256<<10)
 	}
 	return k.w.Write(p)
@@ -255,6 +276,12 @@ func (k *sink) Close() error {
 	}
 	k.done = true
 	s := k.n.s
+	if k.sent {
+		if err := k.n.removeAfter(k.meta.Index); err != nil {
+			return err
+		}
+		s.snapshot.Store(k.meta.Index)
+	}
 	s.snapshot.Store(max(s.snapshot.Load(), k.meta.Index))
 	return k.n.reap()
 }

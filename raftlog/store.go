@@ -106,15 +106,18 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.stable, err = openStable(name); err != nil {
 		return nil, err
 	}
-	if s.stream.Next() == 0 { // raft's first index is 1
+	s.base.Store(max(s.stable.base, uint64(s.stream.First()), 1)) // raft's first index is 1
+	s.next.Store(max(uint64(s.stream.Next()), 1))
+	if err = s.Snapshots().recover(); err != nil {
+		return nil, err
+	}
+	if err = s.checkLog(); err != nil {
+		return nil, err
+	}
+	if s.stream.Next() == 0 && !s.restoring { // after the check, for a second Open to fail, too
 		if err = s.restart(1); err != nil {
 			return nil, err
 		}
-	}
-	s.base.Store(max(s.stable.base, uint64(s.stream.First())))
-	s.next.Store(uint64(s.stream.Next()))
-	if err = s.Snapshots().recover(); err != nil {
-		return nil, err
 	}
 	s.Snapshots().reserve()
 	return s, nil
@@ -312,16 +315,6 @@ func (s *Store) begin(index uint64) error {
 	s.base.Store(index)
 	s.next.Store(index)
 	return nil
-}
-
-// restart drops all events. The next has the sequence number index. It is called with mu held.
-func (s *Store) restart(index uint64) error {
-	if seq := int64(index); seq < s.stream.Next() {
-		if err := s.stream.TruncateBack(seq); err != nil {
-			return err
-		}
-	}
-	return s.stream.TruncateFront(int64(index))
 }
 
 // DeleteRange deletes the log entries from first to last, which have to be the first ones, or
