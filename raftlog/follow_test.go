@@ -2,6 +2,7 @@ package raftlog_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,4 +63,61 @@ func TestFollow_Restore(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
+}
+
+// A loop from the first event on begins with that of the snapshot that comes before any event.
+func TestFollow_SnapshotFirst(t *testing.T) {
+	t.Parallel()
+	var logs []*raft.Log
+	for i := range uint64(100) {
+		logs = append(logs, &raft.Log{Index: i + 1, Term: 1, Type: raft.LogCommand, Data: []byte("some data")})
+	}
+	from := open(t, t.TempDir(), small)
+	store(t, from, logs...)
+	if err := from.DeleteRange(1, 49); err != nil {
+		t.Fatal(err)
+	}
+	p := take(t, from, 100)
+	for _, had := range []int{0, 1} { // entries of raft, which are not yielded
+		s := open(t, t.TempDir(), small)
+		fsm := raftlog.NewFSM(s)
+		for i := range uint64(had) {
+			l := &raft.Log{Index: i + 1, Term: 1, Type: raft.LogNoop}
+			store(t, s, l)
+			fsm.Apply(l)
+		}
+		id := receive(t, s, 100, p)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		waits := &notify{Context: ctx, c: make(chan struct{})}
+		seq, failed := make(chan int64, 1), make(chan error, 1)
+		go func() {
+			for e, err := range fsm.Follow(waits, 0) {
+				seq <- e.Seq
+				failed <- err
+				return
+			}
+		}()
+		<-waits.c
+		if _, r, err := s.Snapshots().Open(id); err != nil {
+			t.Fatal(err)
+		} else if err := fsm.Restore(r); err != nil {
+			t.Fatal(err)
+		}
+		if seq, err := <-seq, <-failed; seq != 50 || err != nil {
+			t.Errorf("event %d, %v", seq, err)
+		}
+	}
+}
+
+// notify is a context that tells when it is waited for.
+type notify struct {
+	context.Context
+	c    chan struct{}
+	once sync.Once
+}
+
+func (n *notify) Done() <-chan struct{} {
+	n.once.Do(func() { close(n.c) })
+	return n.Context.Done()
 }

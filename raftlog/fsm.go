@@ -160,16 +160,18 @@ type walk struct {
 	f     *FSM
 	ctx   context.Context // nil for Events
 	next  int64           // sequence number
+	first bool            // the first event was asked for, and none was yielded yet
 	again int64           // next when a loop over the stream was ended last
 	yield func(eventlog.Event, error) bool
 	ended bool // yield must not be called any more
 }
 
 func (f *FSM) newWalk(from int64, yield func(eventlog.Event, error) bool) *walk {
-	if from == 0 {
-		from = f.First()
+	w := &walk{f: f, next: from, first: from == 0, again: -1, yield: yield}
+	if w.first {
+		w.next = f.First()
 	}
-	return &walk{f: f, next: from, again: -1, yield: yield}
+	return w
 }
 
 func (w *walk) end(err error) {
@@ -187,7 +189,12 @@ func (w *walk) to(last int64) {
 		// Truncating entries after last, which were not committed, may end the loop, too, and
 		// so does a restore, which may bring back the event.
 		gone := errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrInvalid)
-		if !gone || w.again == w.next || !w.f.s.has(w.next) {
+		has := gone && w.f.s.has(w.next)
+		if first := w.f.First(); gone && !has && w.first && first > w.next {
+			w.next = first // a snapshot begins there
+			continue
+		}
+		if !has || w.again == w.next {
 			w.end(err)
 		}
 		w.again = w.next
@@ -217,6 +224,7 @@ func (w *walk) pass(last int64) error {
 		if ev.Data = e.data; !e.appendedAt.IsZero() {
 			ev.Time = e.appendedAt
 		}
+		w.first = false
 		if !w.yield(ev, nil) {
 			w.ended = true
 			return nil
