@@ -142,15 +142,26 @@ func (n *node) follow(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	lines := make(chan string, 64)
+	go func() {
+		defer close(lines)
+		for e, err := range n.fsm.Follow(r.Context(), from) {
+			line := fmt.Sprintf("%d %q\n", e.Seq, e.Data)
+			if err != nil {
+				line = fmt.Sprintln("error:", err)
+			}
+			select {
+			case lines <- line:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}()
 	flush := http.NewResponseController(w)
 	flush.Flush()
-	for e, err := range n.fsm.Follow(r.Context(), from) {
-		if err != nil {
-			fmt.Fprintln(w, "error:", err)
-			return
-		}
-		fmt.Fprintf(w, "%d %q\n", e.Seq, e.Data)
-		if e.Seq == n.fsm.Applied() {
+	for line := range lines {
+		io.WriteString(w, line)
+		if len(lines) == 0 { // there is no further event yet
 			flush.Flush()
 		}
 	}

@@ -1,16 +1,23 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/raftlog"
 )
 
 var rounds = flag.Int("rounds", 3, "how often a node is killed, or its disk is full, or it stands still")
@@ -77,5 +84,43 @@ func TestRun_UnknownID(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory was made: %v", err)
+	}
+}
+
+// Events come at once, also if an entry of raft follows them.
+func TestFollow_MembersChanged(t *testing.T) {
+	store, err := raftlog.Open(t.TempDir(), raftlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	n := &node{fsm: raftlog.NewFSM(store)}
+	logs := []*raft.Log{
+		{Index: 1, Type: raft.LogCommand, Data: []byte("one")},
+		{Index: 2, Type: raft.LogCommand, Data: []byte("two")},
+		{Index: 3, Type: raft.LogConfiguration},
+	}
+	if err := store.StoreLogs(logs); err != nil {
+		t.Fatal(err)
+	}
+	n.fsm.ApplyBatch(logs)
+	server := httptest.NewServer(http.HandlerFunc(n.follow))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	in := bufio.NewScanner(answer.Body)
+	for _, want := range []string{`1 "one"`, `2 "two"`} {
+		if !in.Scan() || in.Text() != want {
+			t.Fatalf("%q, %v, want %q", in.Text(), in.Err(), want)
+		}
 	}
 }
