@@ -348,3 +348,24 @@ func TestSnapshots_Killed(t *testing.T) {
 		s.Close()
 	}
 }
+
+// What follows the index takes no room in what is sent.
+func TestSnapshots_Size(t *testing.T) {
+	t.Parallel()
+	short, long := open(t, t.TempDir(), small), open(t, t.TempDir(), small)
+	store(t, short, newLogs(1, 100)...)
+	store(t, long, newLogs(1, 2000)...)
+	want, got := take(t, short, 100), take(t, long, 100)
+	if len(got) > 2*len(want) {
+		t.Errorf("%d bytes for %d", len(got), len(want))
+	}
+	to := open(t, t.TempDir(), small)
+	_, r, err := to.Snapshots().Open(receive(t, to, 100, got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raftlog.NewFSM(to).Restore(r); err != nil {
+		t.Fatal(err)
+	}
+	wantEvents(t, to, newLogs(1, 100))
+}

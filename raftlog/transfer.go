@@ -10,7 +10,8 @@ import (
 )
 
 // A snapshot that is sent to another node is a header, the events, and zeros up to the size
-// that was told before.
+// that was told before. That is a bound: each event in the stream has a longer header, and the
+// first segment may have events before the first.
 //
 //	8 bytes  "raftlog" and the version
 //	8 bytes  sequence number of the first event
@@ -22,6 +23,7 @@ const (
 	transferMagic  = "raftlog\x01"
 	transferHeader = 28
 	frameHeader    = 8
+	eventHeader    = 16 // of an event in the stream, see FORMAT.md of eventlog
 )
 
 var (
@@ -105,15 +107,29 @@ type snapshotReader struct {
 // until Close.
 func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.readers++
 	first := min(uint64(s.stream.First()), index+1)
 	r := &snapshotReader{s: s, seq: first, end: index + 1}
 	r.buf = transferStart(first, r.end-first)
 	// A frame's header is shorter than that of an event in the stream.
 	r.size = transferHeader + s.stream.Size()
+	next := s.stream.Next()
+	s.mu.Unlock()
+	r.size -= s.bytesAfter(index, next)
 	r.left = r.size
 	return r
+}
+
+// bytesAfter returns the bytes that the events after the index, and before number next, take in
+// the stream. Reading them takes less time than sending as many zeros.
+func (s *Store) bytesAfter(index uint64, next int64) (n int64) {
+	for ev, err := range s.stream.Events(int64(index) + 1) {
+		if err != nil || ev.Seq >= next {
+			break
+		}
+		n += eventHeader + int64(len(ev.Data))
+	}
+	return n
 }
 
 func (r *snapshotReader) Read(p []byte) (n int, err error) {
