@@ -21,8 +21,8 @@
 // # Retention
 //
 // Raft deletes log entries, and so events, when it takes a snapshot: all up to the snapshot
-// but the last TrailingLogs of raft.Config. So TrailingLogs says how many events are kept,
-// and SnapshotInterval and SnapshotThreshold say how often old ones are deleted. A snapshot
+// but the last TrailingLogs of raft.Config. Raft's own entries count, so that fewer events may
+// be kept. SnapshotInterval and SnapshotThreshold say how often old ones are deleted. A snapshot
 // is an index, and takes a few KiB. A file of 64 KiB keeps room for it on a full disk.
 //
 // Where raft deletes its whole log, as raft.RecoverCluster does, and any snapshot with TrailingLogs
@@ -30,7 +30,7 @@
 //
 // A machine that lacks more than that gets a snapshot with all events that the leader
 // has. It needs the space for them twice while it restores them. On a full disk it can be
-// started, but follows only once the leader has sent them again, or it is opened again with room.
+// started, but follows only once the leader has sent them again, or Open has restored them.
 //
 // Restore of raft.Raft takes a snapshot of another cluster, or an older one, only if the stream
 // has not dropped events from the snapshot's first on: a new cluster has dropped none.

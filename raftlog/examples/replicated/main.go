@@ -27,7 +27,7 @@ func main() {
 	dir := flag.String("dir", "", "directory of this node (data-ID)")
 	nodes := flag.String("cluster", "a=127.0.0.1:7001/127.0.0.1:8001,b=127.0.0.1:7002/127.0.0.1:8002,c=127.0.0.1:7003/127.0.0.1:8003",
 		"the nodes: ID=RAFT/HTTP,...")
-	trailing := flag.Uint64("keep", 1_000_000, "events that are kept, at least")
+	trailing := flag.Uint64("keep", 1_000_000, "entries of raft's log that are kept, at least; some are not events")
 	heartbeat := flag.Duration("heartbeat", time.Second, "without one for so long, another leader is elected")
 	flag.Parse()
 	if *dir == "" {
