@@ -166,13 +166,19 @@ func TestRestore_DiskFull(t *testing.T) {
 			dir := filepath.Join(mount, "node")
 			s := open(t, dir, small)
 			filler := filepath.Join(mount, "filler")
-			if err := os.WriteFile(filler, make([]byte, 5<<20), 0o666); err != nil {
+			if err := os.WriteFile(filler, make([]byte, 9<<19), 0o666); err != nil {
 				t.Fatal(err)
 			}
 			id := receive(t, s, 12000, sent)
 			fsm := raftlog.NewFSM(s)
 			if err := restore(t, s, fsm, id); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
+			}
+			segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
+			for _, name := range segments {
+				if fi, err := os.Stat(name); err != nil || fi.Size() > 256<<10 {
+					t.Errorf("a part of the events takes space: %v, %v", fi, err)
+				}
 			}
 			if _, err := fsm.Snapshot(); err == nil {
 				t.Error("a snapshot of what was restored in part")
