@@ -96,39 +96,13 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 	}
 	if v := declared.Params().At(j); v.Pkg() == c.Pkg {
 		p.v = v
-	} else if fn != nil {
+		return p
+	}
+	p.via = []*types.Var{c.graph.unseen} // its result may have the same value
+	if fn != nil {
 		p.look = c.lookAtParam(fn, j)
-		if isGeneric(declared.Params().At(j).Type()) {
-			p.via = []*types.Var{c.graph.unseen} // its result may have the same value
-		}
 	}
 	return p
-}
-
-// isGeneric reports whether t is a type parameter, or has one.
-func isGeneric(t types.Type) bool {
-	if isTypeParam(t) {
-		return true
-	}
-	switch t := types.Unalias(t).(type) {
-	case *types.Slice:
-		return isGeneric(t.Elem())
-	case *types.Array:
-		return isGeneric(t.Elem())
-	case *types.Map:
-		return isGeneric(t.Key()) || isGeneric(t.Elem())
-	case *types.Chan:
-		return isGeneric(t.Elem())
-	case *types.Pointer:
-		return isGeneric(t.Elem())
-	case *types.Named:
-		for arg := range t.TypeArgs().Types() {
-			if isGeneric(arg) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // receiver accounts for the receiver of a method of this package, which shares its
