@@ -127,6 +127,19 @@ func TestVet_Tool(t *testing.T) {
 	}
 }
 
+// TestVet_IndirectMethod calls a method of a package that the caller does not import,
+// and that no type of its imports names.
+func TestVet_IndirectMethod(t *testing.T) {
+	dir := module(t, filepath.FromSlash("testdata/indirect"))
+	out := execute(t, dir, 1, "go", "vet", "-vettool="+toolPath(t), ".")
+	if want := "f goes to a parameter of construct.New().Put, and test.example/sink (sink.go:13) asserts *os.File"; !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	if plain := execute(t, dir, reported, toolPath(t), "."); strings.Count(plain, " stays: ") != 1 {
+		t.Errorf("without go vet:\n%s", plain)
+	}
+}
+
 func TestFix_Tool(t *testing.T) {
 	dir := module(t, filepath.FromSlash("testdata/program"))
 	if version := execute(t, dir, 0, "go", "env", "GOVERSION"); strings.HasPrefix(version, "go1.25") {

@@ -31,7 +31,7 @@ with the use that is in the way. Calls without a gain in sight are rewritten
 only with -all.`,
 	URL:       "https://pkg.go.dev/go.dw1.io/mmapfile/migrate",
 	Requires:  []*analysis.Analyzer{inspect.Analyzer},
-	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil)},
+	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil)},
 	Run:       run,
 }
 
@@ -61,7 +61,7 @@ type checker struct {
 	graph   graph
 	outside outside
 
-	methodLooks map[methodParam]string // of the methods of other packages
+	methodLooks map[methodParam]string // of the methods of this package and all it imports
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -75,7 +75,10 @@ func run(pass *analysis.Pass) (any, error) {
 		called:  map[*ast.Ident]bool{},
 		handled: map[ast.Expr]bool{},
 		graph:   newGraph(),
+
+		methodLooks: map[methodParam]string{},
 	}
+	c.importMethods()
 	c.findSources()
 	c.declare()
 	c.collect()

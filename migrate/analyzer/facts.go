@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -19,6 +20,20 @@ type ParamLook struct {
 	Look  string
 }
 
+// MethodsFact says of a package and all that it imports which parameters of their
+// methods have their dynamic type looked at. It is a fact of the package because
+// go vet hands on no facts of types that the importing package cannot name.
+type MethodsFact struct {
+	Methods []MethodLook
+}
+
+// MethodLook says how a parameter of the methods of that name is looked at.
+type MethodLook struct {
+	Name  string
+	Index int
+	Look  string
+}
+
 // methodParam is a parameter of all methods of one name.
 type methodParam struct {
 	name  string
@@ -30,11 +45,13 @@ type VarFact struct {
 	Look string
 }
 
-func (*ParamsFact) AFact() {}
-func (*VarFact) AFact()    {}
+func (*ParamsFact) AFact()  {}
+func (*VarFact) AFact()     {}
+func (*MethodsFact) AFact() {}
 
-func (f *ParamsFact) String() string { return fmt.Sprint(f.Params) }
-func (f *VarFact) String() string    { return f.Look }
+func (f *ParamsFact) String() string  { return fmt.Sprint(f.Params) }
+func (f *VarFact) String() string     { return f.Look }
+func (f *MethodsFact) String() string { return fmt.Sprint(f.Methods) }
 
 // lookAtParam returns how a function of another package looks at a parameter.
 func (c *checker) lookAtParam(fn *types.Func, i int) string {
@@ -49,23 +66,25 @@ func (c *checker) lookAtParam(fn *types.Func, i int) string {
 	return fact.Params[j].Look
 }
 
+// importMethods reads what the imported packages tell of methods.
+func (c *checker) importMethods() {
+	for _, pkg := range c.Pkg.Imports() {
+		var fact MethodsFact
+		c.ImportPackageFact(pkg, &fact)
+		for _, m := range fact.Methods {
+			c.noteMethod(m)
+		}
+	}
+}
+
+func (c *checker) noteMethod(m MethodLook) {
+	key := methodParam{m.Name, m.Index}
+	c.methodLooks[key] = max(c.methodLooks[key], m.Look)
+}
+
 // lookAtMethod returns how any method of that name looks at a parameter: a call
 // through an interface may be one of it.
 func (c *checker) lookAtMethod(name string, i int) string {
-	if c.methodLooks == nil {
-		c.methodLooks = map[methodParam]string{}
-		for _, f := range c.AllObjectFacts() {
-			fn, ok := f.Object.(*types.Func)
-			fact, params := f.Fact.(*ParamsFact)
-			if !ok || !params || fn.Signature().Recv() == nil {
-				continue
-			}
-			for _, p := range fact.Params {
-				key := methodParam{fn.Name(), p.Index}
-				c.methodLooks[key] = max(c.methodLooks[key], p.Look)
-			}
-		}
-	}
 	return c.methodLooks[methodParam{name, i}]
 }
 
@@ -89,6 +108,9 @@ func (c *checker) exportFacts() {
 		for i := range fn.Signature().Params().Len() {
 			if look := c.graph.looks[fn.Signature().Params().At(i)]; look != "" {
 				fact.Params = append(fact.Params, ParamLook{i, look})
+				if fn.Signature().Recv() != nil {
+					c.noteMethod(MethodLook{fn.Name(), i, look})
+				}
 			}
 		}
 		if len(fact.Params) > 0 {
@@ -100,4 +122,21 @@ func (c *checker) exportFacts() {
 			c.ExportObjectFact(v, &VarFact{look})
 		}
 	}
+	c.exportMethods()
+}
+
+// exportMethods hands on all that is known of methods, as each package reads only
+// the facts of its direct imports.
+func (c *checker) exportMethods() {
+	if len(c.methodLooks) == 0 {
+		return
+	}
+	var fact MethodsFact
+	for key, look := range c.methodLooks {
+		fact.Methods = append(fact.Methods, MethodLook{key.name, key.index, look})
+	}
+	slices.SortFunc(fact.Methods, func(a, b MethodLook) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Index-b.Index)
+	})
+	c.ExportPackageFact(&fact)
 }
