@@ -88,10 +88,11 @@ func run(pass *analysis.Pass) (any, error) {
 	if c.isDependency() {
 		return nil, nil
 	}
+	c.findOutside()
+	c.lookOutside()
 	c.connectUnseen()
 	c.graph.propagate(true)
 	c.graph.refuseFiles()
-	c.findOutside()
 	options := Settings()
 	if options.Tests && c.outside.tests {
 		return nil, nil // the same files are analyzed again, along with the tests

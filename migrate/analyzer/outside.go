@@ -41,6 +41,7 @@ func (c *checker) sourceAt(pos token.Pos) *source {
 type outside struct {
 	names    map[string]string // each name in a file that is not compiled here, and that file
 	literals map[string]string // each type of a literal there that leaves out field names
+	asserts  map[string]string // each function there that asserts *os.File, and its file
 	tests    bool              // test files are among these files
 }
 
@@ -49,6 +50,7 @@ type outside struct {
 func (c *checker) findOutside() {
 	c.outside.names = map[string]string{}
 	c.outside.literals = map[string]string{}
+	c.outside.asserts = map[string]string{}
 	if len(c.Files) == 0 {
 		return
 	}
@@ -89,6 +91,64 @@ func (c *checker) findOutside() {
 			return true
 		})
 		c.findLinknames(f)
+		c.findAsserts(f, name)
+	}
+}
+
+// findAsserts notes the functions and methods of a file that assert *os.File.
+func (c *checker) findAsserts(f *ast.File, file string) {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			var asserted []ast.Expr
+			switch n := n.(type) {
+			case *ast.TypeAssertExpr:
+				asserted = []ast.Expr{n.Type}
+			case *ast.CaseClause:
+				asserted = n.List
+			}
+			if slices.ContainsFunc(asserted, func(e ast.Expr) bool { return namesFile(f, e) }) {
+				c.outside.asserts[fn.Name.Name] = file
+			}
+			return true
+		})
+	}
+}
+
+// namesFile reports whether e is *os.File in a file that is only parsed.
+func namesFile(f *ast.File, e ast.Expr) bool {
+	star, ok := e.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := star.X.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "File" {
+		return false
+	}
+	id, ok := sel.X.(*ast.Ident)
+	return ok && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
+		return s.Path.Value == `"os"` && (s.Name == nil && id.Name == "os" || s.Name != nil && s.Name.Name == id.Name)
+	})
+}
+
+// lookOutside marks the parameters of the functions that assert *os.File on another
+// system or with other build tags, where the same source has to work as well.
+func (c *checker) lookOutside() {
+	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
+		name := cur.Node().(*ast.FuncDecl).Name
+		file := c.outside.asserts[name.Name]
+		fn, ok := c.TypesInfo.Defs[name].(*types.Func)
+		if file == "" || !ok {
+			continue
+		}
+		for v := range fn.Signature().Params().Variables() {
+			if carries(v.Type()) && c.graph.looks[v] == "" {
+				c.graph.looks[v] = fmt.Sprintf("%s asserts *os.File in %s, which this build leaves out", name.Name, file)
+			}
+		}
 	}
 }
 

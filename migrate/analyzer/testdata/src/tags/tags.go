@@ -2,6 +2,7 @@
 package tags
 
 import (
+	"io"
 	"os"
 	_ "unsafe"
 )
@@ -53,4 +54,23 @@ func newNested(name string) nested {
 	f, _ := os.Open(name) // want `os.Open stays: field inNested may be used in tags_never.go`
 	f.ReadAt(nil, 0)
 	return nested{f}
+}
+
+func isTerminal(w io.Writer) bool { return false }
+
+type screen struct{}
+
+func (screen) draw(w io.Writer) {}
+
+func terminal(name string) bool {
+	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and isTerminal asserts \*os.File in tags_never.go`
+	f.ReadAt(nil, 0)
+	return isTerminal(f)
+}
+
+func method(name string) {
+	f, _ := os.Create(name) // want `f goes to w, and draw asserts \*os.File in tags_never.go, which this build leaves out`
+	f.ReadAt(nil, 0)
+	var w io.Writer = f
+	screen{}.draw(w)
 }

@@ -2,7 +2,10 @@
 
 package tags
 
-import "os"
+import (
+	"io"
+	"os"
+)
 
 func stat(s store) (os.FileInfo, error) {
 	f, _ := open("x")
@@ -15,4 +18,13 @@ func stat(s store) (os.FileInfo, error) {
 func others(name string) (unkeyed, map[string]nested) {
 	h, _ := os.Open(name)
 	return unkeyed{h}, map[string]nested{name: {h}}
+}
+
+func isTerminal(w io.Writer) bool { _, ok := w.(*os.File); return ok }
+
+func (screen) draw(w io.Writer) {
+	switch w := w.(type) {
+	case *os.File:
+		w.Sync()
+	}
 }
