@@ -69,7 +69,9 @@ func Read(name string, p []byte) error {
 		return err
 	}
 	defer f.Close()
-	_, err = f.ReadAt(p, 0)
+	for i := range p {
+		_, err = f.ReadAt(p[i:i+1], int64(i))
+	}
 	return err
 }
 `

@@ -12,12 +12,13 @@ import (
 type use struct {
 	name  string // of a method, or of a method that an interface asks for
 	again bool   // it is likely to run more than once for one file
-	end   bool   // a Seek to the end
+	ends  bool   // a Seek to the start or the end
 }
 
 // smallReads are functions that read a file in small pieces.
 var smallReads = map[string]bool{
-	"archive/tar.NewReader": true, "encoding/binary.Read": true, "fmt.Fscan": true, "fmt.Fscanf": true, "fmt.Fscanln": true,
+	"archive/tar.NewReader": true, "bufio.NewScanner": true, "encoding/binary.Read": true,
+	"fmt.Fscan": true, "fmt.Fscanf": true, "fmt.Fscanln": true,
 }
 
 // onePass are functions that read a file from start to end, though what they ask
@@ -29,11 +30,60 @@ var oneRead = map[string]bool{"io.ReadFull": true, "io.ReadAtLeast": true}
 
 func (c *checker) methodUse(n *ast.SelectorExpr) use {
 	u := use{name: n.Sel.Name, again: c.repeats(n.X)}
-	if call, ok := c.at.Parent().Node().(*ast.CallExpr); ok && u.name == "Seek" && len(call.Args) == 2 {
-		whence, ok := constant.Int64Val(constant.ToInt(c.constant(call.Args[1])))
-		u.end = ok && whence == 2
+	call, ok := c.at.Parent().Node().(*ast.CallExpr)
+	switch {
+	case u.name == "ReadAt":
+		u.again = u.again || c.isHandedOver(n.X)
+	case !ok:
+	case u.name == "Seek" && len(call.Args) == 2:
+		offset, zero := constant.Int64Val(constant.ToInt(c.constant(call.Args[0])))
+		whence, known := constant.Int64Val(constant.ToInt(c.constant(call.Args[1])))
+		u.ends = known && (whence == 2 || whence == 0 && zero && offset == 0)
+	case u.name == "Read" && len(call.Args) == 1 && c.isLarge(call.Args[0]):
+		u.name = "one Read"
 	}
 	return u
+}
+
+// largeRead is the size in bytes from which the copy costs more than the system call:
+// docs/where-it-pays.md has a read of 1 MiB at 0.87 of the time, and sizes of up to some
+// tens of KiB as those that gain. A smaller number calls more loops "read once".
+const largeRead = 64 << 10
+
+// isLarge reports whether a buffer is one of a constant size of at least largeRead.
+func (c *checker) isLarge(buffer ast.Expr) bool {
+	if s, ok := ast.Unparen(buffer).(*ast.SliceExpr); ok && s.Low == nil && s.High == nil {
+		buffer = s.X
+	}
+	if a, ok := c.TypesInfo.TypeOf(buffer).Underlying().(*types.Array); ok {
+		return a.Len() >= largeRead
+	}
+	id, ok := ast.Unparen(buffer).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	obj := c.TypesInfo.ObjectOf(id)
+	for cur := range c.root.Preorder((*ast.AssignStmt)(nil)) {
+		n := cur.Node().(*ast.AssignStmt)
+		i := slices.IndexFunc(n.Lhs, func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return ok && obj != nil && c.TypesInfo.Defs[id] == obj
+		})
+		if i >= 0 && len(n.Lhs) == len(n.Rhs) {
+			return c.makesLarge(n.Rhs[i])
+		}
+	}
+	return false
+}
+
+// makesLarge reports whether e is make([]byte, size) with a large constant size.
+func (c *checker) makesLarge(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || !c.TypesInfo.Types[call.Fun].IsBuiltin() || len(call.Args) < 2 {
+		return false
+	}
+	size, known := constant.Int64Val(constant.ToInt(c.constant(call.Args[1])))
+	return known && size >= largeRead
 }
 
 func (c *checker) constant(e ast.Expr) constant.Value {
@@ -61,6 +111,27 @@ func (c *checker) repeats(x ast.Expr) bool {
 	return false
 }
 
+// isHandedOver reports whether the file x is a parameter of the function at hand, or a
+// variable of the function around it. Such a function may run often for one file.
+func (c *checker) isHandedOver(x ast.Expr) bool {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	if !ok {
+		return true
+	}
+	obj := c.TypesInfo.ObjectOf(id)
+	for fn := range c.at.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		var body *ast.BlockStmt
+		switch n := fn.Node().(type) {
+		case *ast.FuncDecl:
+			body = n.Body
+		case *ast.FuncLit:
+			body = n.Body
+		}
+		return obj == nil || obj.Pos() < body.Pos() || body.End() <= obj.Pos()
+	}
+	return true
+}
+
 // conversionUse tells what an interface, or the function that takes it, does
 // with a file.
 func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr) use {
@@ -71,10 +142,13 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 		case onePass[name]:
 			return use{name: "one Read"}
 		case oneRead[name]:
+			if call, ok := c.at.Node().(*ast.CallExpr); ok && len(call.Args) > 1 && c.isLarge(call.Args[1]) {
+				return use{name: "one Read"}
+			}
 			return use{name: "Read", again: c.repeats(src)}
 		}
 	}
-	u := use{}
+	u := use{again: true}
 	for m := range iface.Methods() {
 		switch m.Name() {
 		case "ReadAt", "WriteAt", "Seek":
@@ -105,17 +179,19 @@ func (c *checker) gain(group *slot) (likely, none string) {
 		return "", "open for writing only"
 	}
 	kernel := appends || synced // each write is a system call
-	reads, pass, writes := 0, false, false
+	reads, at, pass, writes := 0, 0, false, false
 	for _, u := range group.uses {
 		switch u.name {
 		case "ReadAt":
-			return "ReadAt", ""
+			if at++; u.again || at > 1 {
+				return "ReadAt", ""
+			}
 		case "WriteAt":
 			if !kernel {
 				return "WriteAt", ""
 			}
 		case "Seek":
-			if !kernel && !u.end {
+			if !kernel && !u.ends {
 				return "Seek", ""
 			}
 		case "Read":
@@ -134,7 +210,7 @@ func (c *checker) gain(group *slot) (likely, none string) {
 		return "", "append only"
 	case synced:
 		return "", "each write is synchronous or direct"
-	case reads > 0 || pass:
+	case reads > 0 || at > 0 || pass:
 		return "", "read once"
 	case writes:
 		return "", "written once from start to end"

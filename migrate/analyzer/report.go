@@ -118,7 +118,7 @@ func (c *checker) reportValues() {
 	for _, id := range idents {
 		c.Report(analysis.Diagnostic{
 			Pos: id.Pos(), End: id.End(), Category: Refused,
-			Message: fmt.Sprintf("os.%s stays: it is used as a value of a type with *os.File: wrap mmapfile.%s in a function that returns f.OS(), or change that type", id.Name, id.Name),
+			Message: fmt.Sprintf("os.%s stays: it is used as a value of a type with *os.File: change that type by hand", id.Name),
 		})
 	}
 }

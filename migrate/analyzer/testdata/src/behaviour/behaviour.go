@@ -28,7 +28,7 @@ func isTerminal(w io.Writer) bool {
 
 func terminal(name string) {
 	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and behaviour \(behaviour.go:\d+\) asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	isTerminal(f)
 }
 
@@ -48,7 +48,7 @@ func size(r io.Reader) int64 {
 
 func typeSwitch(name string) {
 	f, _ := os.Open(name) // want `f goes to a parameter of size, and behaviour .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	size(f)
 }
 
@@ -62,7 +62,7 @@ func (b *bar) draw() {
 
 func asksForFd(name string) {
 	f, _ := os.Create(name) // want `f goes to field out, and behaviour .* asks for Fd`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	(&bar{out: f}).draw()
 }
 
@@ -76,7 +76,7 @@ func length(r io.Reader) int {
 
 func asksForLen(name string) {
 	f, _ := os.Open(name) // want `f goes to a parameter of length, and behaviour .* asks for Len`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	length(f)
 }
 
@@ -94,7 +94,7 @@ func looks() bool {
 func descriptor(name string) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `Fd leaves the offset to the kernel for good`
 	syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	g, _ := os.Open(name) // want `SyscallConn leaves the offset to the kernel for good`
 	g.SyscallConn()
 	var h syscall.Conn
@@ -110,7 +110,7 @@ func standard(name string) {
 	if name != "-" {
 		f, _ = os.Open(name) // want `it also holds os.Stdin .*: keep the two apart, or hand the other to mmapfile.New`
 	}
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	var out *os.File = os.Stdout
 	out, _ = os.Create(name) // want `it also holds os.Stdout`
 	_ = out
@@ -118,28 +118,28 @@ func standard(name string) {
 	os.Stderr = g
 	h, _ := os.Open(name) // want `it also holds os.Stdin`
 	if h == os.Stdin {
-		h.ReadAt(nil, 0)
+		h.WriteAt(nil, 0)
 	}
 }
 
 func pipes(name string) {
 	f, _ := os.Open(name) // want `it also holds the result of os.NewFile`
 	f = os.NewFile(3, "pipe")
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	g, _ := os.Open(name) // want `it also holds the result of os.Pipe`
 	g, h, _ := os.Pipe()
-	g.ReadAt(nil, 0)
+	g.WriteAt(nil, 0)
 	h.Close()
 	i, _ := os.Open(name) // want `it also holds what a type assertion finds`
 	var r io.Reader = os.Stdin
 	i, ok := r.(*os.File)
-	i.ReadAt(nil, 0)
+	i.WriteAt(nil, 0)
 	_ = ok
 }
 
 func harmless(name string) {
 	f, _ := os.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	runtime.KeepAlive(f)
 }
 
@@ -164,6 +164,6 @@ func (p pool) Put(rw io.ReadWriteSeeker) { // want Put:`asserts \*os.File`
 
 func dynamic(name string, p Pool, fn func(io.Writer)) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `f goes to a parameter of p.Put, and behaviour .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	p.Put(f)
 }

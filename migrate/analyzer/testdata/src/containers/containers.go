@@ -30,7 +30,7 @@ func isFile(r io.Reader) bool {
 
 func send(ch chan<- io.Reader, name string) {
 	f, _ := os.Open(name) // want `f goes to a channel, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	ch <- f
 }
 
@@ -42,7 +42,7 @@ func receive(name string) bool {
 
 func fillSlice(rs []io.Reader, name string) {
 	f, _ := os.Open(name) // want `f goes to rs\[0\], and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	rs[0] = f
 }
 
@@ -54,7 +54,7 @@ func ofSlice(name string) bool {
 
 func fillMap(m map[string]io.Reader, name string) {
 	f, _ := os.Open(name) // want `f goes to m\[name\], and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	m[name] = f
 }
 
@@ -66,13 +66,13 @@ func ofMap(name string) bool {
 
 func ofKeys(name string) {
 	f, _ := os.Open(name) // want `f goes to r, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	var r io.Reader = f
 	for r := range map[io.Reader]int{r: 1} {
 		isFile(r)
 	}
 	g, _ := os.Open(name) // want `g goes to s, and containers .* asserts \*os.File`
-	g.ReadAt(nil, 0)
+	g.WriteAt(nil, 0)
 	var s io.Reader = g
 	seen := map[io.Reader]bool{}
 	seen[s] = true
@@ -83,7 +83,7 @@ func ofKeys(name string) {
 
 func setPointer(p *io.Reader, name string) {
 	f, _ := os.Open(name) // want `f goes to \*p, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	*p = f
 }
 
@@ -97,7 +97,7 @@ func appendTo(rs *[]io.Reader, r io.Reader) { *rs = append(*rs, r) }
 
 func ofAppended(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of appendTo, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	var rs []io.Reader
 	appendTo(&rs, f)
 	return isFile(rs[0])
@@ -111,7 +111,7 @@ type owner struct{ readers }
 
 func ofReceiver(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of o.add, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	var o owner
 	o.add(f)
 	return isFile(o.readers[0])
@@ -119,7 +119,7 @@ func ofReceiver(name string) bool {
 
 func ofCopy(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a slice, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	from, to := []io.Reader{f}, make([]io.Reader, 1)
 	copy(to, from)
 	return isFile(to[0])
@@ -127,13 +127,13 @@ func ofCopy(name string) bool {
 
 func ofClone(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a slice, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return isFile(slices.Clone([]io.Reader{f})[0])
 }
 
 func ofValues(name string) {
 	f, _ := os.Open(name) // want `f goes to a map, and containers .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	for r := range maps.Values(map[string]io.Reader{name: f}) {
 		isFile(r)
 	}
@@ -142,7 +142,7 @@ func ofValues(name string) {
 func yields(name string) func(yield func(io.Reader) bool) {
 	return func(yield func(io.Reader) bool) {
 		f, _ := os.Open(name) // want `f goes to a parameter of yield, and containers .* asserts \*os.File`
-		f.ReadAt(nil, 0)
+		f.WriteAt(nil, 0)
 		yield(f)
 	}
 }
@@ -160,7 +160,7 @@ func isMapped(r io.Reader) bool {
 
 func asks(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of isMapped, and containers .* asserts \*mmapfile.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return isMapped(f)
 }
 
@@ -171,6 +171,6 @@ func as[T any](r io.Reader) bool {
 
 func asksFor(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of as\[\*os.File\], and containers .* asserts T, which may be \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return as[*os.File](f)
 }

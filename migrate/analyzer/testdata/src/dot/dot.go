@@ -5,5 +5,5 @@ import . "os"
 
 func read(name string) {
 	f, _ := Open(name) // want `os.Open stays: package os is imported with a dot`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 }

@@ -9,7 +9,7 @@ type Store struct {
 
 func NewStore(name string) *Store {
 	f, _ := os.Open(name) // want `os.Open stays: field File is exported \(exported.go:7\): other packages may use it`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return &Store{File: f}
 }
 
@@ -27,7 +27,7 @@ var Log *os.File
 
 func openLog() {
 	Log, _ = os.OpenFile("log", os.O_RDWR, 0) // want `os.OpenFile stays: Log is exported`
-	Log.ReadAt(nil, 0)
+	Log.WriteAt(nil, 0)
 }
 
 func Size(f *os.File) int64 {
@@ -37,6 +37,6 @@ func Size(f *os.File) int64 {
 
 func size(name string) int64 {
 	f, _ := os.Open(name) // want `os.Open stays: parameter f belongs to Size, which is exported`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return Size(f)
 }

@@ -74,7 +74,7 @@ type pair[T any] struct {
 	file  *os.File
 }
 
-func (p *pair[T]) read() { p.file.ReadAt(nil, 0) }
+func (p *pair[T]) read() { p.file.WriteAt(nil, 0) }
 
 func newPair() *pair[int] {
 	f, _ := os.Open("x") // want `os.Open can be`
@@ -90,7 +90,7 @@ func openTwo(name string) (a, b *os.File) {
 }
 
 func closeTwo(a, b *os.File) {
-	a.ReadAt(nil, 0)
+	a.WriteAt(nil, 0)
 	b.Close()
 }
 
@@ -109,7 +109,7 @@ func nested(name string) []*outer {
 		f, _ := os.Open(name) // want `os.Open can be`
 		return f
 	}()
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	all := []*outer{{inner: struct2{f}}, {struct2{file: f}, &table2{f}}}
 	for _, o := range all {
 		switch g := o.inner.file; {

@@ -14,6 +14,64 @@ import (
 func readAt(name string) {
 	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: ReadAt`
 	f.ReadAt(nil, 0)
+	f.ReadAt(nil, 10)
+}
+
+func readAtInLoop(name string) {
+	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	for i := range int64(10) {
+		f.ReadAt(nil, i)
+	}
+}
+
+func record(f *os.File) { f.ReadAt(nil, 0) }
+
+func records(name string) {
+	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	for range 10 {
+		record(f)
+	}
+}
+
+func captured(name string) func() {
+	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	return func() { f.ReadAt(nil, 0) }
+}
+
+func readAtOnce(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	f.ReadAt(nil, 0)
+}
+
+func sniff(w io.Writer, name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	f.Read(nil)
+	f.Seek(0, io.SeekStart)
+	io.Copy(w, f)
+}
+
+func large(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	b := make([]byte, 64<<10)
+	for range 10 {
+		f.Read(b)
+	}
+}
+
+func largeArray(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	var b [1 << 20]byte
+	for range 10 {
+		io.ReadFull(f, b[:])
+	}
+}
+
+func smaller(name string) {
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	b := make([]byte, 64<<10-1)
+	for range 10 {
+		f.Read(b)
+	}
 }
 
 func section(name string) io.Reader {
@@ -74,7 +132,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func scan(name string) {
-	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
 	bufio.NewScanner(f)
 }
 

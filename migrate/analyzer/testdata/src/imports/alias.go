@@ -15,6 +15,6 @@ func alias(name string) {
 	var os system
 	os.Open(name)
 	f, _ := stdos.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	progress.Copy(nil, f)
 }

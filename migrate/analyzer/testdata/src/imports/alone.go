@@ -11,5 +11,5 @@ func alone(name string) {
 	m, _ := mmapfile.Open(name)
 	progress.Copy(m, nil)
 	f, _ := os.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 }

@@ -4,5 +4,5 @@ import "os"
 
 func kept(name string) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `os.OpenFile can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 }

@@ -11,7 +11,7 @@ func present(name string) {
 	m, _ := mapped.Open(name)
 	m.Close()
 	f, _ := os.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	g, _ := os.Open(name) // want `os.Open can be`
 	io.NewSectionReader(g, 0, 1)
 }

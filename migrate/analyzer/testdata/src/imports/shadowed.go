@@ -8,6 +8,6 @@ import (
 
 func shadowed(name string) {
 	mmapfile, _ := os.Open(name) // want `os.Open can be`
-	mmapfile.ReadAt(nil, 0)
+	mmapfile.WriteAt(nil, 0)
 	progress.Copy(nil, mmapfile)
 }

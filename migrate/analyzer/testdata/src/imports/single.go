@@ -4,5 +4,5 @@ import "os"
 
 func single(name string) {
 	f, _ := os.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 }

@@ -8,12 +8,12 @@ import (
 )
 
 func short(name string) (n int, err error) {
-	f, err := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: ReadAt`
+	f, err := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: WriteAt`
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close() // a comment stays
-	return f.ReadAt(make([]byte, 8), 0)
+	return f.WriteAt(make([]byte, 8), 0)
 }
 
 func declared(name string) error {
@@ -28,7 +28,7 @@ func declared(name string) error {
 
 var inferred, errInferred = os.Open("x") // want `os.Open can be`
 
-func useInferred() { inferred.Seek(0, io.SeekStart) }
+func useInferred() { inferred.Seek(8, io.SeekStart) }
 
 // reused has one variable for two files.
 func reused(dir string) {
@@ -40,7 +40,7 @@ func reused(dir string) {
 	f, err = os.OpenInRoot(dir, "x") // want `os.OpenInRoot can be`
 	if err == nil {
 		g := f
-		f.ReadAt(nil, 0)
+		f.WriteAt(nil, 0)
 		if g != f {
 			g.Close()
 		}
@@ -52,7 +52,7 @@ func two(name string) {
 	var a, b *os.File
 	a, _ = os.Open(name) // want `os.Open can be`
 	b, _ = os.Open(name) // want `os.Open can be`
-	func() { a.ReadAt(nil, 0) }()
+	func() { a.WriteAt(nil, 0) }()
 	closer := b.Close
 	defer closer()
 }
@@ -60,7 +60,7 @@ func two(name string) {
 // literal is called where it stands.
 func literal(name string) {
 	f, _ := os.Open(name) // want `os.Open can be`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	defer func(f *os.File) {
 		_ = f.Close()
 	}(f)

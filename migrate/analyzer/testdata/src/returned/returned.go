@@ -11,7 +11,7 @@ import (
 
 func limited(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of io.LimitReader, and returned .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	limited := io.LimitReader(f, 10).(*io.LimitedReader)
 	_, ok := limited.R.(*os.File)
 	return ok
@@ -28,13 +28,13 @@ func size(request *http.Request) int64 {
 
 func body(name string) int64 {
 	f, _ := os.Open(name) // want `f goes to field Body, and returned .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return size(&http.Request{Body: f})
 }
 
 func assigned(name string) int64 {
 	f, _ := os.Open(name) // want `f goes to request.Body, and returned .* asserts \*os.File`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	request := &http.Request{}
 	request.Body = f
 	return size(request)

@@ -15,12 +15,12 @@ var linked *os.File
 
 func openShared(name string) {
 	shared, _ = os.Open(name) // want `os.Open stays: shared may be used in tags_never.go, which this build leaves out`
-	shared.ReadAt(nil, 0)
+	shared.WriteAt(nil, 0)
 }
 
 func openLinked(name string) {
 	linked, _ = os.Open(name) // want `os.Open stays: linked may be used in a //go:linkname`
-	linked.ReadAt(nil, 0)
+	linked.WriteAt(nil, 0)
 }
 
 func open(name string) (*os.File, error) {
@@ -31,20 +31,20 @@ type store struct{ file *os.File }
 
 func newStore(name string) store {
 	f, _ := os.Open(name) // want `os.Open stays: field file may be used in tags_never.go`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return store{f}
 }
 
 func local(name string) {
 	file, _ := os.Open(name) // want `os.Open can be`
-	file.ReadAt(nil, 0)
+	file.WriteAt(nil, 0)
 }
 
 type unkeyed struct{ inUnkeyed *os.File }
 
 func newUnkeyed(name string) unkeyed {
 	f, _ := os.Open(name) // want `os.Open stays: field inUnkeyed may be used in tags_never.go`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return unkeyed{f}
 }
 
@@ -52,7 +52,7 @@ type nested struct{ inNested *os.File }
 
 func newNested(name string) nested {
 	f, _ := os.Open(name) // want `os.Open stays: field inNested may be used in tags_never.go`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return nested{f}
 }
 
@@ -64,13 +64,13 @@ func (screen) draw(w io.Writer) {}
 
 func terminal(name string) bool {
 	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and isTerminal asserts \*os.File in tags_never.go`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return isTerminal(f)
 }
 
 func method(name string) {
 	f, _ := os.Create(name) // want `f goes to w, and draw asserts \*os.File in tags_never.go, which this build leaves out`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	var w io.Writer = f
 	screen{}.draw(w)
 }

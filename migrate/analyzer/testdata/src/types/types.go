@@ -12,7 +12,7 @@ import (
 
 func parameter(name string) {
 	f, _ := os.Create(name) // want `os.Create stays: f goes to a parameter of debug.SetCrashOutput, of type \*os.File \(types.go:\d+\): write f.OS\(\) there`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	debug.SetCrashOutput(f, debug.CrashOptions{})
 }
 
@@ -34,7 +34,7 @@ func containers(name string, ch chan *os.File) {
 	ch <- b
 	c, _ := os.Open(name) // want `it also holds the elements of m`
 	for _, c = range m {
-		c.ReadAt(nil, 0)
+		c.WriteAt(nil, 0)
 	}
 	d, _ := os.Open(name) // want `it also holds a file from a channel`
 	d = <-ch
@@ -67,9 +67,9 @@ func first[T interface{ Close() error }](v T) T { return v }
 
 func generic(name string) {
 	f := must(os.Open(name)) // want `os.Open\(name\) goes to a parameter of must, of a generic type`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	g, _ := os.Open(name) // want `g goes to a parameter of first, of a generic type`
-	first(g).ReadAt(nil, 0)
+	first(g).WriteAt(nil, 0)
 }
 
 type named *os.File
@@ -82,7 +82,7 @@ func names(name string) {
 	_ = n
 	var g alias
 	g, _ = os.Open(name) // want `g has a type that is not written as \*os.File`
-	g.ReadAt(nil, 0)
+	g.WriteAt(nil, 0)
 }
 
 type embedding struct {
@@ -92,7 +92,7 @@ type embedding struct {
 func embed(name string) {
 	f, _ := os.Open(name) // want `field File is embedded, which promotes its methods`
 	e := embedding{f}
-	e.ReadAt(nil, 0)
+	e.WriteAt(nil, 0)
 }
 
 type opener interface {
@@ -111,14 +111,14 @@ type options struct {
 	openFile func(string, int, os.FileMode) (*os.File, error)
 }
 
-var defaults = options{openFile: os.OpenFile} // want `os.OpenFile stays: it is used as a value of a type with \*os.File`
+var defaults = options{openFile: os.OpenFile} // want `os.OpenFile stays: it is used as a value of a type with \*os.File: change that type by hand`
 
 func (o options) open(name string) {
 	f, _ := os.Open(name) // want `it also holds the result of o.openFile`
 	if f == nil {
 		f, _ = o.openFile(name, 0, 0)
 	}
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 }
 
 func openData() (*os.File, error) {
@@ -140,7 +140,7 @@ type right struct{ f *os.File }
 
 func convert(name string) right {
 	f, _ := os.Open(name) // want `field f is in a struct type that is converted to another`
-	f.ReadAt(nil, 0)
+	f.WriteAt(nil, 0)
 	return right(left{f})
 }
 
@@ -149,7 +149,7 @@ type agreeing struct{ agreed *os.File }
 func anonymous(name string) {
 	f, _ := os.Open(name) // want `field agreed may have to agree with a struct type without a name`
 	var a struct{ agreed *os.File } = agreeing{f}
-	a.agreed.ReadAt(nil, 0)
+	a.agreed.WriteAt(nil, 0)
 }
 
 type shared = struct{ merged *os.File }
@@ -157,7 +157,7 @@ type shared = struct{ merged *os.File }
 func aliases(name string) {
 	f, _ := os.Open(name) // want `field merged may have to agree with a struct type without a name`
 	s := shared{f}
-	s.merged.ReadAt(nil, 0)
+	s.merged.WriteAt(nil, 0)
 }
 
 func methodExpression(name string) {
@@ -174,7 +174,7 @@ func (seeker) open() (*os.File, error) {
 func expression() {
 	f, _ := seeker.open(seeker{})
 	var g *os.File = f
-	g.ReadAt(nil, 0)
+	g.WriteAt(nil, 0)
 }
 
 func content(name string) {
