@@ -56,11 +56,7 @@ func newNested(name string) nested {
 	return nested{f}
 }
 
-func isTerminal(w io.Writer) bool { return false }
-
 type screen struct{}
-
-func (screen) draw(w io.Writer) {}
 
 func terminal(name string) bool {
 	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and isTerminal asserts \*os.File in tags_never.go`
