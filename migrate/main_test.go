@@ -14,11 +14,12 @@ const reported = 3
 func TestFix_Builds(t *testing.T) {
 	dir := module(t, filepath.FromSlash("analyzer/testdata/src"))
 	packages := []string{"./behaviour", "./callee", "./dot", "./exported", "./fields", "./gain", "./gainall",
-		"./generated", "./imports", "./locals", "./progress", "./returned", "./tags", "./types"}
+		"./generated", "./imports", "./locals", "./notreturned", "./progress", "./returned", "./tags", "./types"}
 	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
 	execute(t, dir, 0, toolPath(t), append([]string{"-fix", "-all"}, packages...)...)
 	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
 	execute(t, dir, 0, "go", append([]string{"build", "-tags=never"}, packages...)...)
+	execute(t, dir, 0, "go", append([]string{"vet"}, packages...)...)
 	if out := execute(t, dir, 0, "gofmt", "-l", "fields", "gain", "imports", "locals"); out != "" {
 		t.Errorf("not formatted: %s", out)
 	}

@@ -25,7 +25,7 @@ func TestAnalyzer_Packages(t *testing.T) {
 	analysistest.RunWithSuggestedFixes(goldenTest{t}, analysistest.TestData(), analyzer.Analyzer,
 		"locals", "fields", "imports", "gain", // what is rewritten
 		"exported", "types", "generated", "tags", "dot", // what would not compile
-		"behaviour", "callee", "containers", "returned", // what would do something else
+		"behaviour", "callee", "containers", "returned", "notreturned", // what would do something else
 		"go.dw1.io/mmapfile", // what cannot import itself
 	)
 }

@@ -191,7 +191,7 @@ func (c *checker) holder(p *place, obj types.Object) {
 		p.v = v
 		return
 	}
-	p.via = []*types.Var{c.graph.unseen} // it may be read here or by any code
+	p.via = []*types.Var{c.graph.heldBy(v.Pkg())}
 	p.look = c.lookAtVar(v)
 }
 

@@ -1,12 +1,14 @@
 package analyzer
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // graph has the flows between variables of interface types, and between
@@ -16,6 +18,8 @@ type graph struct {
 	looks   map[*types.Var]string       // how the dynamic type is looked at
 	literal map[ast.Expr]*types.Var     // stand for literals and conversions
 	unseen  *types.Var                  // stands for all code that is out of sight
+	held    map[string]*types.Var       // by path: stand for what another package holds
+	anyHeld *types.Var                  // stands for what any of these packages holds
 	files   []conversion
 }
 
@@ -31,8 +35,38 @@ func newGraph() graph {
 		into:    map[*types.Var][]*types.Var{},
 		looks:   map[*types.Var]string{},
 		literal: map[ast.Expr]*types.Var{},
-		unseen:  types.NewVar(token.NoPos, nil, "", types.Universe.Lookup("any").Type()),
+		unseen:  newHidden("unseen"),
+		held:    map[string]*types.Var{},
+		anyHeld: newHidden("held"),
 	}
+}
+
+// newHidden returns a variable that stands for code out of sight.
+func newHidden(name string) *types.Var {
+	return types.NewVar(token.NoPos, nil, name, types.Universe.Lookup("any").Type())
+}
+
+// isHidden reports whether v stands for code out of sight: only these have neither a
+// position nor a package.
+func isHidden(v *types.Var) bool { return !v.Pos().IsValid() && v.Pkg() == nil }
+
+// heldBy returns the variable that stands for what another package holds. That package
+// may hand it on to those that it imports.
+func (g *graph) heldBy(pkg *types.Package) *types.Var {
+	if pkg == nil {
+		return g.unseen
+	}
+	v := g.held[pkg.Path()]
+	if v == nil {
+		v = newHidden(pkg.Path())
+		g.held[pkg.Path()] = v
+		g.into[g.anyHeld] = append(g.into[g.anyHeld], v)
+		for _, imported := range pkg.Imports() {
+			to := g.heldBy(imported)
+			g.into[to] = append(g.into[to], v)
+		}
+	}
+	return v
 }
 
 // targets returns the variables that stand for a place.
@@ -73,15 +107,17 @@ func (g *graph) propagate(all bool) {
 	for v := range g.looks {
 		work = append(work, v)
 	}
-	slices.SortFunc(work, func(a, b *types.Var) int { return int(a.Pos() - b.Pos()) })
+	slices.SortFunc(work, func(a, b *types.Var) int {
+		return cmp.Or(int(a.Pos()-b.Pos()), strings.Compare(a.Name(), b.Name()))
+	})
 	for len(work) > 0 {
 		to := work[0]
 		work = work[1:]
-		if to == g.unseen && !all {
+		if isHidden(to) && !all {
 			continue
 		}
 		for _, from := range g.into[to] {
-			if g.looks[from] == "" && (from != g.unseen || all) {
+			if g.looks[from] == "" && (!isHidden(from) || all) {
 				g.looks[from] = g.looks[to]
 				work = append(work, from)
 			}
@@ -187,7 +223,7 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
 		return c.local(sig.Results().At(i))
 	}
-	return []*types.Var{c.graph.unseen}
+	return []*types.Var{c.graph.unseen, c.graph.anyHeld}
 }
 
 func (c *checker) local(obj types.Object) []*types.Var {
@@ -198,7 +234,7 @@ func (c *checker) local(obj types.Object) []*types.Var {
 	case v.Pkg() == c.Pkg:
 		return []*types.Var{v.Origin()}
 	}
-	return []*types.Var{c.graph.unseen}
+	return []*types.Var{c.graph.unseen, c.graph.heldBy(v.Pkg())}
 }
 
 // standIn returns the variable that stands for a literal or a conversion.
@@ -214,6 +250,9 @@ func (c *checker) standIn(e ast.Expr) *types.Var {
 // asserts accounts for an assertion that x is of type t.
 func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	look := ""
+	if from := c.TypesInfo.TypeOf(x); !isTypeParam(from) && !carries(from) {
+		return // *os.File does not implement it
+	}
 	if isFile(t) {
 		look = "asserts *os.File"
 	} else if isTypeParam(t) {

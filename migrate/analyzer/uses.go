@@ -98,11 +98,41 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 		p.v = v
 		return p
 	}
-	p.via = []*types.Var{c.graph.unseen} // its result may have the same value
+	param := declared.Params().At(j)
+	p.via = []*types.Var{c.graph.heldBy(param.Pkg())}
+	if isGeneric(param.Type()) {
+		p.via = append(p.via, c.graph.unseen) // its result may go through other packages
+	}
 	if fn != nil {
 		p.look = c.lookAtParam(fn, j)
 	}
 	return p
+}
+
+// isGeneric reports whether t is a type parameter, or has one.
+func isGeneric(t types.Type) bool {
+	if isTypeParam(t) {
+		return true
+	}
+	switch t := types.Unalias(t).(type) {
+	case *types.Slice:
+		return isGeneric(t.Elem())
+	case *types.Array:
+		return isGeneric(t.Elem())
+	case *types.Map:
+		return isGeneric(t.Key()) || isGeneric(t.Elem())
+	case *types.Chan:
+		return isGeneric(t.Elem())
+	case *types.Pointer:
+		return isGeneric(t.Elem())
+	case *types.Named:
+		for arg := range t.TypeArgs().Types() {
+			if isGeneric(arg) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // receiver accounts for the receiver of a method of this package, which shares its

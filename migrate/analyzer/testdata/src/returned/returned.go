@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 )
 
@@ -54,5 +55,24 @@ func flags(name string) bool {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	set.SetOutput(f)
 	_, ok := set.Output().(*os.File)
+	return ok
+}
+
+// tested has a package that hands the file on to one that it imports.
+func tested(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of httptest.NewRequest, and returned .* asserts \*os.File`
+	f.WriteAt(nil, 0)
+	_, ok := httptest.NewRequest("POST", "/", f).Body.(*os.File)
+	return ok
+}
+
+type logger interface{ Writer() io.Writer }
+
+// hidden takes it back from a method of an interface, which may be one of any package.
+func hidden(l *log.Logger, name string) bool {
+	f, _ := os.Create(name) // want `f goes to a parameter of l.SetOutput, and returned .* asserts \*os.File`
+	f.WriteAt(nil, 0)
+	l.SetOutput(f)
+	_, ok := logger(l).Writer().(*os.File)
 	return ok
 }
