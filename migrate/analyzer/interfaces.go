@@ -19,7 +19,6 @@ type graph struct {
 	literal map[ast.Expr]*types.Var     // stand for literals and conversions
 	unseen  *types.Var                  // stands for all code that is out of sight
 	held    map[string]*types.Var       // by path: stand for what another package holds
-	anyHeld *types.Var                  // stands for what any of these packages holds
 	files   []conversion
 }
 
@@ -37,7 +36,6 @@ func newGraph() graph {
 		literal: map[ast.Expr]*types.Var{},
 		unseen:  newHidden("unseen"),
 		held:    map[string]*types.Var{},
-		anyHeld: newHidden("held"),
 	}
 }
 
@@ -50,8 +48,7 @@ func newHidden(name string) *types.Var {
 // position nor a package.
 func isHidden(v *types.Var) bool { return !v.Pos().IsValid() && v.Pkg() == nil }
 
-// heldBy returns the variable that stands for what another package holds. That package
-// may hand it on to those that it imports.
+// heldBy returns the variable that stands for what another package holds.
 func (g *graph) heldBy(pkg *types.Package) *types.Var {
 	if pkg == nil {
 		return g.unseen
@@ -60,13 +57,26 @@ func (g *graph) heldBy(pkg *types.Package) *types.Var {
 	if v == nil {
 		v = newHidden(pkg.Path())
 		g.held[pkg.Path()] = v
-		g.into[g.anyHeld] = append(g.into[g.anyHeld], v)
-		for _, imported := range pkg.Imports() {
-			to := g.heldBy(imported)
-			g.into[to] = append(g.into[to], v)
-		}
 	}
 	return v
+}
+
+// heldAfter returns the variables that stand for what other packages hold after a call:
+// that of the function, and those of the types that it takes or returns.
+func (g *graph) heldAfter(sig *types.Signature, pkg *types.Package) []*types.Var {
+	held := []*types.Var{g.heldBy(pkg)}
+	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for v := range tuple.Variables() {
+			t := types.Unalias(v.Type())
+			if p, ok := t.(*types.Pointer); ok {
+				t = types.Unalias(p.Elem())
+			}
+			if n, ok := t.(*types.Named); ok && !types.IsInterface(n) && n.Obj().Pkg() != nil {
+				held = append(held, g.heldBy(n.Obj().Pkg()))
+			}
+		}
+	}
+	return held
 }
 
 // targets returns the variables that stand for a place.
@@ -223,7 +233,12 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
 		return c.local(sig.Results().At(i))
 	}
-	return []*types.Var{c.graph.unseen, c.graph.anyHeld}
+	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok {
+		if fn, ok := c.TypesInfo.Uses[sel.Sel].(*types.Func); ok && fn.Pkg() != c.Pkg {
+			return []*types.Var{c.graph.unseen, c.graph.heldBy(fn.Pkg())} // a method of an interface
+		}
+	}
+	return []*types.Var{c.graph.unseen}
 }
 
 func (c *checker) local(obj types.Object) []*types.Var {
@@ -255,7 +270,7 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	}
 	if isFile(t) {
 		look = "asserts *os.File"
-	} else if isTypeParam(t) {
+	} else if isTypeParam(t) && c.mayBeFile(types.Unalias(t).(*types.TypeParam)) {
 		look = "asserts " + t.String() + ", which may be *os.File"
 	} else if isMapped(t) {
 		look = "asserts *mmapfile.File"
@@ -272,6 +287,33 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 			c.graph.looks[v] = look
 		}
 	}
+}
+
+// mayBeFile reports whether a type parameter can stand for *os.File: another package can
+// choose it, or an instance in this package names that type.
+func (c *checker) mayBeFile(t *types.TypeParam) bool {
+	if c.isOpen(t) {
+		return true
+	}
+	for _, instance := range c.TypesInfo.Instances {
+		for arg := range instance.TypeArgs.Types() {
+			if p, ok := types.Unalias(arg).(*types.TypeParam); isFile(arg) || ok && c.isOpen(p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOpen reports whether t belongs to a method or an exported function.
+func (c *checker) isOpen(t *types.TypeParam) bool {
+	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
+		fn := cur.Node().(*ast.FuncDecl)
+		if fn.Pos() <= t.Obj().Pos() && t.Obj().Pos() < fn.End() {
+			return fn.Recv != nil || fn.Name.IsExported()
+		}
+	}
+	return false
 }
 
 // asksFor tells which method of an interface makes a difference: it hands out

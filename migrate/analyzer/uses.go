@@ -99,7 +99,7 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 		return p
 	}
 	param := declared.Params().At(j)
-	p.via = []*types.Var{c.graph.heldBy(param.Pkg())}
+	p.via = c.graph.heldAfter(declared, param.Pkg())
 	if isGeneric(param.Type()) {
 		p.via = append(p.via, c.graph.unseen) // its result may go through other packages
 	}

@@ -2,7 +2,9 @@
 package notreturned
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"log"
 	"os"
 )
@@ -24,4 +26,15 @@ type message struct{ text fmt.Stringer }
 func is[T fmt.Stringer](m message) bool {
 	_, ok := m.text.(T)
 	return ok
+}
+
+func as[T any](r io.Reader) bool {
+	_, ok := r.(T)
+	return ok
+}
+
+func asBuffer(name string) bool {
+	f, _ := os.Open(name) // want `os.Open can be`
+	f.WriteAt(nil, 0)
+	return as[*bytes.Buffer](f)
 }
