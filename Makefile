@@ -162,15 +162,16 @@ adapters: ## vet and test the adapters for other libraries
 	GOOS=windows go -C adapters build ./...
 	go -C adapters test ./...
 
-# Of these modules benchdata/programs decides on the version. SURVEY_FLAGS=-check also rewrites, builds and
-# vets a copy of each, and -list prints each call.
-SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9.2 github.com/syndtr/goleveldb \
-	github.com/parquet-go/parquet-go github.com/ncruces/go-sqlite3 modernc.org/sqlite \
-	github.com/klauspost/compress github.com/pierrec/lz4/v4 golang.org/x/image golang.org/x/crypto \
+# The table of migrate/README.md has these versions. SURVEY_FLAGS=-check also rewrites, builds and vets a copy of
+# each, and -list prints each call.
+SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9.2 \
+	github.com/syndtr/goleveldb@v1.0.1-0.20220721030215-126854af5e6d github.com/parquet-go/parquet-go@v0.32.0 \
+	github.com/ncruces/go-sqlite3@v0.34.1 modernc.org/sqlite@v1.60.0 github.com/klauspost/compress@v1.19.2 \
+	github.com/pierrec/lz4/v4@v4.1.29 golang.org/x/image@v0.47.0 golang.org/x/crypto@v0.57.0 \
 	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5
 SURVEY_FLAGS ?=
 migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network), some minutes
-	@go -C migrate run ./survey -modules ../benchdata/programs $(SURVEY_FLAGS) $(SURVEY)
+	@go -C migrate run ./survey $(SURVEY_FLAGS) $(SURVEY)
 
 # RAFTLOG_ROUNDS=10 for a longer run: a round takes about three minutes.
 raftlog: ## compare raftlog with raft-wal and raft-boltdb, about 15 minutes

@@ -2,7 +2,7 @@
 // it finds, would rewrite and refuses. With -check it also rewrites a copy of each
 // module and builds and vets that.
 //
-//	go run ./survey -modules ../benchdata/programs MODULE...
+//	go run ./survey MODULE@VERSION...
 package main
 
 import (
@@ -17,7 +17,6 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("survey: ")
-	modules := flag.String("modules", ".", "the module that decides on the versions")
 	root := flag.String("root", "..", "the module mmapfile")
 	check := flag.Bool("check", false, "rewrite, build and vet the copies")
 	list := flag.Bool("list", false, "print each call")
@@ -34,13 +33,13 @@ func main() {
 		}
 		defer os.RemoveAll(s.dir)
 	}
-	if err := s.run(*modules, flag.Args()); err != nil {
+	if err := s.run(flag.Args()); err != nil {
 		log.Print(err)
 	}
 }
 
 // run surveys the modules and prints the table.
-func (s *survey) run(versions string, paths []string) error {
+func (s *survey) run(paths []string) error {
 	if err := s.buildTool(); err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (s *survey) run(versions string, paths []string) error {
 	fmt.Fprintln(w, header)
 	var total counts
 	for _, path := range paths {
-		m, err := s.download(versions, path)
+		m, err := s.download(path)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,5 +51,27 @@ func TestCounts_String(t *testing.T) {
 	n.add(counts{1, 0, 0})
 	if got, want := n.String(), "7\t2\t2\t3\t"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestREADME_Versions compares the rows of the table with the modules that the Makefile pins.
+func TestREADME_Versions(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (\S+) (v\S+) \|`).FindAllSubmatch(readme, -1) {
+		rows = append(rows, string(m[1])+"@"+string(m[2]))
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(makefile), "\nSURVEY ?=")
+	rest, _, end := strings.Cut(rest, "\nSURVEY_FLAGS")
+	pinned := strings.Fields(strings.ReplaceAll(rest, "\\\n", " "))
+	if !ok || !end || len(pinned) == 0 || !slices.Equal(rows, pinned) {
+		t.Errorf("README.md has\n%q\nand the Makefile\n%q", rows, pinned)
 	}
 }

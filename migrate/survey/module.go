@@ -61,16 +61,8 @@ func (s *survey) buildTool() error {
 	return err
 }
 
-// download copies a module of the version that another module requires.
-func (s *survey) download(versions, path string) (*module, error) {
-	name := path
-	if !strings.Contains(path, "@") {
-		out, err := command(versions, "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", path)
-		if err != nil {
-			return nil, err
-		}
-		name = strings.TrimSpace(string(out))
-	}
+// download copies a module, which is given as path@version.
+func (s *survey) download(name string) (*module, error) {
 	out, err := command(s.dir, "go", "mod", "download", "-json", name)
 	if err != nil {
 		return nil, err
