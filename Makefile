@@ -111,7 +111,7 @@ bench: ## compare with os.File and v0.1.2: a selection, about three minutes
 	@go -C benchdata run . run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-# FULL_ROUNDS=3 for a shorter run: a round takes about three minutes.
+# FULL_ROUNDS=3 for a shorter run: a round takes about one and a half minutes.
 bench-full: ## compare with os.File and other mappings: everything, ten times, about 29 minutes
 	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
 
@@ -173,8 +173,8 @@ SURVEY_FLAGS ?=
 migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network), some minutes
 	@go -C migrate run ./survey $(SURVEY_FLAGS) $(SURVEY)
 
-# RAFTLOG_ROUNDS=10 for a longer run: a round takes about three minutes.
-raftlog: ## compare raftlog with raft-wal and raft-boltdb, about 15 minutes
+# RAFTLOG_ROUNDS=10 for a longer run: a round takes about one and a half minutes.
+raftlog: ## compare raftlog with raft-wal and raft-boltdb, about eight minutes
 	@go -C raftlog/compare run . -rounds $(or $(RAFTLOG_ROUNDS),5) -test.benchtime 200ms $(if $(BENCH_DIR),-dir '$(BENCH_DIR)')
 	@go -C raftlog/compare run . -table
 
@@ -188,7 +188,7 @@ raftlog-test: ## vet and test raftlog, its example, and the comparison
 	go -C raftlog/compare test ./...
 
 # As root also with a full disk.
-raftlog-soak: ## kill nodes of a cluster 200 times, stop them, fill their disks, and verify their logs, half an hour
+raftlog-soak: ## kill nodes of a cluster 200 times, stop them, fill their disks, and verify their logs, 16 minutes
 	go -C raftlog test -count=1 -timeout 1h -run 'Killed|Disk' . -raftlog.kills=1000 -raftlog.fulls=50 -raftlog.lates=50
 	go -C raftlog test -count=1 -timeout 1h -v ./examples/replicated -rounds=200
 	go -C raftlog/compare test -count=1 -timeout 1h -v -run Verifier . -soak=10m
