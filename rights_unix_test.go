@@ -35,11 +35,11 @@ func TestOpenFile_PermissionDenied(t *testing.T) {
 		compare(t, silent, &c, func(r *run) { r.denied() })
 		return
 	}
-	runAsNobody(t, child)
+	runWithoutRights(t, child)
 }
 
-// runAsNobody runs the calling test again in a child without the rights of root.
-func runAsNobody(t *testing.T, env string) {
+// runWithoutRights runs the calling test again in a child without the rights of root.
+func runWithoutRights(t *testing.T, env string) {
 	t.Helper()
 	if !onLinux {
 		t.Skip("root is permitted everything, and the child without its rights needs Linux")
@@ -48,7 +48,7 @@ func runAsNobody(t *testing.T, env string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The user nobody may not have access to the test binary, nor to t.TempDir.
+	// Without them the child may have no access to the test binary, nor to t.TempDir.
 	dir, err := os.MkdirTemp("", "mmapfile-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +68,9 @@ func runAsNobody(t *testing.T, env string) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 {
-		t.Skipf("cannot run a child as nobody: %v", err)
+		t.Skipf("cannot run a child without the rights of root: %v", err)
 	}
 	if err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("as nobody: %v\n%s", err, out)
+		t.Errorf("without the rights of root: %v\n%s", err, out)
 	}
 }

@@ -13,10 +13,11 @@ import (
 	"go.dw1.io/mmapfile/eventlog"
 )
 
-func TestAppendAfterFullDiskWorksOnceThereIsRoom(t *testing.T) {
-	t.Parallel()
+// smallDisk mounts a tmpfs of this size and returns its directory.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=4m,mode=777"); err != nil {
+	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size="+size+",mode=777"); err != nil {
 		t.Skip("a small disk can only be mounted by root: ", err)
 	}
 	t.Cleanup(func() {
@@ -24,6 +25,12 @@ func TestAppendAfterFullDiskWorksOnceThereIsRoom(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return dir
+}
+
+func TestAppendAfterFullDiskWorksOnceThereIsRoom(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t, "4m")
 	name, ballast := filepath.Join(dir, "log"), filepath.Join(dir, "ballast")
 	put(t, ballast, make([]byte, 2<<20))
 	l := open(t, name, eventlog.Options{})

@@ -9,23 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/eventlog"
 )
 
 func TestStream_FullDisk(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
-		t.Skip("a small disk can only be mounted by root: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := smallDisk(t, "2m")
 	o := eventlog.StreamOptions{SegmentSize: 100_000}
 	s := openStream(t, dir, o)
 	fill := func() {
@@ -131,15 +121,7 @@ func TestStream_Recycle(t *testing.T) {
 // A file that was kept to be used again does not take the space that an append needs.
 func TestStream_FullDiskOfFewSegments(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
-		t.Skip("a small disk can only be mounted by root: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1_500_000})
 	err := error(nil)
 	for err == nil {
@@ -164,15 +146,7 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 // that it releases.
 func TestStream_TruncateBackFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size=2m,mode=777"); err != nil {
-		t.Skip("a small disk can only be mounted by root: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
 	// Events of one segment, of several, and all.
 	for _, removed := range []int64{20, 200, math.MaxInt64} {

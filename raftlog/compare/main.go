@@ -48,13 +48,14 @@ func measure(rounds int, out, only, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	machine := describe() // first: the results make the tree dirty
 	f, err := os.Create(out)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	to := io.MultiWriter(f, os.Stdout)
-	writeMachine(to)
+	fmt.Fprint(to, machine)
 	for round := range rounds {
 		for _, r := range rows() {
 			if !match.MatchString(r.name) || round >= r.rounds && r.rounds > 0 {
@@ -101,10 +102,10 @@ func (r *row) measure(dir string, order []kind) (map[string]string, error) {
 	return metrics, nil
 }
 
-// writeMachine writes when and on what the results were measured.
-func writeMachine(w io.Writer) {
+// describe says when and on what the results are measured.
+func describe() string {
 	commit, _ := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
 	kernel, _ := exec.Command("uname", "-sr").Output()
-	fmt.Fprintf(w, "date: %s\ncommit: %s\nkernel: %s\ngo: %s\ncores: %d\n", time.Now().UTC().Format(time.RFC3339),
+	return fmt.Sprintf("date: %s\ncommit: %s\nkernel: %s\ngo: %s\ncores: %d\n", time.Now().UTC().Format(time.RFC3339),
 		strings.TrimSpace(string(commit)), strings.TrimSpace(string(kernel)), runtime.Version(), runtime.NumCPU())
 }
