@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -253,7 +254,13 @@ func childMaps(args []string) error {
 		}
 		return nil
 	}
-	// The runtime ends the program if it gets no memory, so it allocates everything before.
+	// The runtime ends the program if it gets no memory, so it has free memory before: the heap
+	// must not grow later.
+	heap := make([]byte, 16<<20)
+	clear(heap)
+	runtime.KeepAlive(heap)
+	heap = nil
+	runtime.GC()
 	debug.SetGCPercent(-1)
 	files := make([]*mmapfile.File, 20)
 	for i := range files {
