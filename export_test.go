@@ -32,6 +32,13 @@ const (
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
+// LearnLate lets a call that asked for f's length before fn learn size after it.
+func LearnLate(f *File, size int64, fn func()) {
+	a := f.askSize()
+	fn()
+	f.learn(a, size)
+}
+
 // TempDir is t.TempDir, except on Windows. There a file stays mapped until its File was
 // collected, and that it cannot be removed must not fail the test.
 func TempDir(t testing.TB) string {

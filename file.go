@@ -65,10 +65,10 @@ func (f *File) Stat() (fs.FileInfo, error) {
 		return nil, os.ErrInvalid
 	}
 	f.endPeriod()
-	known := f.size.Load()
+	a := f.askSize()
 	fi, err := f.inner.Stat()
-	if err == nil && fi.Size() != known && fi.Mode().IsRegular() {
-		f.size.CompareAndSwap(known, fi.Size())
+	if err == nil && fi.Mode().IsRegular() {
+		f.learn(a, fi.Size())
 	}
 	return fi, err
 }
@@ -102,29 +102,21 @@ func (f *File) Truncate(size int64) error {
 func (f *file) truncate(size int64) error {
 	l, held := f.lockWrites()
 	defer f.unlockWrites(l, held)
-	f.truncs.Add(1)
-	defer f.truncs.Add(1)
+	f.countTruncation()
+	defer f.countTruncation()
 	f.settle(0, -1)
 	old := f.size.Load()
-	known := old
 	if 0 <= size && size < old {
-		// First, so that no call relies on bytes that are gone.
-		known = size
-		f.size.Store(size)
+		f.size.Store(size) // first, so that no call relies on bytes that are gone
 	}
-	err := f.truncateInner(size)
-	if err != nil {
-		size = old
-	} else {
-		f.pages.truncated(size)
+	if err := f.truncateInner(size); err != nil {
+		f.size.Store(old)
+		return err
 	}
-	if !f.size.CompareAndSwap(known, size) {
-		f.staleSize() // a write past the end came before or after
-	}
-	if err == nil {
-		f.reload(nil, 0)
-	}
-	return err
+	f.pages.truncated(size)
+	f.size.Store(size) // a write past the end meanwhile makes it stale
+	f.reload(nil, 0)
+	return nil
 }
 
 // Chdir changes the current working directory to the file, which must be a directory, as

@@ -30,8 +30,9 @@ type File struct {
 // that readers on several cores share its cache line.
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
-// ascending order, mu. No lock is taken while one of these is held: ending, copies.mu,
-// pages.mu. The same holds for two locks of all Files: collecting and, on Windows, placing.
+// ascending order, mu, sizeMu. No lock is taken while one of these is held: ending,
+// copies.mu, pages.mu, sizeMu. The same holds for two locks of all Files: collecting and,
+// on Windows, placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
@@ -53,6 +54,8 @@ type file struct {
 	revoked *mapping      // under mu: what m was at Close, for Guard
 	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
 	flag    int           // of the open call of this package, or -1
+	sizeMu  sync.Mutex    // held to change learns and truncs
+	learns  atomic.Uint32 // incremented when a call has asked the file for its length
 	truncs  atomic.Uint32 // incremented before and after each truncation of this File: odd during one
 	ending  sync.Mutex    // held while the file is marked as modified
 	before  atomic.Int64  // the modification time at the first write of a period; 0 before any

@@ -42,15 +42,17 @@ func (f *file) covers(m *mapping, off int64, n int) bool {
 // readAt reads through the inner file.
 func (f *file) readAt(b []byte, off int64) (n int, err error) {
 	f.settle(off, len(b))
-	known, truncs := f.size.Load(), f.truncs.Load()
+	a := f.askSize()
 	n, err = f.inner.ReadAt(b, off)
-	if end := off + int64(n); n > 0 && end > known {
+	if end := off + int64(n); n > 0 && end > a.known {
 		if f.m.Load() != nil { // else the file is asked when it is mapped
-			f.raise(end, truncs)
+			f.raise(a, end)
 		}
-	} else if err == io.EOF && end < known {
-		if n == 0 || !f.size.CompareAndSwap(known, end) {
+	} else if err == io.EOF && end < a.known {
+		if n == 0 {
 			f.staleSize()
+		} else {
+			f.learn(a, end)
 		}
 		f.pages.truncated(end)
 	}

@@ -9,31 +9,67 @@ import "io"
 // staleSize notes that size may be wrong.
 func (f *file) staleSize() { f.sizeGen.Add(1) }
 
-// stat asks the file for its length. It remembers it unless another call learns a length
-// meanwhile: then the newer one is unknown.
+// sizeAsk is what was known of the length before a call that finds it out.
+type sizeAsk struct {
+	known               int64
+	gen, truncs, learns uint32
+}
+
+func (f *file) askSize() sizeAsk {
+	a := sizeAsk{gen: f.sizeGen.Load(), truncs: f.truncs.Load(), learns: f.learns.Load()}
+	a.known = f.size.Load() // last: a change of it fails learn
+	return a
+}
+
+// learn remembers size, which the file had at some time since a. If another call has
+// changed size meanwhile, which one is newer is unknown.
+func (f *file) learn(a sizeAsk, size int64) {
+	if size == a.known && f.sizeSeen.Load() == f.sizeGen.Load() {
+		return
+	}
+	f.sizeMu.Lock()
+	defer f.sizeMu.Unlock()
+	// Counters, since size may have returned to an earlier value.
+	if f.truncatedSince(a) || f.learns.Load() != a.learns || !f.size.CompareAndSwap(a.known, size) {
+		f.staleSize()
+		return
+	}
+	f.learns.Add(1)
+	f.sizeSeen.Store(a.gen)
+}
+
+// raise remembers that the file has reached end at some time since a.
+func (f *file) raise(a sizeAsk, end int64) {
+	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
+		size = f.size.Load()
+	}
+	if f.truncatedSince(a) {
+		f.staleSize() // which came first, the end or the truncation?
+	}
+}
+
+// truncatedSince reports whether a truncation of this File was in progress at a or later.
+func (f *file) truncatedSince(a sizeAsk) bool {
+	return a.truncs%2 != 0 || f.truncs.Load() != a.truncs
+}
+
+// countTruncation begins or ends a truncation. It waits for learn, which must not set an
+// earlier size after the end.
+func (f *file) countTruncation() {
+	f.sizeMu.Lock()
+	defer f.sizeMu.Unlock()
+	f.truncs.Add(1)
+}
+
+// stat asks the file for its length, and remembers it.
 func (f *file) stat() (size int64, regular bool) {
-	known, gen := f.size.Load(), f.sizeGen.Load()
+	a := f.askSize()
 	fi, err := f.inner.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return 0, false
 	}
-	if f.size.CompareAndSwap(known, fi.Size()) {
-		f.sizeSeen.Store(gen)
-	} else {
-		f.staleSize()
-	}
+	f.learn(a, fi.Size())
 	return fi.Size(), true
-}
-
-// raise remembers that the file has reached end. A call found that out, and began when
-// f.truncs was truncs.
-func (f *file) raise(end int64, truncs uint32) {
-	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
-		size = f.size.Load()
-	}
-	if truncs%2 != 0 || f.truncs.Load() != truncs {
-		f.staleSize() // which came first, the end or the truncation?
-	}
 }
 
 // Len returns the file's length in bytes as last known. It makes a system call only the
@@ -107,10 +143,10 @@ func (f *file) askFile() int64 {
 // askEnd asks the file for its length, with the cursor locked and held by the File. The
 // cheapest question moves the kernel's offset.
 func (f *file) askEnd() (size int64, err error) {
-	known := f.size.Load()
+	a := f.askSize()
 	size, err = f.inner.Seek(0, io.SeekEnd)
-	if err == nil && size != known {
-		f.size.CompareAndSwap(known, size)
+	if err == nil {
+		f.learn(a, size)
 	}
 	return size, err
 }

@@ -75,6 +75,35 @@ func TestLen_OwnCalls(t *testing.T) {
 	}
 }
 
+// What a call has asked before a truncation and learns after a write does not change Len.
+func TestLen_LateAnswer(t *testing.T) {
+	t.Parallel()
+	const size = 10_000
+	name := tempFile(t, pattern(size))
+	f := mustOpen(t, name)
+	for _, foreign := range []bool{false, true} {
+		for _, answer := range []int64{size, size / 2, size / 3} {
+			mmapfile.LearnLate(f, answer, func() {
+				truncate := f.Truncate
+				if foreign {
+					truncate = func(size int64) error { return os.Truncate(name, size) }
+				}
+				_, err := f.WriteAt(make([]byte, size), 0)
+				err = errors.Join(err, truncate(size/2))
+				if fi, serr := f.Stat(); serr != nil || fi.Size() != size/2 {
+					t.Fatalf("Stat: %v, %v", fi, serr)
+				}
+				if _, werr := f.WriteAt(make([]byte, size/2), size/2); err != nil || werr != nil {
+					t.Fatal(err, werr)
+				}
+			})
+			if n := f.Len(); n != size {
+				t.Errorf("foreign %v: Len is %d after the answer %d, want %d", foreign, n, answer, size)
+			}
+		}
+	}
+}
+
 // Len is the size of the file, whether the write or the truncation came last.
 func TestLen_WriteBesideTruncate(t *testing.T) {
 	needThreads(t)

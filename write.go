@@ -97,7 +97,7 @@ func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 
 
 // writeInner writes b through the inner file.
 func (f *file) writeInner(b []byte, off int64) (n int, err error) {
-	known, truncs := f.size.Load(), f.truncs.Load()
+	a := f.askSize()
 	f.settle(off, len(b))
 	n, err = f.inner.WriteAt(b, off)
 	if n == 0 {
@@ -105,8 +105,8 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	}
 	f.reload(b[:n], off)
 	f.noteWrite(off, int64(n))
-	if end := off + int64(n); end > known {
-		f.raise(end, truncs)
+	if end := off + int64(n); end > a.known {
+		f.raise(a, end)
 	}
 	return n, err
 }
