@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -192,7 +193,7 @@ func roomFor(size int64, asked bool) bool {
 
 // reclaim collects the reservations of closed Files, unless the last collection found all
 // of them in use. With wait, it returns when the ranges are unmapped, when enough returns
-// true, or after 1000 yields to the scheduler. Without wait it returns at once.
+// true, or after 80 ms. Without wait it returns at once.
 func reclaim(wait bool, enough func() bool) {
 	if !wait {
 		if reserved.Load() > kept.Load() {
@@ -205,18 +206,25 @@ func reclaim(wait bool, enough func() bool) {
 		collectLocked()
 	}
 	collecting.Unlock()
-	for i := 0; i < 1000 && !enough() && reserved.Load() > 0; i++ { // the cleanups run on a goroutine of their own
-		runtime.Gosched()
+	// The cleanups run on other goroutines, which may have to wait for a processor.
+	for d := 10 * time.Microsecond; d < 50*time.Millisecond && !enough() && reserved.Load() > 0; d *= 2 {
+		time.Sleep(d)
 	}
 }
 
 // retry calls do. If do fails for lack of address space, retry collects reservations. With
-// wait, it then calls do again.
+// wait, it then calls do again until there is enough.
 func retry(wait bool, do func() error) error {
 	err := do()
 	if err == errNoMemory && reserved.Load() > 0 {
-		if reclaim(wait, func() bool { return false }); wait {
-			err = do()
+		again := func() bool {
+			if err == errNoMemory {
+				err = do()
+			}
+			return err != errNoMemory
+		}
+		if reclaim(wait, again); wait {
+			again() // the last range may be unmapped since
 		}
 	}
 	return err

@@ -184,7 +184,7 @@ func TestClose_LimitedAddressSpace(t *testing.T) {
 	}
 }
 
-// childFull maps a file of 100 MiB twice. The second time there is only room for it after
+// childFull maps a file of 400 MiB twice. The second time there is only room for it after
 // the range of the first one was unmapped.
 func childFull(args []string) error {
 	for range 2 {
@@ -192,7 +192,7 @@ func childFull(args []string) error {
 		if err != nil {
 			return err
 		}
-		if b := f.Bytes(); len(b) != 100<<20 || b[12345] != 0 {
+		if b := f.Bytes(); len(b) != 400<<20 || b[12345] != 0 {
 			return fmt.Errorf("Bytes has %d bytes", len(b))
 		}
 		if err := f.Close(); err != nil {
@@ -206,7 +206,7 @@ func childFull(args []string) error {
 		if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
 			return err
 		}
-		limit.Cur = uint64(used + 50<<20)
+		limit.Cur = uint64(used + 300<<20)
 		if err := unix.Setrlimit(unix.RLIMIT_AS, &limit); err != nil {
 			return err
 		}
@@ -220,10 +220,13 @@ func TestBytes_CollectsAfterENOMEM(t *testing.T) {
 		t.Skip("no limit of address space here")
 	}
 	name := tempFile(t, nil)
-	if err := os.Truncate(name, 100<<20); err != nil {
+	if err := os.Truncate(name, 400<<20); err != nil {
 		t.Fatal(err)
 	}
-	runChild(t, childCommand(t, nil, "full", name))
+	child := childCommand(t, nil, "full", name)
+	// Each thread takes address space: 8 MiB, or 128 MiB with memory of its own for C.
+	child.Env = append(child.Environ(), "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
+	runChild(t, child)
 }
 
 // childMaps uses Files while the process has as many mappings as the system allows.
