@@ -56,10 +56,16 @@ func module(t *testing.T, dir string) string {
 	to := t.TempDir()
 	write(t, filepath.Join(to, "go.sum"), string(sum))
 	write(t, filepath.Join(to, "go.mod"), "module test.example\n\ngo 1.25.0\n\nrequire go.dw1.io/mmapfile v0.0.0\n\nreplace go.dw1.io/mmapfile => "+root+"\n")
-	if dir == "" {
-		return to
+	if dir != "" {
+		copySource(t, dir, to)
 	}
-	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+	return to
+}
+
+// copySource copies the Go files of dir into the module to.
+func copySource(t *testing.T, dir, to string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || filepath.Ext(name) != ".go" {
 			return err
 		}
@@ -74,7 +80,6 @@ func module(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return to
 }
 
 func write(t *testing.T, name, content string) {

@@ -9,13 +9,22 @@ import (
 // reported is the exit status of a run that reports something.
 const reported = 3
 
-// TestFix_Builds rewrites the packages that the analyzer is tested with, in a
-// module that has the real package mmapfile.
+// TestFix_Builds rewrites the packages that the analyzer is tested with, in a module that has
+// the real package mmapfile. Before and after, it runs their functions and compares what they
+// do. After, every File is mapped from the first call.
 func TestFix_Builds(t *testing.T) {
 	dir := module(t, filepath.FromSlash("analyzer/testdata/src"))
+	copySource(t, filepath.FromSlash("testdata/golden"), dir)
 	packages := []string{"./behaviour", "./callee", "./dot", "./exported", "./fields", "./gain", "./gainall",
 		"./generated", "./imports", "./locals", "./notreturned", "./progress", "./returned", "./tags", "./types"}
 	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
+	run := func(flags ...string) string {
+		data, name := t.TempDir(), filepath.Join(t.TempDir(), "main.exe")
+		write(t, filepath.Join(data, "x"), "a file that a variable of a package opens")
+		execute(t, dir, 0, "go", append(append([]string{"build", "-ldflags=-w", "-o", name}, flags...), "./main")...)
+		return execute(t, data, 0, name)
+	}
+	before := run()
 	execute(t, dir, 0, toolPath(t), append([]string{"-fix", "-all"}, packages...)...)
 	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
 	execute(t, dir, 0, "go", append([]string{"build", "-tags=never"}, packages...)...)
@@ -29,13 +38,23 @@ func TestFix_Builds(t *testing.T) {
 			t.Errorf("the second run: %s", line)
 		}
 	}
+	overlay, r := mapFirst(t)
+	sameOutput(t, before, run(overlay))
+	r.check(t, dir, packages, map[string]string{
+		"imports.alone":    "its first call panics, before and after",
+		"gain.write":       "the file stays empty",
+		"gain.buffered":    "the file stays empty",
+		"gain.writeOnly":   "open for writing only",
+		"gainall.copyFile": "the target is open for writing only",
+		"locals.reused":    "the temporary file stays empty",
+	})
 }
 
 func TestFix_SameOutput(t *testing.T) {
 	dir := module(t, filepath.FromSlash("testdata/program"))
-	run := func() string {
+	run := func(flags ...string) string {
 		data := t.TempDir()
-		out := execute(t, dir, 0, "go", "run", ".", data)
+		out := execute(t, dir, 0, "go", append(append([]string{"run"}, flags...), ".", data)...)
 		return strings.ReplaceAll(out, data, "DIR")
 	}
 	before := run()
@@ -51,9 +70,15 @@ func TestFix_SameOutput(t *testing.T) {
 		t.Errorf("mmapfile is used %d times in\n%s", n, source)
 	}
 	execute(t, dir, 0, "go", "vet", "./...")
-	if after := run(); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	sameOutput(t, before, run())
+
+	copySource(t, filepath.FromSlash("testdata/golden/observe"), filepath.Join(dir, "observe"))
+	write(t, filepath.Join(dir, "stats.go"), "package main\n\nimport \"test.example/observe\"\n\nfunc init() { done = observe.Probe }\n")
+	overlay, r := mapFirst(t)
+	sameOutput(t, before, run(overlay))
+	r.check(t, dir, []string{"."}, map[string]string{
+		"main.more": "a name outside is refused, and the kernel copies to the temporary file",
+	})
 }
 
 const library = `package library

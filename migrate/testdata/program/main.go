@@ -141,9 +141,13 @@ func child(name string) error {
 	return err
 }
 
+// done is called at the end. A test sets it.
+var done = func() {}
+
 func main() {
 	if err := run(os.Args[1]); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	done()
 }
