@@ -14,7 +14,6 @@ import (
 )
 
 func TestStream_FullDisk(t *testing.T) {
-	t.Parallel()
 	dir := smallDisk(t, "2m")
 	o := eventlog.StreamOptions{SegmentSize: 100_000}
 	s := openStream(t, dir, o)
@@ -120,7 +119,6 @@ func TestStream_Recycle(t *testing.T) {
 
 // A file that was kept to be used again does not take the space that an append needs.
 func TestStream_FullDiskOfFewSegments(t *testing.T) {
-	t.Parallel()
 	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1_500_000})
 	err := error(nil)
@@ -145,7 +143,6 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 // TruncateBack needs a block for the segment that begins. On a full disk it takes one of those
 // that it releases.
 func TestStream_TruncateBackFullDisk(t *testing.T) {
-	t.Parallel()
 	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
 	// Events of one segment, of several, and all.
