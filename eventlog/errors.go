@@ -23,6 +23,7 @@ var (
 	errHeader   = errors.New("not the header of a log")
 	errGap      = errors.New("segment is missing, or has another number of events")
 	errMeta     = errors.New("meta has no valid slot")
+	errBegun    = errors.New("a truncation was begun, and has not ended")
 	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
 	errSearch   = errors.New("too much data to search for events after the damage")

@@ -74,11 +74,13 @@ func ActiveLog(s *Stream) *Log {
 	return s.active.log
 }
 
-// FailMeta makes a change of the bounds fail after it was written, until restore is called.
-func FailMeta(s *Stream) (restore func()) {
+// FailMeta makes the next n changes of the bounds fail after they were written, until restore is
+// called.
+func FailMeta(s *Stream, n int) (restore func()) {
 	old := syncMeta
 	syncMeta = func(f *mmapfile.File) error {
-		if f == s.file {
+		if f == s.file && n > 0 {
+			n--
 			return syscall.EIO
 		}
 		return old(f)

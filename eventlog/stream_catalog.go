@@ -18,6 +18,7 @@ import (
 const (
 	lockName  = "lock" // the writer locks it, and readers one byte of it for each segment that they have open
 	spareName = "next.tmp"
+	skipName  = "skip.tmp" // a segment that TruncateFront is about to start
 )
 
 // mostOpen is the number of segments that are open for reading at a time. Each takes a

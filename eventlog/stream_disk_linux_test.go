@@ -171,6 +171,58 @@ func TestStream_TruncateBackFullDisk(t *testing.T) {
 	closeStream(t, s)
 }
 
+// TruncateFront past the end needs a block. It has that of a file to be used again, or one after
+// the last event. Without one it changes nothing.
+func TestStream_TruncateFrontFullDisk(t *testing.T) {
+	o := eventlog.StreamOptions{SegmentSize: 100_000}
+	for _, block := range []string{"spare", "tail", "none"} {
+		dir := smallDisk(t, "2m")
+		s, r := openStream(t, dir, o), openStreamReader(t, dir)
+		pushN(t, s, 2500)
+		switch block {
+		case "spare":
+			if err := s.TruncateFront(s.Next() - 500); err != nil {
+				t.Fatal(err)
+			}
+		case "tail":
+			if !eventlog.Maps {
+				continue // a segment has no more blocks than its events need
+			}
+		case "none": // the last segment has one page
+			if err := s.TruncateBack(s.Next() - 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventlog.WaitJobs(s)
+		first, next := s.First(), s.Next()
+		ballast := fillDisk(t, dir)
+		err := s.TruncateFront(next + 100)
+		if (block != "none") != (err == nil) || err != nil && !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("%s: %v", block, err)
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			if s.First() != first || s.Next() != next {
+				t.Errorf("%d to %d, was %d to %d", s.First(), s.Next(), first, next)
+			}
+			wantNth(t, r.Events(first), first, next)
+			pushN(t, s, 10)
+			closeStream(t, s)
+			s = openStream(t, dir, o)
+			wantNth(t, s.Events(first), first, next+10)
+			if err := s.TruncateFront(next + 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pushN(t, s, 10)
+		wantNth(t, s.Events(next+100), next+100, next+110)
+		wantNth(t, r.Events(next+100), next+100, next+110)
+		closeStream(t, s)
+	}
+}
+
 // fillDisk writes a file until the disk is full.
 func fillDisk(t *testing.T, dir string) (name string) {
 	t.Helper()

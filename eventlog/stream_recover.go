@@ -16,6 +16,7 @@ import (
 // crash only the last segments can be torn: those that are longer than their events.
 func (s *Stream) recover() error {
 	os.Remove(s.spareName())
+	os.Remove(s.skipName())
 	firsts, err := listSegments(s.dir)
 	if err != nil {
 		return err

@@ -26,6 +26,10 @@ type active struct {
 	err    error           // of that
 }
 
+func newActive(l *Log, seg *segment) *active {
+	return &active{log: l, seg: seg, end: l.end, next: seg.first + l.count, before: closed, done: make(chan struct{})}
+}
+
 // closed is a channel that is closed.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
@@ -160,10 +164,8 @@ func (s *Stream) use(l *Log, first int64) {
 	if old := s.active; old != nil {
 		old.seg.bytes.Store(old.end)
 	}
-	a := &active{log: l, seg: seg, end: l.end, next: seg.first + l.count}
-	a.before, a.done = closed, make(chan struct{})
-	s.active = a
-	s.next.Store(a.next)
+	s.active = newActive(l, seg)
+	s.next.Store(s.active.next)
 }
 
 // begin makes a file without events a log. If prepared is set, it consists of zeros that

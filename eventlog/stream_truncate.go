@@ -19,8 +19,9 @@ const maxSeq = 1 << 62
 // removes all events, and the next one has that number.
 //
 // An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a negative
-// number or one above 1<<62, [os.ErrClosed], or the system's. If first is after Next, all
-// appends and truncations may return the system's error until the stream is opened again.
+// number or one above 1<<62, [os.ErrClosed], or the system's. A first after Next needs a
+// block for the next segment. If the disk is full, the stream stays as it was. If the disk
+// fails, all appends and truncations may return the error until the stream is opened again.
 func (s *Stream) TruncateFront(first int64) error {
 	if first < 0 || first > maxSeq {
 		return s.fail("truncate", fs.ErrInvalid)
@@ -101,36 +102,6 @@ func (s *Stream) setList(list []*segment) {
 	defer s.catalog.mu.Unlock()
 	list = slices.Clone(list)
 	s.list.Store(&list)
-}
-
-// skipTo removes all events, and begins again with number first, which is after all that
-// there were. It is called with cutMu and mu held.
-func (s *Stream) skipTo(first int64) error {
-	<-s.active.before
-	b := *s.state.Load()
-	b.first = first
-	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
-		return s.broken
-	}
-	dropped := s.segments()
-	s.end(s.active)
-	s.setList(nil)
-	if s.broken = s.start(first, false); s.broken != nil {
-		return s.broken
-	}
-	if s.broken = s.syncDir(); s.broken != nil {
-		return s.broken
-	}
-	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
-		return s.broken
-	}
-	s.synced.set(first, b.backs)
-	s.jobs.Add(1)
-	go func() {
-		defer s.jobs.Done()
-		s.discard(dropped)
-	}()
-	return nil
 }
 
 // set makes next what is durable.

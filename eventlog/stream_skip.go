@@ -1,0 +1,99 @@
+package eventlog
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// skipTo removes all events, and begins again with number first, which is after all that
+// there were. It is called with cutMu and mu held.
+//
+// What a full disk may refuse comes first. An error after that takes the bounds back.
+func (s *Stream) skipTo(first int64) error {
+	last, dropped := s.active, s.segments()
+	<-last.before
+	err := s.createSkip()
+	if err != nil && s.releaseSpare() {
+		err = s.createSkip()
+	}
+	if err != nil && s.end(last) == nil { // which releases the blocks after its end
+		err = s.createSkip()
+	}
+	if err != nil {
+		s.broken = s.resume()
+		return err
+	}
+	before := *s.state.Load()
+	b := before
+	b.first = first
+	s.broken = errBegun // Options.Now may panic
+	if err = s.setBounds(b); err == nil {
+		err = s.startSkip(first)
+	}
+	if err != nil {
+		os.Remove(s.skipName())
+		if s.broken = s.setBounds(before); s.broken == nil { // else OpenStream may remove later events
+			s.broken = s.resume()
+		}
+		return err
+	}
+	s.end(last)
+	s.setList(s.segments()[len(dropped):])
+	if s.broken = s.syncDir(); s.broken != nil {
+		return s.broken
+	}
+	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
+		return s.broken
+	}
+	s.synced.set(first, b.backs)
+	s.jobs.Add(1)
+	go func() {
+		defer s.jobs.Done()
+		s.discard(dropped)
+	}()
+	return nil
+}
+
+func (s *Stream) skipName() string { return filepath.Join(s.dir, skipName) }
+
+// createSkip creates the file of the segment that skipTo starts, with the block of its header.
+func (s *Stream) createSkip() error {
+	err := os.WriteFile(s.skipName(), make([]byte, headerSize), 0o666)
+	if err != nil {
+		os.Remove(s.skipName())
+	}
+	s.o.trace("create", s.skipName())
+	return err
+}
+
+// startSkip makes the file of createSkip the active segment.
+func (s *Stream) startSkip(first int64) error {
+	name := segmentName(s.dir, first)
+	if err := os.Rename(s.skipName(), name); err != nil {
+		return err
+	}
+	s.o.trace("rename", name)
+	err := s.start(first, true)
+	if err != nil {
+		os.Remove(name)
+	}
+	return err
+}
+
+// resume opens the log of the active segment again if it was closed.
+func (s *Stream) resume() error {
+	a := s.active
+	select {
+	case <-a.done:
+	default:
+		return nil
+	}
+	if a.err != nil {
+		return a.err
+	}
+	l, err := Open(a.seg.name(), s.logOptions())
+	if err == nil {
+		s.active = newActive(l, a.seg)
+	}
+	return err
+}
