@@ -233,6 +233,28 @@ func TestRestore_DiskFull(t *testing.T) {
 	}
 }
 
+// A restore takes the space of the log that it replaces.
+func TestRestore_DiskFullOfLog(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(5000, 100)
+	store(t, from, logs...)
+	sent := take(t, from, 5099)
+	mount := filepath.Join(t.TempDir(), "mount")
+	mountSmall(t, mount)
+	dir := filepath.Join(mount, "node")
+	s := open(t, dir, small)
+	store(t, s, newLogs(1, 1000)...)
+	s = reopen(t, s, dir, small) // no segment has more blocks than its entries need
+	id := receive(t, s, 5099, sent)
+	fill(t, mount)
+	// The space is released in the background.
+	if err := restore(t, s, raftlog.NewFSM(s), id); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	wantEvents(t, reopen(t, s, dir, small), logs)
+}
+
 func restore(t *testing.T, s *raftlog.Store, fsm *raftlog.FSM, id string) error {
 	t.Helper()
 	_, r, err := s.Snapshots().Open(id)

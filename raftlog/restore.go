@@ -172,7 +172,14 @@ func (s *Store) restart(index uint64) error {
 			return err
 		}
 	}
-	return s.stream.TruncateFront(int64(index))
+	err := s.stream.TruncateFront(int64(index))
+	if err != nil && s.stream.First() < s.stream.Next() {
+		// A full disk has room once the events are gone.
+		if s.stream.TruncateBack(s.stream.First()) == nil {
+			err = s.stream.TruncateFront(int64(index))
+		}
+	}
+	return err
 }
 
 // appendAll appends the pieces of buf that end at ends.
