@@ -79,9 +79,9 @@ type Stream struct {
 // another, OpenStream returns [ErrLocked]. [Open] says on which systems.
 //
 // OpenStream verifies what was appended last, as [Open] does a log: the last segment,
-// and those before it that were not closed in order. It reads no other segment. A
-// damaged segment is a *[CorruptError] in a *[fs.PathError] with the name of the file.
-// [Repair] of that file keeps the events before the damage.
+// and those before it that were not closed in order. It reads no other segment, see
+// [Stream.Check]. A damaged segment is a *[CorruptError] in a *[fs.PathError] with the name
+// of the file. [Repair] of that file keeps the events before the damage.
 func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if !o.valid() {
 		return nil, openError(dir, fs.ErrInvalid)

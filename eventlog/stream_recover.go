@@ -44,7 +44,9 @@ func (s *Stream) recover() error {
 	if err := s.syncDir(); err != nil { // first: see truncateBack
 		return err
 	}
-	b.first, b.cutting = max(b.first, list[0].first), false
+	if b.cutting = false; b.generation == 0 { // else First stays: segments may be missing, see Check
+		b.first = max(b.first, list[0].first)
+	}
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
 	}

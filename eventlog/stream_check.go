@@ -1,0 +1,47 @@
+package eventlog
+
+import (
+	"fmt"
+	"io/fs"
+)
+
+// Check looks for segments that are missing, or do not have the events between their number and
+// the next one's. It reads the header of each segment that is not appended to, and no events.
+// OpenStream does not do that, so that the events that are left can be read.
+//
+// An error is a *[fs.PathError] with Op "check": [os.ErrClosed], the system's, or a
+// *[CorruptError] that tells the first events that are missing.
+func (s *Stream) Check() error {
+	s.cutMu.Lock() // no segment is removed meanwhile
+	defer s.cutMu.Unlock()
+	s.mu.Lock()
+	err, list, before := s.usable(), s.segments(), s.active.before
+	s.mu.Unlock()
+	if err != nil {
+		return s.fail("check", err)
+	}
+	<-before
+	next := s.state.Load().first
+	for i, seg := range list {
+		if seg.first > next {
+			return s.missing(next, seg.first)
+		}
+		if i == len(list)-1 {
+			break
+		}
+		h, size, err := readHeader(seg.name())
+		if next = seg.first + h.count; err == nil && (h.end > size || next > list[i+1].first) {
+			err = s.damaged(seg.name(), min(h.end, size))
+		}
+		if err != nil {
+			return s.fail("check", err)
+		}
+	}
+	return nil
+}
+
+// missing is the error if no segment has the events from number from up to before to.
+func (s *Stream) missing(from, to int64) error {
+	err := fmt.Errorf("events %d to %d: %w", from, to-1, errGap)
+	return &fs.PathError{Op: "check", Path: segmentName(s.dir, from), Err: &CorruptError{0, err}}
+}
