@@ -10,7 +10,8 @@ import (
 // OpenStream does not do that, so that the events that are left can be read.
 //
 // An error is a *[fs.PathError] with Op "check": [os.ErrClosed], the system's, or a
-// *[CorruptError] that tells the first events that are missing.
+// *[CorruptError] that tells the first events that are missing. Its path is that of the segment
+// before them, or, at the beginning, of the one that is missing.
 func (s *Stream) Check() error {
 	s.cutMu.Lock() // no segment is removed meanwhile
 	defer s.cutMu.Unlock()
@@ -22,16 +23,18 @@ func (s *Stream) Check() error {
 	}
 	<-before
 	next := s.state.Load().first
+	name := segmentName(s.dir, next)
 	for i, seg := range list {
 		if seg.first > next {
-			return s.missing(next, seg.first)
+			return s.fail("check", missing(name, next, seg.first))
 		}
 		if i == len(list)-1 {
 			break
 		}
-		h, size, err := readHeader(seg.name())
+		name = seg.name()
+		h, size, err := readHeader(name)
 		if next = seg.first + h.count; err == nil && (h.end > size || next > list[i+1].first) {
-			err = s.damaged(seg.name(), min(h.end, size))
+			err = s.damaged(name, min(h.end, size))
 		}
 		if err != nil {
 			return s.fail("check", err)
@@ -40,8 +43,8 @@ func (s *Stream) Check() error {
 	return nil
 }
 
-// missing is the error if no segment has the events from number from up to before to.
-func (s *Stream) missing(from, to int64) error {
+// missing is the error if the named segment lacks the events from number from up to before to.
+func missing(name string, from, to int64) error {
 	err := fmt.Errorf("events %d to %d: %w", from, to-1, errGap)
-	return &fs.PathError{Op: "check", Path: segmentName(s.dir, from), Err: &CorruptError{0, err}}
+	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{0, err}}
 }

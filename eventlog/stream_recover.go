@@ -134,7 +134,7 @@ func (r *recovery) verify() error {
 		}
 		if end == 0 { // torn: what follows was not flushed
 			if later, err := r.flushed(all[i+1:]); err != nil || later {
-				return errOr(err, r.s.damaged(segmentName(r.s.dir, all[i]), 0))
+				return errOr(err, r.gap(all[i], all[i+1]))
 			}
 			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
 				return err
@@ -186,6 +186,15 @@ func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
 
 func (s *Stream) damaged(name string, off int64) error {
 	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{off, errGap}}
+}
+
+// gap is the error if a segment does not have the events up to before number next.
+func (r *recovery) gap(first, next int64) error {
+	name := segmentName(r.s.dir, first)
+	if h, size, err := readHeader(name); err == nil && h.end <= size && first+h.count < next {
+		return missing(name, first+h.count, next)
+	}
+	return r.s.damaged(name, 0)
 }
 
 // setAside renames segments whose events follow ones that a crash has lost, and removes

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -115,6 +116,85 @@ func TestOpen_LostLog(t *testing.T) {
 			if (err == nil) != (lost == "nothing") {
 				t.Errorf("%s is lost: %v", lost, err)
 			}
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+}
+
+// A segment that is lost before the last is noticed as well, and by its number. Once it is back,
+// nothing is lost.
+func TestOpen_LostSegment(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		for _, at := range []int{0, 1, -3, -2} { // negative: from the end
+			for _, snapshot := range []uint64{0, 10, 900} {
+				dir := t.TempDir()
+				s := open(t, dir, small)
+				logs := newLogs(1, 2000)
+				for i := range 40 {
+					store(t, s, logs[i*50:i*50+50]...)
+				}
+				if snapshot > 0 {
+					take(t, s, snapshot)
+				}
+				if killed { // so that the last segment is not closed
+					image := t.TempDir()
+					if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+						t.Fatal(err)
+					}
+					dir = image
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
+				name := segments[(at+len(segments))%len(segments)]
+				hidden := name + ".hidden"
+				if err := os.Rename(name, hidden); err != nil {
+					t.Fatal(err)
+				}
+				var first int
+				fmt.Sscanf(filepath.Base(name), "%d", &first)
+				for range 2 {
+					if s, err := raftlog.Open(dir, small); err == nil {
+						s.Close()
+						t.Errorf("segment %d of %d is lost, killed %v, snapshot %d: no error", at, len(segments), killed, snapshot)
+					} else if !strings.Contains(err.Error(), fmt.Sprint(" ", first, " to ")) {
+						t.Errorf("segment of %d is lost: %v", first, err)
+					}
+				}
+				if err := os.Rename(hidden, name); err != nil {
+					t.Fatal(err)
+				}
+				wantLogs(t, open(t, dir, small), logs...)
+			}
+		}
+	}
+}
+
+// Without meta the stream begins with its first segment. The snapshot tells that one is lost.
+func TestOpen_LostBegin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	for i := range uint64(20) {
+		store(t, s, newLogs(1+i*50, 50)...)
+	}
+	take(t, s, 10)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
+	for _, name := range []string{segments[0], filepath.Join(dir, "log", "meta")} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if s, err := raftlog.Open(dir, small); err == nil || !strings.Contains(err.Error(), " 11 to ") {
+			t.Error(err)
 			if err == nil {
 				s.Close()
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -15,7 +14,6 @@ import (
 var (
 	errRestoring = errors.New("a snapshot was restored in part: the leader has to send it again")
 	errOld       = errors.New("snapshot ends before the stream begins")
-	errNoLog     = errors.New("log entries are missing: the node must be removed from the cluster, and join it as a new one")
 )
 
 const batchBytes = 1 << 20 // of events that a restore appends at a time
@@ -113,7 +111,7 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 	if err := s.stream.Sync(); err != nil {
 		return err
 	}
-	s.restoring, s.pending = false, ""
+	s.restoring, s.restored, s.pending = false, true, ""
 	return nil
 }
 
@@ -135,20 +133,6 @@ func (s *Store) restoreAtOpen(m *raft.SnapshotMeta) error {
 		s.pending, err = m.ID, nil
 	}
 	return err
-}
-
-// checkLog returns an error if the log has lost entries: with them the node has voted, and a
-// snapshot of its own has no others.
-func (s *Store) checkLog() error {
-	if s.restoring { // the leader sends them
-		return nil
-	}
-	lost := s.stream.Next() == 0 && len(s.stable.keys) > 0
-	lost = lost || s.snapshot.Load() >= max(uint64(s.stream.Next()), 1)
-	if lost {
-		return &fs.PathError{Op: "open", Path: filepath.Join(s.dir, streamName), Err: errNoLog}
-	}
-	return nil
 }
 
 // isPending reports whether Open has not restored the snapshot.
