@@ -10,8 +10,7 @@ import (
 )
 
 // A snapshot that is sent to another node is a header, the events, and zeros up to the size
-// that was told before. That is a bound: each event in the stream has a longer header, and the
-// first segment may have events before the first.
+// that was told before. That is a bound, which includes the headers of the segments.
 //
 //	8 bytes  "raftlog" and the version
 //	8 bytes  sequence number of the first event
@@ -24,6 +23,7 @@ const (
 	transferHeader = 28
 	frameHeader    = 8
 	eventHeader    = 16 // of an event in the stream, see FORMAT.md of eventlog
+	segmentHeader  = 24 // of a segment
 )
 
 var (
@@ -111,10 +111,12 @@ func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 	first := min(uint64(s.stream.First()), index+1)
 	r := &snapshotReader{s: s, seq: first, end: index + 1}
 	r.buf = transferStart(first, r.end-first)
-	// A frame's header is shorter than that of an event in the stream.
-	r.size = transferHeader + s.stream.Size()
+	r.size = transferHeader + s.stream.Size() - int64(r.end-first)*(eventHeader-frameHeader)
 	next := s.stream.Next()
 	s.mu.Unlock()
+	if ev, err := s.stream.Get(int64(first)); err == nil { // the segment may have events before it
+		r.size -= ev.Offset - segmentHeader
+	}
 	r.size -= s.bytesAfter(index, next)
 	r.left = r.size
 	return r
