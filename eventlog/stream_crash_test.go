@@ -202,6 +202,9 @@ func (m *crashModel) check() {
 			m.t.Errorf("image %d, round %d: %v in %v", m.images, round, err, list(m.t, dir))
 			return
 		}
+		if err := s.Check(); err != nil {
+			m.t.Errorf("image %d: %v", m.images, err)
+		}
 		rec := s.Recovery()
 		if rec.Cut > 0 && round == 0 {
 			m.broken++
@@ -353,22 +356,20 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 		}
 		m.flushed()
 	case what < 18:
-		first := s.First()
-		first += rnd.Int64N(s.Next()-first+1) / 2
+		first := s.First() + rnd.Int64N(s.Next()-s.First()+1)/2
+		if rnd.IntN(4) == 0 {
+			first = s.Next() + rnd.Int64N(3)
+		}
 		if err := s.TruncateFront(first); err != nil {
 			t.Fatal(err)
 		}
-		m.lock(func() { m.first = max(m.first, first) })
+		m.lock(func() { m.first, m.next, m.synced = max(m.first, first), max(m.next, first), max(m.synced, first) })
 	default:
 		back := s.Next() - rnd.Int64N(s.Next()-s.First()+1)/2
 		m.lock(func() {
 			m.before = m.events
 			m.events = maps.Clone(m.events)
-			for seq := range m.events {
-				if seq >= back {
-					delete(m.events, seq)
-				}
-			}
+			maps.DeleteFunc(m.events, func(seq int64, _ string) bool { return seq >= back })
 			m.synced = min(m.synced, back)
 			m.next = back
 		})
