@@ -111,7 +111,7 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 	if err := s.stream.Sync(); err != nil {
 		return err
 	}
-	s.restoring, s.restored, s.pending = false, true, ""
+	s.restoring, s.pending = false, ""
 	return nil
 }
 

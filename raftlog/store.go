@@ -62,7 +62,6 @@ type Store struct {
 	mu        sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
 	broken    bool       // events from next on are to be truncated first
 	restoring bool       // a snapshot was restored in part: the log cannot go on
-	restored  bool       // a snapshot was restored since Open
 	pending   string     // ID of such a snapshot that Open has found
 	readers   int        // snapshots that are being read, which keep the beginning of the stream
 	dropped   uint64     // entries before it are deleted, and still in the stream for these
@@ -85,6 +84,8 @@ var (
 //
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
 // has sent. If a segment of the log is lost, its error names the entries that are missing.
+// Open notices that of the last but one only if the store was closed: a crash may leave the
+// last segment without the entries before it.
 func Open(dir string, o Options) (_ *Store, err error) {
 	s := &Store{dir: dir, done: make(chan struct{})}
 	// The stream comes first: its lock is that of the store, and it makes the name of dir durable.
