@@ -179,7 +179,10 @@ func (s *Stream) First() int64 { return s.firstOf(*s.state.Load()) }
 
 // Next returns the sequence number that the next event will have. It does not wait for
 // appends that have begun.
-func (s *Stream) Next() int64 { return s.next.Load() }
+func (s *Stream) Next() int64 {
+	next, _ := s.tail()
+	return next
+}
 
 // Size returns the number of bytes of all segments, without the space after the last
 // event. It includes events before First in the segment that First is in. It waits for

@@ -265,8 +265,8 @@ func exclusive(locks *os.File, first int64) bool {
 
 // tail returns the number after the last event. A StreamReader looks at the directory.
 func (c *catalog) tail() (int64, error) {
-	if c.state.Load() != nil {
-		return c.next.Load(), nil
+	if b := c.state.Load(); b != nil {
+		return max(c.next.Load(), b.first), nil // TruncateFront past the end may have begun
 	}
 	for tries := 0; ; tries++ {
 		b, err := c.current()

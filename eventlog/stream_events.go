@@ -104,6 +104,9 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, nil
 		}
 		if !sc.c.gap(sc.seq) {
+			if sc.seq == sc.b.first {
+				return false, errBegun // by TruncateFront past the end: the next segment begins with seq
+			}
 			return false, fs.ErrInvalid
 		}
 		if !sc.again() {
@@ -125,7 +128,10 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return false, err
 	}
 	if sc.seg == nil {
-		if inside, err := sc.tryEnter(); err != nil || !inside {
+		switch inside, err := sc.tryEnter(); {
+		case err == errBegun:
+			return false, nil
+		case err != nil || !inside:
 			return sc.c.at(sc.seq) != nil, err
 		}
 	}

@@ -1,6 +1,8 @@
 package eventlog_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,4 +100,55 @@ func TestStream_TruncateFrontKilled(t *testing.T) {
 	if all == 0 || none == 0 {
 		t.Errorf("%d images have all events, %d none", all, none)
 	}
+}
+
+// Until TruncateFront past the end has created the next segment, and if it is killed before, loops
+// that begin with First find no event, and no error.
+func TestStream_TruncateFrontBegun(t *testing.T) {
+	t.Parallel()
+	dir, image := newDir(t), newDir(t)
+	s := (*eventlog.Stream)(nil)
+	o := eventlog.Traced(eventlog.StreamOptions{SegmentSize: 1000}, func(op, _ string) {
+		if op != "rename" || s.First() != 200 {
+			return
+		}
+		if s.Next() != 200 {
+			t.Errorf("next is %d", s.Next())
+		}
+		wantNth(t, s.Events(200), 200, 200)
+		if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+			t.Error(err)
+		}
+		os.Remove(filepath.Join(image, fmt.Sprintf("%020d.log", 200)))
+	})
+	s = openStream(t, dir, o)
+	pushN(t, s, 100)
+	if err := s.TruncateFront(200); err != nil {
+		t.Fatal(err)
+	}
+	r := openStreamReader(t, image)
+	if first, err := r.First(); first != 200 || err != nil {
+		t.Fatal(first, err)
+	}
+	wantNth(t, r.Events(200), 200, 200)
+	for _, err := range r.Follow(&fewSteps{t.Context(), 20}, 200) {
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	pushN(t, openStream(t, image, eventlog.StreamOptions{}), 20)
+	wantNth(t, r.Events(200), 200, 220)
+}
+
+// fewSteps is a context that is canceled after some calls of Err.
+type fewSteps struct {
+	context.Context
+	left int
+}
+
+func (c *fewSteps) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }
