@@ -369,27 +369,3 @@ func TestSnapshots_Size(t *testing.T) {
 	}
 	wantEvents(t, to, newLogs(1, 100))
 }
-
-// What is sent has no room for deleted entries in the first segment.
-func TestSnapshots_SizeOfDeleted(t *testing.T) {
-	t.Parallel()
-	s := open(t, t.TempDir(), raftlog.Options{})
-	logs := newLogs(1, 2000)
-	store(t, s, logs...)
-	if err := s.DeleteRange(1, 1900); err != nil {
-		t.Fatal(err)
-	}
-	sent := take(t, s, 1950)
-	if padding := len(sent) - len(bytes.TrimRight(sent, "\x00")); padding > 64 {
-		t.Errorf("%d of %d bytes are zeros at the end", padding, len(sent))
-	}
-	to := open(t, t.TempDir(), small)
-	_, r, err := to.Snapshots().Open(receive(t, to, 1950, sent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raftlog.NewFSM(to).Restore(r); err != nil {
-		t.Fatal(err)
-	}
-	wantEvents(t, to, logs[1900:1950])
-}

@@ -111,8 +111,9 @@ func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 	first := min(uint64(s.stream.First()), index+1)
 	r := &snapshotReader{s: s, seq: first, end: index + 1}
 	r.buf = transferStart(first, r.end-first)
-	r.size = transferHeader + s.stream.Size() - int64(r.end-first)*(eventHeader-frameHeader)
 	next := s.stream.Next()
+	events := max(min(int64(r.end), next)-int64(first), 0) // a restore may have dropped the others
+	r.size = transferHeader + s.stream.Size() - events*(eventHeader-frameHeader)
 	s.mu.Unlock()
 	if ev, err := s.stream.Get(int64(first)); err == nil { // the segment may have events before it
 		r.size -= ev.Offset - segmentHeader
