@@ -230,3 +230,42 @@ func TestSnapshots_OlderSent(t *testing.T) {
 	}
 	wantEvents(t, to, logs[:90])
 }
+
+// If only some of the newer snapshots are removed when an older one is sent, the newest is left:
+// the log begins after it.
+func TestSnapshots_OlderSentInPart(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 101)
+	store(t, from, logs[:100]...)
+	sent := take(t, from, 90)
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, logs[:100]...)
+	take(t, to, 95)
+	list, err := to.Snapshots().List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, to, 100)
+	if err := to.DeleteRange(1, 100); err != nil {
+		t.Fatal(err)
+	}
+	inTheWay := filepath.Join(dir, "snapshots", list[0].ID+".tmp")
+	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	k := create(t, to, 90)
+	if _, err := k.Write(sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Close(); err == nil {
+		t.Fatal("no error")
+	}
+	to = reopen(t, to, dir, small)
+	if list, err := to.Snapshots().List(); err != nil || list[0].Index != 100 {
+		t.Error(list, err)
+	}
+	store(t, to, logs[100])
+	wantLogs(t, to, logs[100])
+}

@@ -185,13 +185,14 @@ func (n Snapshots) reap() error {
 }
 
 // removeAfter removes snapshots of higher indexes. The leader sends an older one to a node that
-// could not append: the log ends there then, and lacks the events of these.
+// could not append: the log ends there then, and lacks the events of these. Until they are all
+// removed the log is as it was, and begins after the newest if DeleteRange has deleted it all.
 func (n Snapshots) removeAfter(index uint64) error {
 	ids, err := n.ids()
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
+	for _, id := range slices.Backward(ids) {
 		m, err := n.read(id)
 		if err == nil && m.Index > index {
 			err = n.remove(id)
