@@ -83,7 +83,9 @@ func TestCluster_DiskFull(t *testing.T) {
 	}
 }
 
-// mountSmall makes dir a small file system.
+// mountSmall makes dir a small file system. A test that needs the space of files that it removes
+// does not run in parallel: a child that another one starts has copies of all descriptors until
+// its exec.
 func mountSmall(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -120,7 +122,6 @@ func fill(t *testing.T, dir string) (name string) {
 
 // A disk that the log has filled is freed by a snapshot, again and again.
 func TestSnapshots_DiskFull(t *testing.T) {
-	t.Parallel()
 	mount := filepath.Join(t.TempDir(), "mount")
 	mountSmall(t, mount)
 	s := open(t, filepath.Join(mount, "node"), small)
@@ -153,7 +154,6 @@ func TestSnapshots_DiskFull(t *testing.T) {
 // A restore that has met a full disk is completed by the same process once there is room, and
 // by the next one. Meanwhile the node can be started.
 func TestRestore_DiskFull(t *testing.T) {
-	t.Parallel()
 	from := open(t, t.TempDir(), small)
 	logs := newLogs(1, 12000)
 	store(t, from, logs...)
@@ -233,8 +233,7 @@ func TestRestore_DiskFull(t *testing.T) {
 	}
 }
 
-// A restore takes the space of the log that it replaces. The test does not run in parallel: a child
-// that another one starts has copies of all descriptors until its exec, and so keeps that space.
+// A restore takes the space of the log that it replaces.
 func TestRestore_DiskFullOfLog(t *testing.T) {
 	from := open(t, t.TempDir(), small)
 	logs := newLogs(5000, 100)
