@@ -61,7 +61,8 @@ type checker struct {
 	graph   graph
 	outside outside
 
-	methodLooks map[methodParam]string // of the methods of this package and all it imports
+	instances   map[*types.TypeParam][]types.Type // of the unexported functions
+	methodLooks map[methodParam]string            // of the methods of this package and all it imports
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -76,10 +77,13 @@ func run(pass *analysis.Pass) (any, error) {
 		handled: map[ast.Expr]bool{},
 		graph:   newGraph(),
 
+		instances:   map[*types.TypeParam][]types.Type{},
 		methodLooks: map[methodParam]string{},
 	}
 	c.importMethods()
 	c.findSources()
+	c.findOutside()
+	c.findInstances()
 	c.declare()
 	c.collect()
 	c.refuseRest()
@@ -88,7 +92,6 @@ func run(pass *analysis.Pass) (any, error) {
 	if c.isDependency() {
 		return nil, nil
 	}
-	c.findOutside()
 	c.lookOutside()
 	c.connectUnseen()
 	c.graph.propagate(true)

@@ -268,10 +268,12 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	if from := c.TypesInfo.TypeOf(x); !isTypeParam(from) && !carries(from) {
 		return // *os.File does not implement it
 	}
-	if isFile(t) {
+	if p, _ := typeParam(t); p != nil {
+		if c.tellsApart(t, nil) {
+			look = "asserts " + t.String() + ", which may be *os.File or tell it apart"
+		}
+	} else if isFile(t) {
 		look = "asserts *os.File"
-	} else if isTypeParam(t) && c.mayBeFile(types.Unalias(t).(*types.TypeParam)) {
-		look = "asserts " + t.String() + ", which may be *os.File"
 	} else if isMapped(t) {
 		look = "asserts *mmapfile.File"
 	} else if iface, ok := t.Underlying().(*types.Interface); ok {
@@ -287,33 +289,6 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 			c.graph.looks[v] = look
 		}
 	}
-}
-
-// mayBeFile reports whether a type parameter can stand for *os.File: another package can
-// choose it, or an instance in this package names that type.
-func (c *checker) mayBeFile(t *types.TypeParam) bool {
-	if c.isOpen(t) {
-		return true
-	}
-	for _, instance := range c.TypesInfo.Instances {
-		for arg := range instance.TypeArgs.Types() {
-			if p, ok := types.Unalias(arg).(*types.TypeParam); isFile(arg) || ok && c.isOpen(p) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isOpen reports whether t belongs to a method or an exported function.
-func (c *checker) isOpen(t *types.TypeParam) bool {
-	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
-		fn := cur.Node().(*ast.FuncDecl)
-		if fn.Pos() <= t.Obj().Pos() && t.Obj().Pos() < fn.End() {
-			return fn.Recv != nil || fn.Name.IsExported()
-		}
-	}
-	return false
 }
 
 // asksFor tells which method of an interface makes a difference: it hands out

@@ -174,3 +174,33 @@ func asksFor(name string) bool {
 	f.WriteAt(nil, 0)
 	return as[*os.File](f)
 }
+
+func asEither[T, U any](r io.Reader) bool { return as[T](r) || as[U](r) }
+
+func handsOn(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of asEither\[int, \*os.File\], and containers .* asserts T, which may be \*os.File`
+	f.WriteAt(nil, 0)
+	return asEither[int, *os.File](f)
+}
+
+func asPointer[T any](r io.Reader) bool {
+	_, ok := any(r).(*T)
+	return ok
+}
+
+func asksForPointer(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of asPointer\[os.File\], and containers .* asserts \*T, which may be \*os.File`
+	f.WriteAt(nil, 0)
+	return asPointer[os.File](f)
+}
+
+func asMethods[T any](r io.Reader) bool {
+	_, ok := r.(T)
+	return ok
+}
+
+func asksForFd(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of asMethods\[.*\], and containers .* asserts T, which may be \*os.File or tell it apart`
+	f.WriteAt(nil, 0)
+	return asMethods[interface{ Fd() uintptr }](f)
+}

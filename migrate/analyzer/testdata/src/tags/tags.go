@@ -70,3 +70,14 @@ func method(name string) {
 	var w io.Writer = f
 	screen{}.draw(w)
 }
+
+func is[T any](r io.Reader) bool {
+	_, ok := r.(T)
+	return ok
+}
+
+func instance(name string) bool {
+	f, _ := os.Open(name) // want `f goes to a parameter of is\[io.Writer\], and tags .* asserts T, which may be \*os.File`
+	f.WriteAt(nil, 0)
+	return is[io.Writer](f)
+}

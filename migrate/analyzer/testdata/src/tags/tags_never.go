@@ -28,3 +28,5 @@ func (screen) draw(w io.Writer) {
 		w.Sync()
 	}
 }
+
+func isFile(r io.Reader) bool { return is[*os.File](r) }
