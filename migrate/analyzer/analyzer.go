@@ -31,7 +31,7 @@ with the use that is in the way. Calls without a gain in sight are rewritten
 only with -all.`,
 	URL:       "https://pkg.go.dev/go.dw1.io/mmapfile/migrate",
 	Requires:  []*analysis.Analyzer{inspect.Analyzer},
-	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil)},
+	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil), (*ReturnsFact)(nil)},
 	Run:       run,
 }
 
@@ -62,6 +62,7 @@ type checker struct {
 	outside outside
 
 	instances   map[*types.TypeParam][]types.Type // of the unexported functions
+	returned    map[string]bool                   // functions and methods of all that it imports that may return what they were given
 	methodLooks map[methodParam]string            // of the methods of this package and all it imports
 }
 
@@ -78,9 +79,11 @@ func run(pass *analysis.Pass) (any, error) {
 		graph:   newGraph(),
 
 		instances:   map[*types.TypeParam][]types.Type{},
+		returned:    map[string]bool{},
 		methodLooks: map[methodParam]string{},
 	}
 	c.importMethods()
+	c.importReturns()
 	c.findSources()
 	c.findOutside()
 	c.findInstances()
@@ -89,11 +92,12 @@ func run(pass *analysis.Pass) (any, error) {
 	c.refuseRest()
 	c.graph.propagate(false)
 	c.exportFacts()
+	c.connectUnseen()
+	c.exportReturns()
 	if c.isDependency() {
 		return nil, nil
 	}
 	c.lookOutside()
-	c.connectUnseen()
 	c.graph.propagate(true)
 	c.graph.refuseFiles()
 	options := Settings()

@@ -222,6 +222,9 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 		return []*types.Var{c.standIn(e)}
 	}
 	if c.TypesInfo.Types[e.Fun].IsBuiltin() {
+		if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && id.Name == "recover" {
+			return []*types.Var{c.graph.unseen}
+		}
 		var all []*types.Var
 		for _, arg := range e.Args {
 			if t := c.TypesInfo.TypeOf(arg); t != nil && carries(t) {
@@ -231,10 +234,17 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 		return all
 	}
 	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
-		return c.local(sig.Results().At(i))
+		v := sig.Results().At(i)
+		if fn := c.callee(e); fn != nil && fn.Pkg() != c.Pkg && c.isFresh(fn, v, false) {
+			return nil
+		}
+		return c.local(v)
 	}
 	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok {
 		if fn, ok := c.TypesInfo.Uses[sel.Sel].(*types.Func); ok && fn.Pkg() != c.Pkg {
+			if i < fn.Signature().Results().Len() && c.isFresh(fn, fn.Signature().Results().At(i), true) {
+				return nil
+			}
 			return []*types.Var{c.graph.unseen, c.graph.heldBy(fn.Pkg())} // a method of an interface
 		}
 	}

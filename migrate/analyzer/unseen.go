@@ -3,6 +3,7 @@ package analyzer
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/edge"
 )
@@ -20,10 +21,16 @@ func (c *checker) connectUnseen() {
 		switch n := cur.Node().(type) {
 		case *ast.FuncDecl:
 			fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
-			if !ok || !fn.Exported() && n.Recv == nil && len(c.values[fn]) == 0 {
+			if !ok || !fn.Exported() && n.Recv == nil && n.Body != nil && len(c.values[fn]) == 0 && c.outside.names[fn.Name()] != linkname {
 				continue
 			}
 			sig = fn.Signature()
+			if n.Body == nil {
+				c.connectAll(sig)
+			}
+			if recv := sig.Recv(); recv != nil && carries(recv.Type()) {
+				c.connect(recv)
+			}
 		case *ast.FuncLit:
 			if cur.ParentEdgeKind() == edge.CallExpr_Fun {
 				continue
@@ -43,31 +50,90 @@ func (c *checker) connectUnseen() {
 			}
 		}
 	}
-	for _, v := range c.exportedVars() {
+	for id, obj := range c.TypesInfo.Defs {
+		v, ok := obj.(*types.Var)
+		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && (v.Exported() || c.outside.names[id.Name] == linkname) {
+			c.connect(v)
+		}
+	}
+	c.connectUnnamed()
+}
+
+// connect adds the flows between variables and code out of sight, in both directions.
+func (c *checker) connect(vars ...*types.Var) {
+	g := &c.graph
+	for _, v := range vars {
+		if isHidden(v) {
+			continue
+		}
 		g.into[v] = append(g.into[v], g.unseen)
 		g.into[g.unseen] = append(g.into[g.unseen], v)
 	}
 }
 
-// exportedVars returns the exported fields and variables of the package.
-func (c *checker) exportedVars() []*types.Var {
-	var vars []*types.Var
-	for cur := range c.root.Preorder((*ast.StructType)(nil), (*ast.ValueSpec)(nil)) {
-		var names []*ast.Ident
-		switch n := cur.Node().(type) {
-		case *ast.StructType:
-			for _, field := range n.Fields.List {
-				names = append(names, field.Names...)
-			}
-		case *ast.ValueSpec:
-			names = n.Names
+// connectAll connects the parameters and results of a function without a body.
+func (c *checker) connectAll(sig *types.Signature) {
+	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for v := range tuple.Variables() {
+			c.connect(v)
+			c.connectFields(v.Type(), nil)
 		}
-		for _, name := range names {
-			v, ok := c.TypesInfo.Defs[name].(*types.Var)
-			if ok && v.Exported() && (v.IsField() || v.Parent() == c.Pkg.Scope()) {
-				vars = append(vars, v)
+	}
+}
+
+// connectUnnamed connects the fields that have the name of one in a struct type without a name,
+// which values of other types are assigned to.
+func (c *checker) connectUnnamed() {
+	unnamed := map[string]bool{}
+	for cur := range c.root.Preorder((*ast.StructType)(nil)) {
+		if cur.ParentEdgeKind() != edge.TypeSpec_Type {
+			for v := range c.TypesInfo.TypeOf(cur.Node().(*ast.StructType)).(*types.Struct).Fields() {
+				unnamed[v.Name()] = unnamed[v.Name()] || carries(v.Type())
 			}
 		}
 	}
-	return vars
+	for _, obj := range c.TypesInfo.Defs {
+		if v, ok := obj.(*types.Var); ok && v.IsField() && unnamed[v.Name()] {
+			c.connect(v)
+		}
+	}
+}
+
+// convertPointers connects what a conversion to or from unsafe.Pointer reaches.
+func (c *checker) convertPointers(n *ast.CallExpr, t types.Type) {
+	from := c.TypesInfo.TypeOf(n.Args[0])
+	if isUnsafe(t) != isUnsafe(from) {
+		c.connect(c.vars(n, 0)...)
+		c.connect(c.vars(n.Args[0], 0)...)
+		c.connectFields(t, nil)
+		c.connectFields(from, nil)
+	}
+}
+
+func isUnsafe(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.UnsafePointer
+}
+
+// connectFields connects the fields in a value of type t.
+func (c *checker) connectFields(t types.Type, seen []types.Type) {
+	if slices.Contains(seen, t) {
+		return
+	}
+	seen = append(seen, t)
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		c.connectFields(u.Elem(), seen)
+	case *types.Slice:
+		c.connectFields(u.Elem(), seen)
+	case *types.Array:
+		c.connectFields(u.Elem(), seen)
+	case *types.Struct:
+		for v := range u.Fields() {
+			if carries(v.Type()) {
+				c.connect(v.Origin())
+			}
+			c.connectFields(v.Type(), seen)
+		}
+	}
 }

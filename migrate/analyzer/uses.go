@@ -51,6 +51,7 @@ func (c *checker) call(n *ast.CallExpr) {
 		if len(n.Args) == 1 {
 			t := c.TypesInfo.TypeOf(n.Fun)
 			c.convertStructs(t, c.TypesInfo.TypeOf(n.Args[0]))
+			c.convertPointers(n, t)
 			c.flow(place{typ: t, via: c.vars(n, 0), what: "a conversion"}, n.Args[0], c.TypesInfo.TypeOf(n.Args[0]), 0)
 		}
 		return
@@ -166,6 +167,9 @@ func (c *checker) builtin(n *ast.CallExpr) {
 		t := c.TypesInfo.TypeOf(n.Args[0])
 		c.graph.flow(c.vars(n.Args[1], 0), place{typ: t, via: c.vars(n.Args[0], 0)}, t)
 	}
+	if ok && id.Name == "panic" {
+		c.connect(c.vars(n.Args[0], 0)...)
+	}
 	if !ok || id.Name != "append" || len(n.Args) == 0 {
 		return
 	}
@@ -216,6 +220,7 @@ func (c *checker) convertStructs(a, b types.Type) {
 	}
 	for _, t := range []*types.Struct{x, y} {
 		for v := range t.Fields() {
+			c.connect(v.Origin())
 			if d := c.decls[v.Origin()]; d != nil && isFile(v.Type()) {
 				d.refusal = "is in a struct type that is converted to another"
 			}

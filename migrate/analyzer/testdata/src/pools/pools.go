@@ -1,0 +1,104 @@
+package pools // want package:"PoolPut 0" package:` PoolCalled PoolConverted PoolEmbedded PoolExported PoolFilled PoolFound PoolGiven PoolKept PoolList PoolNext PoolPop PoolRecovered PoolUnnamed PoolUnsafe [^P]`
+
+// Package pools keeps readers and makes others. The functions that may return a kept one are those of the fact.
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"unsafe"
+)
+
+// Pool hands out readers and takes others.
+type Pool interface {
+	PoolGet() io.Reader
+	PoolPut(r io.Reader)
+}
+
+type pool struct {
+	kept, made io.Reader
+}
+
+var all pool
+
+// New returns a Pool.
+func New() Pool { return &all }
+
+func (p *pool) PoolGet() io.Reader {
+	p.made = &bytes.Buffer{}
+	return p.made
+}
+
+func (p *pool) PoolPut(r io.Reader) { p.kept = r } // want PoolPut:`asserts \*os.File`
+
+// PoolNext returns what a function value does.
+func PoolNext(fn func() io.Reader) io.Reader { return fn() }
+
+// PoolPop returns what any type does.
+func PoolPop(p interface{ PoolOther() io.Reader }) io.Reader { return p.PoolOther() }
+
+func PoolOpened(name string) (io.Reader, error) {
+	f, err := os.Open(name) // want `f goes to a result, and pools .* asserts \*os.File`
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func PoolGiven(r io.Reader) io.Reader { return r }
+
+func PoolKept() io.Reader { return all.kept }
+
+func PoolFound() io.Reader {
+	f, _ := all.kept.(*os.File)
+	return f
+}
+
+// Exported has fields that others set.
+type Exported struct {
+	io.Reader
+	Other io.Reader
+}
+
+func PoolEmbedded(e Exported) io.Reader { return e.Reader }
+
+func PoolExported(e *Exported) io.Reader { return e.Other }
+
+func PoolRecovered() (r io.Reader) {
+	defer func() { r, _ = recover().(io.Reader) }()
+	panic(all.kept)
+}
+
+func PoolUnsafe(p uintptr) io.Reader {
+	var r io.Reader
+	*(*[2]uintptr)(unsafe.Pointer(&r)) = [2]uintptr{p, p}
+	return r
+}
+
+type from struct{ converted io.Reader }
+
+type to struct{ converted io.Reader }
+
+var converted from
+
+func PoolConvert(r io.Reader) { converted.converted = r }
+
+func PoolConverted() io.Reader { return to(converted).converted }
+
+type named struct{ unnamed io.Reader }
+
+func PoolUnnamed(r io.Reader) io.Reader {
+	var n struct{ unnamed io.Reader } = named{r}
+	return n.unnamed
+}
+
+var list = []io.Reader{&bytes.Buffer{}}
+
+// PoolList returns what the caller can add to.
+func PoolList() []io.Reader { return list }
+
+func PoolFilled() io.Reader { return list[0] }
+
+var call = func(r io.Reader) io.Reader { return r }
+
+func PoolCalled() io.Reader { return call(all.kept) }
