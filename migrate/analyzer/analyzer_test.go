@@ -26,7 +26,7 @@ func TestAnalyzer_Packages(t *testing.T) {
 		"locals", "fields", "imports", "gain", // what is rewritten
 		"exported", "types", "generated", "tags", "dot", // what would not compile
 		"behaviour", "callee", "containers", "returned", "notreturned", // what would do something else
-		"pools", "fresh", "dynamic", // what another package may hand out
+		"pools", "fresh", "dynamic", "apart", "memory", "linked", "handed", // what another package may hand out
 		"go.dw1.io/mmapfile", // what cannot import itself
 	)
 }

@@ -37,7 +37,7 @@ func (c *checker) collect() {
 		case *ast.RangeStmt:
 			c.ranges(n)
 		case *ast.SendStmt:
-			if ch, ok := c.TypesInfo.TypeOf(n.Chan).Underlying().(*types.Chan); ok {
+			if ch, ok := core(c.TypesInfo.TypeOf(n.Chan)).(*types.Chan); ok {
 				c.flow(place{typ: ch.Elem(), via: c.vars(n.Chan, 0), what: "a channel"}, n.Value, c.TypesInfo.TypeOf(n.Value), 0)
 			}
 		case *ast.BinaryExpr:
@@ -109,7 +109,11 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 		if dst.typ != nil && isFile(dst.typ) && dst.v != nil {
 			c.slotOf(dst.v).refuse(src.Pos(), "it also holds "+describe(ast.Unparen(src)), writeNew)
 		} else if carries(t) {
-			c.graph.flow(c.vars(src, i), dst, t)
+			from := c.vars(src, i)
+			if dst.typ != nil && types.IsInterface(dst.typ) && isContainer(t) {
+				c.connect(from...) // an assertion can share it again, with any of its copies
+			}
+			c.graph.flow(from, dst, t)
 		}
 		return
 	}
@@ -220,7 +224,7 @@ func (c *checker) returns(n *ast.ReturnStmt) {
 // literal accounts for the elements of a composite literal.
 func (c *checker) literal(n *ast.CompositeLit) {
 	t := c.TypesInfo.TypeOf(n)
-	if p, ok := t.Underlying().(*types.Pointer); ok {
+	if p, ok := core(t).(*types.Pointer); ok {
 		t = p.Elem() // of an element whose type is left out
 	}
 	for i, e := range n.Elts {
@@ -229,7 +233,7 @@ func (c *checker) literal(n *ast.CompositeLit) {
 			value, key = kv.Value, kv.Key
 		}
 		var p place
-		switch u := t.Underlying().(type) {
+		switch u := core(t).(type) {
 		case *types.Struct:
 			p = c.fieldPlace(u, i, key)
 		case *types.Slice:
@@ -252,7 +256,7 @@ func (c *checker) key(n *ast.IndexExpr) {
 	if t == nil {
 		return
 	}
-	if m, ok := t.Underlying().(*types.Map); ok && carries(m.Key()) && !isFile(c.TypesInfo.TypeOf(n.Index)) {
+	if m, ok := core(t).(*types.Map); ok && carries(m.Key()) && !isFile(c.TypesInfo.TypeOf(n.Index)) {
 		c.graph.flow(c.vars(n.Index, 0), place{typ: m.Key(), via: c.vars(n.X, 0)}, m.Key())
 	}
 }
@@ -287,8 +291,11 @@ func (c *checker) ranges(n *ast.RangeStmt) {
 			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeNew)
 		} else if carries(p.typ) {
 			from := c.vars(n.X, 0)
-			if _, ok := c.TypesInfo.TypeOf(n.X).Underlying().(*types.Signature); ok {
+			if _, ok := core(c.TypesInfo.TypeOf(n.X)).(*types.Signature); ok {
 				from = append(from, c.graph.unseen) // what it yields
+			}
+			if n.Tok == token.ASSIGN && types.IsInterface(p.typ) {
+				c.connect(from...) // its elements may be containers
 			}
 			c.graph.flow(from, p, p.typ)
 		}

@@ -38,12 +38,17 @@ func (c *checker) isFresh(fn *types.Func, v *types.Var, dynamic bool) bool {
 	if c.returned == nil || c.returned[fn.Name()] || !carries(v.Type()) || isContainer(v.Type()) {
 		return false
 	}
+	if c.outside.memory || c.outside.linked {
+		return false // it may have put the value into that package by itself
+	}
 	return !dynamic || c.isTest() && !c.hasMethod(fn.Name())
 }
 
-// isTest reports whether this is a test package of its own, which no package imports.
+// isTest reports whether this is a test package of its own, which no package imports. It has to
+// import the package that it tests, whose tests and their imports are in the program, too.
 func (c *checker) isTest() bool {
-	return strings.HasSuffix(c.Pkg.Name(), "_test") && strings.HasSuffix(c.files[0].name, "_test.go")
+	return strings.HasSuffix(c.Pkg.Name(), "_test") && strings.HasSuffix(c.files[0].name, "_test.go") &&
+		c.importsPath(strings.TrimSuffix(c.Pkg.Path(), "_test"))
 }
 
 func (c *checker) hasMethod(name string) bool {
@@ -60,7 +65,7 @@ func (c *checker) exportReturns() {
 	if c.returned == nil {
 		return
 	}
-	given := c.given()
+	given, opaque := c.given(), c.opaque()
 	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
 		n := cur.Node().(*ast.FuncDecl)
 		fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
@@ -68,7 +73,7 @@ func (c *checker) exportReturns() {
 			continue
 		}
 		for v := range fn.Signature().Results().Variables() {
-			if carries(v.Type()) && (given[v] || n.Body == nil || c.opaque()) {
+			if carries(v.Type()) && (given[v] || n.Body == nil || opaque) {
 				c.returned[fn.Name()] = true
 			}
 		}
@@ -76,11 +81,13 @@ func (c *checker) exportReturns() {
 	c.ExportPackageFact(&ReturnsFact{slices.Sorted(maps.Keys(c.returned))})
 }
 
+func (c *checker) importsPath(path string) bool {
+	return slices.ContainsFunc(c.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == path })
+}
+
 // opaque reports whether the package has code that is not followed: in another language, or
 // with files of package mmapfile.
-func (c *checker) opaque() bool {
-	return c.outside.foreign || slices.ContainsFunc(c.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == mmapfilePath })
-}
+func (c *checker) opaque() bool { return c.outside.foreign || c.importsPath(mmapfilePath) }
 
 // given returns all variables that may have a value from code out of sight.
 func (c *checker) given() map[*types.Var]bool {

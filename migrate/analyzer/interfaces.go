@@ -18,8 +18,10 @@ type graph struct {
 	looks   map[*types.Var]string       // how the dynamic type is looked at
 	literal map[ast.Expr]*types.Var     // stand for literals and conversions
 	unseen  *types.Var                  // stands for all code that is out of sight
-	held    map[string]*types.Var       // by path: stand for what another package holds
-	files   []conversion
+	// anywhere stands for unseen and all of held, where the package is not known.
+	anywhere *types.Var
+	held     map[string]*types.Var // by path: stand for what another package holds
+	files    []conversion
 }
 
 // conversion is one of a file to an interface.
@@ -31,11 +33,12 @@ type conversion struct {
 
 func newGraph() graph {
 	return graph{
-		into:    map[*types.Var][]*types.Var{},
-		looks:   map[*types.Var]string{},
-		literal: map[ast.Expr]*types.Var{},
-		unseen:  newHidden("unseen"),
-		held:    map[string]*types.Var{},
+		into:     map[*types.Var][]*types.Var{},
+		looks:    map[*types.Var]string{},
+		literal:  map[ast.Expr]*types.Var{},
+		unseen:   newHidden("unseen"),
+		anywhere: newHidden("anywhere"),
+		held:     map[string]*types.Var{},
 	}
 }
 
@@ -153,6 +156,9 @@ func carries(t types.Type) bool { return carriesPast(t, nil) }
 
 // carriesPast is carries for a type inside those of seen, which may be recursive.
 func carriesPast(t types.Type, seen []types.Type) bool {
+	if isTypeParam(t) {
+		return true // it may be a container, with any methods
+	}
 	if slices.Contains(seen, t) {
 		return false
 	}
@@ -208,7 +214,11 @@ func (c *checker) vars(e ast.Expr, i int) []*types.Var {
 	case *ast.UnaryExpr:
 		return c.vars(e.X, 0)
 	case *ast.TypeAssertExpr:
-		return c.vars(e.X, 0)
+		from := c.vars(e.X, 0)
+		if t := c.TypesInfo.TypeOf(e); t != nil && isContainer(first(t)) && carries(first(t)) {
+			from = append(from, c.graph.unseen) // shared with all copies of the interface
+		}
+		return from
 	case *ast.CompositeLit:
 		return []*types.Var{c.standIn(e)}
 	case *ast.CallExpr:
@@ -223,7 +233,7 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 	}
 	if c.TypesInfo.Types[e.Fun].IsBuiltin() {
 		if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && id.Name == "recover" {
-			return []*types.Var{c.graph.unseen}
+			return []*types.Var{c.graph.anywhere}
 		}
 		var all []*types.Var
 		for _, arg := range e.Args {
@@ -248,7 +258,25 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 			return []*types.Var{c.graph.unseen, c.graph.heldBy(fn.Pkg())} // a method of an interface
 		}
 	}
+	if pkg := c.packageOf(e.Fun); pkg != nil {
+		return []*types.Var{c.graph.unseen, c.graph.heldBy(pkg)}
+	}
 	return []*types.Var{c.graph.unseen}
+}
+
+// packageOf returns the other package that has the function fun, or that has returned it.
+func (c *checker) packageOf(fun ast.Expr) *types.Package {
+	switch e := ast.Unparen(fun).(type) {
+	case *ast.SelectorExpr:
+		if obj := c.TypesInfo.Uses[e.Sel]; obj != nil && obj.Pkg() != c.Pkg {
+			return obj.Pkg()
+		}
+	case *ast.IndexExpr:
+		return c.packageOf(e.X)
+	case *ast.CallExpr:
+		return c.packageOf(e.Fun)
+	}
+	return nil
 }
 
 func (c *checker) local(obj types.Object) []*types.Var {
@@ -334,6 +362,17 @@ func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {
 		}
 		if v, ok := c.TypesInfo.Implicits[clause].(*types.Var); ok && carries(v.Type()) {
 			c.graph.flow(c.vars(x, 0), place{typ: v.Type(), v: v}, v.Type())
+			if isContainer(v.Type()) {
+				c.connect(v)
+			}
 		}
 	}
+}
+
+// first returns the first type of a tuple, as of an assertion with ok, or t.
+func first(t types.Type) types.Type {
+	if tuple, ok := t.(*types.Tuple); ok {
+		return tuple.At(0).Type()
+	}
+	return t
 }

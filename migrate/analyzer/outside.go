@@ -45,6 +45,8 @@ type outside struct {
 	asserts  map[string]string // each function there that asserts *os.File, and its file
 	tests    bool              // test files are among these files
 	foreign  bool              // there is code that is neither in Go nor in assembly
+	linked   bool              // a //go:linkname names what another package has
+	memory   bool              // a pointer to an interface is made of an unsafe.Pointer
 }
 
 // findOutside parses the files of the package's directory that this pass does
@@ -210,6 +212,7 @@ func (c *checker) findLinknames(f *ast.File) {
 			if rest, ok := strings.CutPrefix(comment.Text, "//go:linkname "); ok {
 				if fields := strings.Fields(rest); len(fields) > 0 {
 					c.outside.names[fields[0]] = linkname
+					c.outside.linked = c.outside.linked || len(fields) > 1
 				}
 			}
 		}

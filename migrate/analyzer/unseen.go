@@ -3,6 +3,7 @@ package analyzer
 import (
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -18,6 +19,7 @@ func (c *checker) connectUnseen() {
 	g := &c.graph
 	for cur := range c.root.Preorder((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		var sig *types.Signature
+		from := []*types.Var{g.unseen}
 		switch n := cur.Node().(type) {
 		case *ast.FuncDecl:
 			fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
@@ -36,9 +38,14 @@ func (c *checker) connectUnseen() {
 				continue
 			}
 			sig = c.TypesInfo.TypeOf(n).(*types.Signature)
+			if cur.ParentEdgeKind() == edge.CallExpr_Args {
+				if pkg := c.packageOf(cur.Parent().Node().(*ast.CallExpr).Fun); pkg != nil {
+					from = append(from, g.heldBy(pkg)) // that package calls it
+				}
+			}
 		}
 		for v := range sig.Params().Variables() {
-			g.into[v] = append(g.into[v], g.unseen)
+			g.into[v] = append(g.into[v], from...)
 			if isContainer(v.Type()) {
 				g.into[g.unseen] = append(g.into[g.unseen], v)
 			}
@@ -50,13 +57,18 @@ func (c *checker) connectUnseen() {
 			}
 		}
 	}
+	memory := c.outside.memory || c.setsFields()
 	for id, obj := range c.TypesInfo.Defs {
 		v, ok := obj.(*types.Var)
-		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && (v.Exported() || c.outside.names[id.Name] == linkname) {
+		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && (v.Exported() || c.outside.names[id.Name] == linkname || memory && carries(v.Type())) {
 			c.connect(v)
 		}
 	}
 	c.connectUnnamed()
+	g.into[g.anywhere] = append(g.into[g.anywhere], g.unseen)
+	for _, path := range slices.Sorted(maps.Keys(g.held)) {
+		g.into[g.anywhere] = append(g.into[g.anywhere], g.held[path])
+	}
 }
 
 // connect adds the flows between variables and code out of sight, in both directions.
@@ -136,4 +148,47 @@ func (c *checker) connectFields(t types.Type, seen []types.Type) {
 			c.connectFields(v.Type(), seen)
 		}
 	}
+}
+
+// findMemory notes whether the package makes pointers to interfaces of unsafe.Pointer values: they
+// may be those of another package, or next to what the pointer was made of.
+func (c *checker) findMemory() {
+	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
+		n := cur.Node().(*ast.CallExpr)
+		if len(n.Args) != 1 || !c.TypesInfo.Types[n.Fun].IsType() || !isUnsafe(c.TypesInfo.TypeOf(n.Args[0])) {
+			continue
+		}
+		if p, ok := core(c.TypesInfo.TypeOf(n.Fun)).(*types.Pointer); ok && holds(p.Elem(), nil) {
+			c.outside.memory = true
+		}
+	}
+}
+
+// holds reports whether a value of type t has an interface in it that a file may be in.
+func holds(t types.Type, seen []types.Type) bool {
+	if slices.Contains(seen, t) {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return holds(u.Elem(), append(seen, t))
+	case *types.Struct:
+		for v := range u.Fields() {
+			if holds(v.Type(), append(seen, t)) {
+				return true
+			}
+		}
+	}
+	return carries(t)
+}
+
+// setsFields reports whether the package uses what package reflect has to change an unexported
+// field: conversions of structs, and values at an address.
+func (c *checker) setsFields() bool {
+	for _, obj := range c.TypesInfo.Uses {
+		if obj.Pkg() != nil && obj.Pkg().Path() == "reflect" && slices.Contains([]string{"Convert", "NewAt", "SetPointer", "SliceAt"}, obj.Name()) {
+			return true
+		}
+	}
+	return false
 }

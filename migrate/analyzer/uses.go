@@ -50,13 +50,17 @@ func (c *checker) call(n *ast.CallExpr) {
 	if c.TypesInfo.Types[n.Fun].IsType() {
 		if len(n.Args) == 1 {
 			t := c.TypesInfo.TypeOf(n.Fun)
-			c.convertStructs(t, c.TypesInfo.TypeOf(n.Args[0]))
+			for _, a := range terms(t) {
+				for _, b := range terms(c.TypesInfo.TypeOf(n.Args[0])) {
+					c.convertStructs(a, b)
+				}
+			}
 			c.convertPointers(n, t)
 			c.flow(place{typ: t, via: c.vars(n, 0), what: "a conversion"}, n.Args[0], c.TypesInfo.TypeOf(n.Args[0]), 0)
 		}
 		return
 	}
-	sig, ok := c.TypesInfo.TypeOf(n.Fun).Underlying().(*types.Signature)
+	sig, ok := core(c.TypesInfo.TypeOf(n.Fun)).(*types.Signature)
 	if !ok {
 		return
 	}
@@ -173,7 +177,7 @@ func (c *checker) builtin(n *ast.CallExpr) {
 	if !ok || id.Name != "append" || len(n.Args) == 0 {
 		return
 	}
-	s, ok := c.TypesInfo.TypeOf(n).Underlying().(*types.Slice)
+	s, ok := core(c.TypesInfo.TypeOf(n)).(*types.Slice)
 	if !ok {
 		return
 	}

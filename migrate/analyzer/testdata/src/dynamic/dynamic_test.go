@@ -3,6 +3,7 @@ package dynamic_test
 import (
 	"os"
 
+	_ "dynamic"
 	"pools"
 )
 

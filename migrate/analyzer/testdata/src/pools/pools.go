@@ -1,4 +1,4 @@
-package pools // want package:"PoolPut 0" package:` PoolCalled PoolConverted PoolEmbedded PoolExported PoolFilled PoolFound PoolGiven PoolKept PoolList PoolNext PoolPop PoolRecovered PoolUnnamed PoolUnsafe [^P]`
+package pools // want package:"PoolPut 0" package:` PoolAdded PoolAny PoolAppended PoolCalled PoolConverted PoolEmbedded PoolExported PoolFilled PoolFound PoolGeneric PoolGiven PoolKept PoolList PoolLiteral PoolNext PoolPop PoolRecovered PoolSent PoolTyped PoolUnnamed PoolUnsafe [^P]`
 
 // Package pools keeps readers and makes others. The functions that may return a kept one are those of the fact.
 
@@ -102,3 +102,63 @@ func PoolFilled() io.Reader { return list[0] }
 var call = func(r io.Reader) io.Reader { return r }
 
 func PoolCalled() io.Reader { return call(all.kept) }
+
+var filled map[string]io.Reader
+
+// PoolAny returns a map that the caller can add to.
+func PoolAny() any {
+	filled = map[string]io.Reader{}
+	return filled
+}
+
+func PoolAdded() io.Reader { return filled["added"] }
+
+var sent = make(chan io.Reader, 1)
+
+func send[C ~chan io.Reader](c C, r io.Reader) { c <- r }
+
+func PoolSend(r io.Reader) { send(sent, r) }
+
+func PoolSent() io.Reader { return <-sent }
+
+var appended = make([]io.Reader, 1)
+
+func add[S ~[]E, E any](s S, e E) { _ = append(s[:0], e) }
+
+func PoolAppend(r io.Reader) { add(appended, r) }
+
+func PoolAppended() io.Reader { return appended[0] }
+
+func literal[S ~[]io.Reader](r io.Reader) S { return S{r} }
+
+func PoolLiteral(r io.Reader) io.Reader { return literal[[]io.Reader](r)[0] }
+
+type before struct{ generic io.Reader }
+
+type after struct{ generic io.Reader }
+
+func convert[T after](b before) T { return T(b) }
+
+func PoolGeneric(r io.Reader) io.Reader { return after(convert[after](before{r})).generic }
+
+type methods map[string]io.Reader
+
+func (methods) Other() {}
+
+var withMethods = methods{}
+
+func put[T interface {
+	~map[string]io.Reader
+	Other()
+}](m T, r io.Reader) {
+	n := m
+	n["put"] = r
+}
+
+func PoolMethods(r io.Reader) { put(withMethods, r) }
+
+func PoolTyped() io.Reader { return withMethods["put"] }
+
+func PoolEach(r io.Reader, fn func(io.Reader)) { fn(r) }
+
+func PoolMake(r io.Reader) func() io.Reader { return func() io.Reader { return r } }
