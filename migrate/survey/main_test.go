@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,6 +43,15 @@ func TestSurvey_Program(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(m.Dir, "main.go"))
 	if n := strings.Count(string(source), "mmapfile."); err != nil || n != 8 {
 		t.Errorf("mmapfile is used %d times, %v", n, err)
+	}
+}
+
+func TestFindings_Lines(t *testing.T) {
+	a := errors.New("go vet: exit status 1\n# a\n./x.go:10:2: one\n./y.go:7:30: two 3\n")
+	b := errors.New("go vet: exit status 1\n# a\n./y.go:8:30: two 3\n./x.go:10:2: one\n")
+	c := errors.New("go vet: exit status 1\n# a\n./x.go:10:2: one\n./y.go:7:30: two 4\n")
+	if !slices.Equal(findings(a), findings(b)) || slices.Equal(findings(a), findings(c)) {
+		t.Errorf("%q\n%q\n%q", findings(a), findings(b), findings(c))
 	}
 }
 
