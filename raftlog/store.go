@@ -84,8 +84,8 @@ var (
 //
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
 // has sent. If a segment of the log is lost, its error names the entries that are missing.
-// Open notices that of the last but one only if the store was closed: a crash may leave the
-// last segment without the entries before it.
+// The segment before the last one is an exception, unless the store was closed: a crash may
+// leave the last segment without entries before it, so its loss is not an error.
 func Open(dir string, o Options) (_ *Store, err error) {
 	s := &Store{dir: dir, done: make(chan struct{})}
 	// The stream comes first: its lock is that of the store, and it makes the name of dir durable.
