@@ -268,9 +268,7 @@ func (r *recovery) create(first int64) error {
 	}
 	if first == r.b.first { // there are no events
 		for _, old := range r.firsts {
-			if err := os.Remove(segmentName(r.s.dir, old)); err != nil {
-				return err
-			}
+			os.Remove(segmentName(r.s.dir, old)) // or OpenStream does it later: Windows keeps what a reader has open
 		}
 		r.firsts = nil
 	}

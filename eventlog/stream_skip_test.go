@@ -51,7 +51,12 @@ func inTheWay(t *testing.T, dir, name string) (remove func()) {
 	if err := os.MkdirAll(filepath.Join(name, "full"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return func() { os.RemoveAll(name) }
+	return func() {
+		// Not os.RemoveAll, which cannot do that under wine.
+		if err := errors.Join(os.Remove(filepath.Join(name, "full")), os.Remove(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A process that is killed in TruncateFront past the end has removed all events, or none.
