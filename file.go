@@ -65,9 +65,11 @@ func (f *File) Stat() (fs.FileInfo, error) {
 		return nil, os.ErrInvalid
 	}
 	f.endPeriod()
+	f.lockMappings() // see Len
+	defer f.unlockMappings()
 	a := f.askSize()
 	fi, err := f.inner.Stat()
-	if err == nil && fi.Mode().IsRegular() {
+	if err == nil && fi.Mode().IsRegular() && (!locked || !f.closed) {
 		f.learn(a, fi.Size())
 	}
 	return fi, err
