@@ -39,6 +39,16 @@ func LearnLate(f *File, size int64, fn func()) {
 	f.learn(a, size)
 }
 
+// ReclaimLooks returns how often a call that lacks address space looks for it, if the last
+// collection has found all ranges in use.
+func ReclaimLooks() (n int) {
+	reserved.Add(1)
+	kept.Store(reserved.Load())
+	reclaim(true, func() bool { n++; return false })
+	capTo(&kept, reserved.Add(-1))
+	return n
+}
+
 // TempDir is t.TempDir, except on Windows. There a file stays mapped until its File was
 // collected, and that it cannot be removed must not fail the test.
 func TempDir(t testing.TB) string {

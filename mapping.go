@@ -193,7 +193,7 @@ func roomFor(size int64, asked bool) bool {
 
 // reclaim collects the reservations of closed Files, unless the last collection found all
 // of them in use. With wait, it returns when the ranges are unmapped, when enough returns
-// true, or after 80 ms. Without wait it returns at once.
+// true, or 80 ms after the collection. Without wait it returns at once.
 func reclaim(wait bool, enough func() bool) {
 	if !wait {
 		if reserved.Load() > kept.Load() {
@@ -202,13 +202,9 @@ func reclaim(wait bool, enough func() bool) {
 		return
 	}
 	collecting.Lock() // not concurrently with another collection, which may free what is needed
+	defer collecting.Unlock()
 	if !enough() && reserved.Load() > kept.Load() {
-		collectLocked()
-	}
-	collecting.Unlock()
-	// The cleanups run on other goroutines, which may have to wait for a processor.
-	for d := 10 * time.Microsecond; d < 50*time.Millisecond && !enough() && reserved.Load() > 0; d *= 2 {
-		time.Sleep(d)
+		collectLocked(enough)
 	}
 }
 
@@ -234,15 +230,20 @@ func retry(wait bool, do func() error) error {
 // unless one is running.
 func collect() {
 	if collecting.TryLock() {
-		collectLocked()
+		collectLocked(func() bool { return false })
 		collecting.Unlock()
 	}
 }
 
-func collectLocked() {
+// collectLocked collects, and waits as reclaim says.
+func collectLocked(enough func() bool) {
 	runtime.GC()
 	kept.Store(reserved.Load())
 	keptBytes.Store(reservedBytes.Load())
+	// The cleanups run on other goroutines, which may have to wait for a processor.
+	for d := 10 * time.Microsecond; d < 50*time.Millisecond && !enough() && reserved.Load() > 0; d *= 2 {
+		time.Sleep(d)
+	}
 }
 
 func newRegion(f *file, data []byte) *region {

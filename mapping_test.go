@@ -180,3 +180,11 @@ func TestBytes_LimitedAddressSpace(t *testing.T) {
 		t.Errorf("a file that is not mapped: %d, %v", n, err)
 	}
 }
+
+// Ranges that the last collection has found in use are not waited for. The test does not run in
+// parallel: the counters are those of all Files.
+func TestBytes_AllRangesInUse(t *testing.T) {
+	if n := mmapfile.ReclaimLooks(); n != 1 {
+		t.Errorf("looked %d times", n)
+	}
+}

@@ -31,8 +31,8 @@ type File struct {
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
 // ascending order, mu, sizeMu. No lock is taken while one of these is held: ending,
-// copies.mu, pages.mu, sizeMu. The same holds for two locks of all Files: collecting and,
-// on Windows, placing.
+// copies.mu, pages.mu, sizeMu. Two locks of all Files come last: collecting and, on Windows,
+// placing.
 type file struct {
 	inner *os.File
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
