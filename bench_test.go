@@ -7,13 +7,11 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/exp/mmap"
-
 	"go.dw1.io/mmapfile"
 )
 
-// Calls on a file in memory, against os.File and golang.org/x/exp/mmap. The published comparison, with
-// more implementations, calls and states of the file, is in benchdata; see "make bench".
+// Calls on a file in memory, against os.File. The published comparison, with other mappings, and with
+// more calls and states of the file, is in benchdata; see "make bench".
 
 const benchFileSize = 1 << 20
 
@@ -23,7 +21,6 @@ var benchImpls = []struct {
 }{
 	{"os", func(name string, flag int) (io.Closer, error) { return os.OpenFile(name, flag, 0) }},
 	{"mmapfile", func(name string, flag int) (io.Closer, error) { return mmapfile.OpenFile(name, flag, 0) }},
-	{"exp", func(name string, _ int) (io.Closer, error) { return mmap.Open(name) }},
 }
 
 // benchCalls times calls of several sizes, one after the other in the file, for each implementation
