@@ -14,14 +14,12 @@ import (
 //	byte 1   raft.LogType
 //	uvarint  term
 //	varint, uvarint  AppendedAt in Unix seconds, and its nanoseconds  (hasTime)
-//	uvarint  index minus the commit index                             (hasCommit)
 //	uvarint, bytes  length of Extensions, and these                   (hasExtensions)
 //	bytes    Data, up to the end of the event
 const (
-	hasTime = 1 << iota
-	hasCommit
-	hasExtensions
-	allFlags = 1<<iota - 1
+	hasTime       = 1
+	hasExtensions = 4 // 2 is not used
+	allFlags      = hasTime | hasExtensions
 )
 
 var errEntry = errors.New("event is not a raft log entry")
@@ -31,13 +29,12 @@ type entry struct {
 	kind       raft.LogType
 	term       uint64
 	appendedAt time.Time
-	commit     uint64 // 0 if the entry has none
 	extensions []byte
 	data       []byte
 }
 
-// appendEntry appends the encoding of l to b. A commit index of 0 is left out.
-func appendEntry(b []byte, l *raft.Log, commit uint64) []byte {
+// appendEntry appends the encoding of l to b.
+func appendEntry(b []byte, l *raft.Log) []byte {
 	at := len(b)
 	b = append(b, 0, byte(l.Type))
 	b = binary.AppendUvarint(b, l.Term)
@@ -45,10 +42,6 @@ func appendEntry(b []byte, l *raft.Log, commit uint64) []byte {
 		b[at] |= hasTime
 		b = binary.AppendVarint(b, l.AppendedAt.Unix())
 		b = binary.AppendUvarint(b, uint64(l.AppendedAt.Nanosecond()))
-	}
-	if commit = min(commit, l.Index); commit > 0 {
-		b[at] |= hasCommit
-		b = binary.AppendUvarint(b, l.Index-commit)
 	}
 	if len(l.Extensions) > 0 {
 		b[at] |= hasExtensions
@@ -58,8 +51,8 @@ func appendEntry(b []byte, l *raft.Log, commit uint64) []byte {
 	return append(b, l.Data...)
 }
 
-// parseEntry decodes the data of the event with that index.
-func parseEntry(b []byte, index uint64) (e entry, err error) {
+// parseEntry decodes the data of an event.
+func parseEntry(b []byte) (e entry, err error) {
 	if len(b) < 3 || b[0]&^allFlags != 0 {
 		return entry{}, errEntry
 	}
@@ -72,11 +65,6 @@ func parseEntry(b []byte, index uint64) (e entry, err error) {
 		nsec := d.uvarint()
 		d.failed = d.failed || nsec >= uint64(time.Second)
 		e.appendedAt = time.Unix(sec, int64(nsec)).UTC()
-	}
-	if flags&hasCommit != 0 {
-		before := d.uvarint()
-		d.failed = d.failed || before >= index
-		e.commit = index - before
 	}
 	if flags&hasExtensions != 0 {
 		n := d.uvarint()

@@ -37,11 +37,10 @@
 //
 // # RestoreCommittedLogs
 //
-// Leave RestoreCommittedLogs of raft.Config unset with raft v1.8.0. NewRaft applies the
-// committed entries before it scans the log for members, and scans only the others: a node
-// that has no snapshot forgets the members. And NewRaft never returns if there are more than
-// 128 batches to apply. Without it, a node that was started again applies its entries as soon
-// as a leader has told it the commit index.
+// A Store refuses RestoreCommittedLogs of raft.Config: raft.NewRaft returns
+// raft.ErrIncompatibleLogStore. In raft v1.8.0 the members are lost with it on a node without
+// a snapshot, and NewRaft never returns if more than 128 batches are to be applied. Without
+// it, a node applies its entries once a leader has told it the commit index.
 //
 // # Security
 //

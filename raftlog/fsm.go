@@ -213,7 +213,7 @@ func (w *walk) pass(last int64) error {
 		case w.ctx != nil && w.ctx.Err() != nil:
 			return w.ctx.Err()
 		}
-		e, err := parseEntry(ev.Data, uint64(ev.Seq))
+		e, err := parseEntry(ev.Data)
 		if err != nil {
 			return w.f.s.fail("events", err)
 		}

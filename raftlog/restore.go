@@ -85,7 +85,7 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 			s.stream.TruncateBack(int64(start))
 		}
 	}()
-	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop}, 0)
+	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop})
 	for seq := first; seq < base; {
 		buf, ends := s.buf[:0], []int(nil)
 		for ; seq < base && len(buf) < batchBytes; seq++ {

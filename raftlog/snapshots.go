@@ -64,21 +64,31 @@ func (n Snapshots) Create(version raft.SnapshotVersion, index, term uint64, conf
 	return k, nil
 }
 
-// List returns the snapshots, the newest first.
+// List returns the snapshots, the newest first. It skips those that cannot be read, with a
+// warning to Options.Logger. That the newest cannot be read is an error: an older one may lack
+// members, and entries that are no longer in the log.
 func (n Snapshots) List() ([]*raft.SnapshotMeta, error) {
 	ids, err := n.ids()
 	if err != nil {
 		return nil, err
 	}
 	var list []*raft.SnapshotMeta
-	for _, id := range ids[:min(len(ids), keptSnapshots)] {
+	for i, id := range ids[:min(len(ids), keptSnapshots)] {
 		m, err := n.read(id)
-		if err != nil {
+		if err != nil && i == 0 {
 			return nil, err
+		}
+		if err != nil {
+			n.warn(id, err)
+			continue
 		}
 		list = append(list, m)
 	}
 	return list, nil
+}
+
+func (n Snapshots) warn(id string, err error) {
+	n.s.logger.Warn("raftlog: cannot read an old snapshot", "id", id, "error", err)
 }
 
 // ids returns the names of all snapshots, the newest first.
@@ -157,8 +167,12 @@ func (n Snapshots) recover() error {
 	}
 	for i, id := range ids {
 		m, err := n.read(id)
-		if err != nil {
+		if err != nil && i == 0 {
 			return err
+		}
+		if err != nil {
+			n.warn(id, err)
+			continue
 		}
 		if _, err := os.Stat(filepath.Join(n.path(id), dataName)); err == nil && (i > 0 || n.s.isOld(m.Index)) {
 			// A newer one has replaced it before it was restored.
@@ -194,10 +208,13 @@ func (n Snapshots) removeAfter(index uint64) error {
 	}
 	for _, id := range slices.Backward(ids) {
 		m, err := n.read(id)
-		if err == nil && m.Index > index {
-			err = n.remove(id)
+		if err == nil && m.Index <= index {
+			continue
 		}
-		if err != nil {
+		if err != nil { // it may be newer
+			n.warn(id, err)
+		}
+		if err := n.remove(id); err != nil {
 			return err
 		}
 	}

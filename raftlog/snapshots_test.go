@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"go.dw1.io/mmapfile/raftlog"
@@ -368,4 +371,122 @@ func TestSnapshots_Size(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantEvents(t, to, newLogs(1, 100))
+}
+
+// An old snapshot that cannot be read is skipped with a warning, and replaced by the next ones.
+func TestSnapshots_OldUnreadable(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(string) error{
+		"empty":   func(name string) error { return os.Truncate(name, 0) },
+		"damaged": func(name string) error { return os.WriteFile(name, []byte(`{"Index":"x"}`), 0o666) },
+		"missing": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var warnings bytes.Buffer
+			o := raftlog.Options{
+				SegmentSize: small.SegmentSize,
+				Logger:      hclog.New(&hclog.LoggerOptions{Output: &warnings, Level: hclog.Warn}),
+			}
+			dir := t.TempDir()
+			s := open(t, dir, o)
+			logs := newLogs(1, 120)
+			store(t, s, logs[:100]...)
+			take(t, s, 50)
+			old, err := s.Snapshots().List()
+			if err != nil {
+				t.Fatal(err)
+			}
+			take(t, s, 100)
+			if err := damage(filepath.Join(dir, "snapshots", old[0].ID, "meta.json")); err != nil {
+				t.Fatal(err)
+			}
+			list := func(indexes ...uint64) {
+				t.Helper()
+				list, err := s.Snapshots().List()
+				var got []uint64
+				for _, m := range list {
+					got = append(got, m.Index)
+				}
+				if err != nil || !slices.Equal(got, indexes) {
+					t.Errorf("snapshots %d, %v, want %d", got, err, indexes)
+				}
+			}
+			list(100)
+			if !strings.Contains(warnings.String(), old[0].ID) {
+				t.Errorf("no warning of %s: %q", old[0].ID, &warnings)
+			}
+			warnings.Reset()
+			s = reopen(t, s, dir, o)
+			if !strings.Contains(warnings.String(), old[0].ID) {
+				t.Errorf("Open does not warn of %s: %q", old[0].ID, &warnings)
+			}
+			wantLogs(t, s, logs[:100]...)
+			list(100)
+			store(t, s, logs[100:]...)
+			take(t, s, 120)
+			list(120, 100)
+		})
+	}
+}
+
+// Raft does not go back to an older snapshot: the log may lack what follows that.
+func TestSnapshots_NewestUnreadable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	store(t, s, newLogs(1, 100)...)
+	take(t, s, 50)
+	take(t, s, 100)
+	list, err := s.Snapshots().List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "snapshots", list[0].ID, "meta.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Snapshots().List(); err == nil {
+		t.Errorf("List: %d snapshots and no error", len(list))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := raftlog.Open(dir, small); err == nil {
+		s.Close()
+		t.Error("Open: no error")
+	}
+}
+
+// A snapshot that the leader sends removes one that cannot be read and may be newer.
+func TestSnapshots_UnreadableThenSent(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 100)
+	store(t, from, logs...)
+	sent := take(t, from, 90)
+	dir := t.TempDir()
+	o := raftlog.Options{SegmentSize: small.SegmentSize, Logger: hclog.NewNullLogger()}
+	to := open(t, dir, o)
+	store(t, to, logs...)
+	take(t, to, 50)
+	old, err := to.Snapshots().List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, to, 80)
+	if err := os.Truncate(filepath.Join(dir, "snapshots", old[0].ID, "meta.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := to.Snapshots().Open(receive(t, to, 90, sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raftlog.NewFSM(to).Restore(r); err != nil {
+		t.Fatal(err)
+	}
+	to = reopen(t, to, dir, o)
+	wantEvents(t, to, logs[:90])
+	if list, err := to.Snapshots().List(); err != nil || len(list) == 0 || list[0].Index != 90 {
+		t.Error(list, err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"go.dw1.io/mmapfile/eventlog"
@@ -19,6 +20,10 @@ import (
 type Options struct {
 	// SegmentSize is the length of a segment of the log in bytes, 0 for 64 MiB.
 	SegmentSize int64
+
+	// Logger gets warnings, such as that of a snapshot that cannot be read. If it is nil, they
+	// go to [hclog.Default].
+	Logger hclog.Logger
 }
 
 // ErrGap is the error of StoreLogs for indexes that do not follow one another, or the log.
@@ -49,10 +54,10 @@ type Store struct {
 	dir    string
 	stream *eventlog.Stream
 	stable *stable
+	logger hclog.Logger
 
 	base   atomic.Uint64 // first index that raft's log may have
 	next   atomic.Uint64 // index after its last entry
-	commit atomic.Uint64 // staged for the next StoreLogs
 	closed atomic.Bool
 	done   chan struct{} // closed by Close
 
@@ -73,10 +78,9 @@ type Store struct {
 }
 
 var (
-	_ raft.LogStore               = (*Store)(nil)
-	_ raft.MonotonicLogStore      = (*Store)(nil)
-	_ raft.CommitTrackingLogStore = (*Store)(nil)
-	_ raft.StableStore            = (*Store)(nil)
+	_ raft.LogStore          = (*Store)(nil)
+	_ raft.MonotonicLogStore = (*Store)(nil)
+	_ raft.StableStore       = (*Store)(nil)
 )
 
 // Open opens the store in dir, and creates it, with its directory, if there is none. The
@@ -87,7 +91,10 @@ var (
 // The segment before the last one is an exception, unless the store was closed: a crash may
 // leave the last segment without entries before it, so its loss is not an error.
 func Open(dir string, o Options) (_ *Store, err error) {
-	s := &Store{dir: dir, done: make(chan struct{})}
+	s := &Store{dir: dir, logger: o.Logger, done: make(chan struct{})}
+	if s.logger == nil {
+		s.logger = hclog.Default()
+	}
 	// The stream comes first: its lock is that of the store, and it makes the name of dir durable.
 	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
 	if err != nil {
@@ -207,7 +214,7 @@ func (s *Store) get(index uint64) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e, err := parseEntry(ev.Data, index)
+	e, err := parseEntry(ev.Data)
 	if err != nil {
 		err = s.fail("read", fmt.Errorf("index %d: %w", index, err))
 	}
@@ -272,9 +279,8 @@ func (s *Store) encode(logs []*raft.Log) {
 		s.buf = nil
 	}
 	s.buf, s.ends, s.events = s.buf[:0], s.ends[:0], s.events[:0]
-	commit := s.commit.Load()
 	for _, l := range logs {
-		s.buf = appendEntry(s.buf, l, commit)
+		s.buf = appendEntry(s.buf, l)
 		s.ends = append(s.ends, len(s.buf))
 	}
 	begin := 0
@@ -374,21 +380,4 @@ func (s *Store) deleteFront(index uint64) error {
 	s.base.Store(index)
 	s.Snapshots().reserve()
 	return nil
-}
-
-// StageCommitIndex has the next StoreLogs keep the commit index, in the entries themselves. Raft
-// calls it if RestoreCommittedLogs is set: the package comment says why it should not be.
-func (s *Store) StageCommitIndex(index uint64) error {
-	s.commit.Store(index)
-	return nil
-}
-
-// GetCommitIndex returns the commit index that the last log entry has, 0 if none.
-func (s *Store) GetCommitIndex() (uint64, error) {
-	first, next, err := s.bounds()
-	if err != nil || first >= next {
-		return 0, err
-	}
-	e, err := s.get(next - 1)
-	return e.commit, err
 }

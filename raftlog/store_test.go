@@ -3,6 +3,7 @@ package raftlog_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -280,37 +281,19 @@ func TestGetLog_OwnMemory(t *testing.T) {
 	}
 }
 
-func TestGetCommitIndex_Kept(t *testing.T) {
+// With RestoreCommittedLogs raft forgets members, see the package comment. It refuses a log that
+// does not track commits.
+func TestStore_RestoreCommittedLogs(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, dir, small)
-	want := func(want uint64) {
-		t.Helper()
-		if got, err := s.GetCommitIndex(); got != want || err != nil {
-			t.Errorf("commit index %d, %v, want %d", got, err, want)
-		}
+	s := open(t, t.TempDir(), small)
+	conf := raft.DefaultConfig()
+	conf.LocalID, conf.LogOutput, conf.RestoreCommittedLogs = "node", io.Discard, true
+	_, trans := raft.NewInmemTransport("node")
+	r, err := raft.NewRaft(conf, raftlog.NewFSM(s), s, s, s.Snapshots(), trans)
+	if !errors.Is(err, raft.ErrIncompatibleLogStore) {
+		t.Errorf("error %v, want %v", err, raft.ErrIncompatibleLogStore)
 	}
-	stage := func(index uint64) {
-		t.Helper()
-		if err := s.StageCommitIndex(index); err != nil {
-			t.Fatal(err)
-		}
+	if err == nil {
+		r.Shutdown().Error()
 	}
-	want(0)
-	store(t, s, newLogs(1, 5)...)
-	want(0)
-	stage(4)
-	want(0)
-	store(t, s, newLogs(6, 2)...)
-	want(4)
-	stage(100)
-	store(t, s, newLog(8))
-	want(8)
-	s = reopen(t, s, dir, small)
-	want(8)
-	if err := s.DeleteRange(8, 8); err != nil {
-		t.Fatal(err)
-	}
-	want(4)
-	wantLogs(t, s, newLogs(1, 7)...)
 }

@@ -85,7 +85,7 @@ func verify(r io.Reader, index uint64) (first, end uint64, err error) {
 	buf := []byte(nil)
 	for n := uint64(0); err == nil && n < count; n++ {
 		if buf, err = readFrame(in, buf[:0]); err == nil {
-			_, err = parseEntry(buf, first+n)
+			_, err = parseEntry(buf)
 		}
 	}
 	return first, first + count, err
