@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 )
 
 func TestSurvey_Program(t *testing.T) {
@@ -20,7 +22,7 @@ func TestSurvey_Program(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &module{Path: "test.example", Dir: filepath.Join(s.dir, "program"), cached: "../testdata/program"}
-	if err := copyTree(m.Dir, m.cached); err != nil {
+	if err := modcopy.Copy(m.Dir, m.cached); err != nil {
 		t.Fatal(err)
 	}
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
