@@ -1,4 +1,4 @@
-package mmapfile_test
+package docstest
 
 import (
 	"go/ast"
