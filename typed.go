@@ -19,14 +19,16 @@ import (
 // also when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A
 // store faults if f is not open for writing. An access faults if a truncation has removed
 // its page from the file. Such a fault ends the process. The bytes are laid out as Go lays
-// out T on this machine, in its byte order. int, uint and uintptr have its word size, and
-// a bool must be 0 or 1. 64-bit numbers need an offset that is a multiple of 8, as in
-// sync/atomic, also on 32-bit machines. If a platform has no mappings (build tag nommap),
+// out T on this machine, in its byte order. int, uint and uintptr have its word size.
+// 64-bit numbers need an offset that is a multiple of 8, as in sync/atomic, also on 32-bit
+// machines. A T that contains a bool is refused: compiled Go relies on 0 and 1, so another
+// byte of a file would break memory safety. Use uint8, and compare it with 0. If a platform has no mappings (build tag nommap),
 // the T is in a copy, as with Bytes.
 //
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":
-//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers
+//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers or
+//     bools
 //   - [fs.ErrPermission] if the file is open for reading only and T contains a type of
 //     sync or sync/atomic, whose methods write
 //   - [os.ErrClosed]; [errors.ErrUnsupported] if the file cannot be mapped; or the system's
@@ -107,7 +109,7 @@ type layout struct {
 	size   int64
 	align  int64 // at least the alignment that Go requires
 	writes bool  // it has methods that store
-	err    error // it holds pointers
+	err    error // why a file cannot hold it
 }
 
 var layouts sync.Map // of *layout by reflect.Type
@@ -129,6 +131,8 @@ func (l *layout) add(t reflect.Type) {
 		l.writes = true
 	}
 	switch t.Kind() {
+	case reflect.Bool:
+		l.err = fmt.Errorf("%w: %v holds a bool, which must be 0 or 1; use uint8", fs.ErrInvalid, l.t)
 	case reflect.Int64, reflect.Uint64, reflect.Float64, reflect.Complex128:
 		l.align = 8 // so that a file is valid on every machine, and for sync/atomic
 	case reflect.Array:

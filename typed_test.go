@@ -1,6 +1,7 @@
 package mmapfile_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func TestAt_BoundsAndAlignment(t *testing.T) {
 		{atError[uint32](f, 2), fs.ErrInvalid}, {atError[uint16](f, 98), nil}, {atError[uint16](f, 99), fs.ErrInvalid},
 		{atError[byte](f, 99), nil}, {atError[byte](f, 100), io.EOF}, {atError[byte](f, -1), fs.ErrInvalid}, {atError[byte](f, 1<<62), io.EOF},
 		{atError[[3]byte](f, 97), nil}, {atError[[100]byte](f, 1), io.EOF}, {atError[struct{}](f, 100), nil}, {atError[struct{}](f, 101), io.EOF},
-		{atError[[0]*int](f, 0), nil}, {atError[bool](f, 50), nil},
+		{atError[[0]*int](f, 0), nil}, {atError[[0]bool](f, 0), nil},
 		{slice(0, 25), nil}, {slice(0, 26), io.EOF}, {slice(100, 0), nil}, {slice(104, 0), io.EOF}, {slice(0, -1), fs.ErrInvalid},
 		{slice(0, int(^uint(0)>>1)), io.EOF}, {slice(1, 1), fs.ErrInvalid}, {big(0, 1<<20), io.EOF}, {big(0, int(^uint(0)>>1)), io.EOF},
 	} {
@@ -126,6 +127,27 @@ func TestAt_Pointers(t *testing.T) {
 		if !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "pointers") {
 			t.Errorf("case %d: %v", i, err)
 		}
+	}
+}
+
+// Compiled code takes a bool for 0 or 1 and does not check an index made of it, so another
+// byte of the file would reach past an array.
+func TestAt_Bools(t *testing.T) {
+	t.Parallel()
+	f := mustOpen(t, tempFile(t, bytes.Repeat([]byte{200}, 1000)))
+	type flags struct {
+		N  uint8
+		On [2]bool
+	}
+	type named bool
+	_, slice := mmapfile.SliceAt[bool](f, 0, 10)
+	for i, err := range []error{slice, atError[bool](f, 50), atError[named](f, 0), atError[[4]bool](f, 0), atError[flags](f, 0), atError[[1]flags](f, 0)} {
+		if !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "uint8") {
+			t.Errorf("case %d: %v", i, err)
+		}
+	}
+	if on, err := mmapfile.At[atomic.Bool](f, 0); err != nil || !on.Load() {
+		t.Errorf("an atomic.Bool, which is a uint32: %v", err)
 	}
 }
 
