@@ -4,7 +4,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // Guard calls fn and turns a fault in memory of f into an error. fn may use all memory that
@@ -44,14 +45,14 @@ func (f *file) endGuard(old bool, returned *bool, err *error) {
 	debug.SetPanicOnFault(old)
 	defer f.releaseGuard()
 	r := recover()
-	if *returned || r == nil && exiting() {
+	if *returned || r == nil && guard.Exiting() {
 		return
 	}
 	m, off := f.faultAt(r)
 	if m == nil {
 		panic(r)
 	}
-	stats.faults.Add(1)
+	guard.Faults.Add(1)
 	*err = f.fail("guard", f.causeOf(r, m, m.region.data[off:off+1], int64(off)))
 }
 
@@ -87,14 +88,6 @@ func (f *file) releaseGuard() {
 // faultAt returns the mapping of f that contains the fault r, and the offset in it. It
 // returns nil if r is not a fault in one.
 func (f *file) faultAt(r any) (m *mapping, off int) {
-	e, ok := r.(runtime.Error)
-	if !ok {
-		return nil, 0
-	}
-	a, ok := e.(interface{ Addr() uintptr })
-	if !ok {
-		return nil, 0
-	}
 	f.mu.RLock()
 	m = f.m.Load()
 	if f.closed {
@@ -102,8 +95,8 @@ func (f *file) faultAt(r any) (m *mapping, off int) {
 	}
 	f.mu.RUnlock()
 	for ; m != nil; m = m.prev {
-		if p := m.region.data; inPages(a.Addr(), p) {
-			return m, int(a.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(p))))
+		if off, ok := guard.In(r, m.region.data); ok {
+			return m, off
 		}
 	}
 	return nil, 0

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -131,7 +132,7 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 	}
 	if err != nil {
 		f.readIn(off, off+int64(len(p)))
-		if a == PopulateRead && !readable(p) || a == PopulateWrite && !storable(p) {
+		if a == PopulateRead && !guard.Readable(p) || a == PopulateWrite && !guard.Writable(p) {
 			return errFault
 		}
 	}
@@ -358,7 +359,7 @@ func ReadStats(s *Stats) {
 		MappedBytes:   max(rangeBytes.Load()-held, 0),
 		ReservedBytes: held,
 		SystemCalls:   stats.calls.Load(),
-		Faults:        stats.faults.Load(),
+		Faults:        guard.Faults.Load(),
 		MajorFaults:   stats.majorFaults.Load(),
 		Prefaults:     stats.prefaults.Load(),
 	}

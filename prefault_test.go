@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -216,7 +217,7 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 	if _, err := f.Stat(); err != nil { // so that the next write is by a system call
 		t.Fatal(err)
 	}
-	if !storable(f.m.Load().data[:blockSize]) { // the first write to a page moves the time by itself
+	if !guard.Writable(f.m.Load().data[:blockSize]) { // the first write to a page moves the time by itself
 		t.Fatal("a fault")
 	}
 	prefaultAll(f.file, 0)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // A private File is its mapping, which is never replaced. Calls use the file, which is open
@@ -89,7 +91,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 			return 0, io.EOF
 		}
 		f.preread(m, off, int64(n))
-		if tryCopy(b[:n], m.data[off:]) {
+		if guard.Copy(b[:n], m.data[off:]) {
 			break
 		}
 		if now, _ := f.stat(); now >= off+int64(n) {
@@ -148,7 +150,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
 	f.preread(m, off, int64(len(b)))
-	if tryCopy(m.data[off:off+int64(len(b))], b) {
+	if guard.Copy(m.data[off:off+int64(len(b))], b) {
 		return len(b), nil
 	}
 	if now, _ := f.stat(); now < off+int64(len(b)) {

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/race"
 )
 
@@ -32,7 +33,7 @@ func (f *file) inside(m *mapping, i int) (ok bool) {
 	if f.isLast(m, page) || !f.pages.seen(page, 1) {
 		return false
 	}
-	defer unguard(debug.SetPanicOnFault(true), &ok)
+	defer guard.End(debug.SetPanicOnFault(true), &ok)
 	m.touch(page)
 	runtime.KeepAlive(f)
 	return true
@@ -40,7 +41,7 @@ func (f *file) inside(m *mapping, i int) (ok bool) {
 
 // holds reports whether m proves that the file has its byte at i.
 func (f *file) holds(m *mapping, i int) (ok bool) {
-	defer unguard(debug.SetPanicOnFault(true), &ok)
+	defer guard.End(debug.SetPanicOnFault(true), &ok)
 	ok = m.data[i] != 0 || f.reaches(m, i)
 	runtime.KeepAlive(f)
 	return ok
@@ -53,7 +54,7 @@ func (f *file) hasAll(m *mapping, off, last int) bool {
 		return false
 	}
 	defer f.unlockMappings()
-	ok := readable(m.data[off : last+1])
+	ok := guard.Readable(m.data[off : last+1])
 	runtime.KeepAlive(f)
 	return ok
 }

@@ -11,8 +11,8 @@ import (
 
 // stats has the figures of Stats that have no other source.
 var stats struct {
-	files                                 atomic.Int64
-	calls, faults, majorFaults, prefaults atomic.Uint64
+	files                         atomic.Int64
+	calls, majorFaults, prefaults atomic.Uint64
 }
 
 // tracks reports whether pages of f are recorded: calls may use its mapping, or the one

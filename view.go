@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -271,7 +271,7 @@ func (f *file) endCall(c *viewCall, err *error) {
 	debug.SetPanicOnFault(c.old)
 	if !c.called {
 		if recover() != nil {
-			stats.faults.Add(1)
+			guard.Faults.Add(1)
 		}
 		return
 	}
@@ -282,76 +282,14 @@ func (f *file) endCall(c *viewCall, err *error) {
 		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
 			f.ask()
 		}
-	case r == nil && exiting():
-	case faulted(r, c.m.data[c.off:c.off+c.n]):
-		stats.faults.Add(1)
+	case r == nil && guard.Exiting():
+	case guard.Caused(r, c.m.data[c.off:c.off+c.n]):
+		guard.Faults.Add(1)
 		*err = f.fail("view", f.causeOf(r, c.m, c.m.data[c.off:c.off+c.n], c.off))
 	default:
 		panic(r)
 	}
 	runtime.KeepAlive(f)
-}
-
-// exiting reports whether the deferred function that calls it runs because of
-// runtime.Goexit. Under GODEBUG=panicnil=1 recover returns nil for Goexit and for
-// panic(nil). Only the stack tells them apart.
-func exiting() bool {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		frame, more := frames.Next()
-		if frame.Function == "runtime.gopanic" {
-			return false
-		}
-		if frame.Function == "runtime.Goexit" || !more {
-			return true
-		}
-	}
-}
-
-// memoryFault is the text of the one runtime.Error that may be a fault and has no address.
-// The runtime reports a fault at an address below 4 KiB as a nil dereference.
-const memoryFault = "runtime error: invalid memory address or nil pointer dereference"
-
-// faulted reports whether the panic r is a fault in the pages of p.
-//
-// A fault on real hardware has its address. In an emulator it may not. Under qemu-user 7.2,
-// arm and ppc64le give none, arm64 and s390x a wrong one for SIGBUS. So if the address is
-// not in p, faulted reads p to cause another fault. The address of that fault shows whether
-// addresses can be trusted.
-func faulted(r any, p []byte) bool {
-	e, ok := r.(runtime.Error)
-	if !ok {
-		return false
-	}
-	a, ok := e.(interface{ Addr() uintptr })
-	if ok && inPages(a.Addr(), p) {
-		return true
-	}
-	return (ok || e.Error() == memoryFault) && misaddressed(p)
-}
-
-// inPages reports whether addr is in the pages of p.
-func inPages(addr uintptr, p []byte) bool {
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
-	return addr >= start&^uintptr(pageSize-1) && addr < start+uintptr(len(p))
-}
-
-// misaddressed reports whether reading p faults with no address, or with one outside p.
-func misaddressed(p []byte) (wrong bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			a, ok := r.(interface{ Addr() uintptr })
-			wrong = !ok || !inPages(a.Addr(), p)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	load := func(b *byte) { race.LoadWord((*uint32)(unsafe.Pointer(uintptr(unsafe.Pointer(b)) &^ 3))) }
-	for i := 0; i < len(p); i += pageSize {
-		load(&p[i])
-	}
-	load(&p[len(p)-1])
-	return false
 }
 
 // faultCause returns the reason that p faulted.
@@ -365,7 +303,7 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 	switch size, regular := f.stat(); {
 	case regular && size < off+int64(len(p)):
 		return io.ErrUnexpectedEOF
-	case !m.writable && readable(p):
+	case !m.writable && guard.Readable(p):
 		return fs.ErrPermission
 	}
 	return syscall.EIO
@@ -373,22 +311,20 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 
 // causeOf returns the reason of r, a fault of a caller's access to p.
 func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
-	if a, ok := r.(interface{ Addr() uintptr }); ok && inPages(a.Addr(), p) {
-		i := max(int(a.Addr()-uintptr(unsafe.Pointer(unsafe.SliceData(p)))), 0)
-		i = min(i, len(p)-1)
+	if i, ok := guard.In(r, p); ok {
 		p, off = p[i:i+1], off+int64(i)
 	}
 	err := f.faultCause(m, p, off)
 	if err != syscall.EIO || len(p) > 1 {
 		return err
 	}
-	again := readable(p)
+	again := guard.Readable(p)
 	if m.writable && !m.own {
 		if full := sys.AllocateHoles(f.inner, off, off+1); full != nil && !errors.Is(full, errors.ErrUnsupported) {
 			return full
 		}
 		start := unsafe.Pointer(uintptr(unsafe.Pointer(&p[0])) &^ uintptr(pageSize-1))
-		again = again && storable(unsafe.Slice((*byte)(start), 1))
+		again = again && guard.Writable(unsafe.Slice((*byte)(start), 1))
 	}
 	if again { // the file was truncated and is longer again
 		return io.ErrUnexpectedEOF

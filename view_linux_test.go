@@ -68,3 +68,28 @@ func TestView_TruncatedAndExtended(t *testing.T) {
 		}
 	}
 }
+
+// A panic that is no fault of the file reads nothing of it. On a tmpfs that would allocate
+// the whole range.
+func TestView_NilDereferenceOfLargeRange(t *testing.T) {
+	t.Parallel()
+	needFaultAddresses(t)
+	const size = 256 << 20
+	name := filepath.Join(t.TempDir(), "sparse")
+	writeFile(t, name, nil)
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	f := mustOpen(t, name)
+	var nowhere *[64]byte
+	got := recovered(func() {
+		err := f.View(0, size, func(p []byte) error { loadSink.Add(uint32(nowhere[len(p)%64])); return nil })
+		t.Errorf("View returned %v", err)
+	})
+	if !isRuntimeError("nil pointer")(got) {
+		t.Errorf("the panic is %T %v", got, got)
+	}
+	if n, err := f.Resident(0, size); err != nil || n > size/8 {
+		t.Errorf("%d MiB of it are in memory: %v", n>>20, err)
+	}
+}

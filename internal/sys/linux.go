@@ -211,3 +211,13 @@ func Prefault(f *os.File, data []byte, off int64) error {
 	}
 	return Advise(data, PopulateWrite)
 }
+
+// mapMissing maps a page past the end of an empty file.
+func mapMissing(n uintptr) (unsafe.Pointer, error) {
+	fd, err := unix.MemfdCreate("missing", unix.MFD_CLOEXEC)
+	if err != nil {
+		return mapInaccessible(n)
+	}
+	defer unix.Close(fd)
+	return MapShared(fd, n, unix.PROT_READ)
+}

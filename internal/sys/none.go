@@ -31,3 +31,4 @@ func Prefault(*os.File, []byte, int64) error            { return errors.ErrUnsup
 func ResidentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func CachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 func InMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
+func MissingPage() ([]byte, func())                     { return nil, nil }

@@ -56,3 +56,18 @@ func FileSizeLimit() int64 {
 	}
 	return int64(r.Cur)
 }
+
+// MissingPage returns a page of memory whose access faults, as that of a truncated file
+// does if the system can do that without a file's name. It returns nil if there is none.
+func MissingPage() (p []byte, free func()) {
+	n := uintptr(os.Getpagesize())
+	mem, err := mapMissing(n)
+	if err != nil {
+		return nil, nil
+	}
+	return unsafe.Slice((*byte)(mem), n), func() { unix.MunmapPtr(mem, n) }
+}
+
+func mapInaccessible(n uintptr) (unsafe.Pointer, error) {
+	return unix.MmapPtr(-1, 0, nil, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+}

@@ -24,3 +24,5 @@ func Advise(data []byte, advice int) error {
 	}
 	return unix.Madvise(data, hints[advice])
 }
+
+func mapMissing(n uintptr) (unsafe.Pointer, error) { return mapInaccessible(n) }

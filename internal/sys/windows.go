@@ -28,6 +28,17 @@ func AccessOf(_ *os.File, flag int) (Access, error) {
 	}, nil
 }
 
+// MissingPage returns a page of memory whose access faults, or nil if there is none.
+func MissingPage() (p []byte, free func()) {
+	n := uintptr(os.Getpagesize())
+	addr, err := windows.VirtualAlloc(0, n, windows.MEM_RESERVE, windows.PAGE_NOACCESS)
+	if err != nil {
+		return nil, nil
+	}
+	p = unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n) // vet would report a plain conversion
+	return p, func() { windows.VirtualFree(addr, 0, windows.MEM_RELEASE) }
+}
+
 func LockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
 
 // UnlockMemory unlocks each page separately if some are not locked, because VirtualUnlock
