@@ -30,7 +30,7 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	now := l.clock.read()
+	now := c.now()
 	// The checksum costs the most. It is computed without the lock if another append has
 	// it, and otherwise after the copy, which brings the data into the cache.
 	var e entry
@@ -77,7 +77,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 			return 0, ErrFull
 		}
 	}
-	now := l.clock.read()
+	now := c.now()
 	c.lock()
 	off = l.end
 	if len(ps) == 0 && !l.gone {
@@ -128,10 +128,7 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 	if err := c.fill(fill, data); err != nil {
 		return 0, err
 	}
-	c.inFill = true // Options.Now is the caller's function, too
-	now := l.clock.read()
-	c.inFill = false
-	newEntry(now, data).put(b)
+	newEntry(c.now(), data).put(b)
 	return off, l.publish(end, 1, false)
 }
 
@@ -141,7 +138,7 @@ func (c *call) fillCopy(n int, fill func(p []byte) error) error {
 	if err := c.fill(fill, data); err != nil {
 		return err
 	}
-	e := newEntry(c.l.clock.read(), data)
+	e := newEntry(c.now(), data)
 	c.dirty = e.next(c.l.end)
 	return c.write(e, data)
 }
@@ -190,12 +187,12 @@ func (l *Log) publish(end, k int64, call bool) error {
 
 // call is one append.
 type call struct {
-	l      *Log
-	old    bool // of SetPanicOnFault
-	locked bool
-	inFill bool  // the caller's function runs
-	filled bool  // its error is to be returned as it is
-	dirty  int64 // the file may have been changed from the end of the log to here
+	l        *Log
+	old      bool // of SetPanicOnFault
+	locked   bool
+	inCaller bool  // a function of the caller's runs: fill, or Options.Now
+	filled   bool  // the error of fill is to be returned as it is
+	dirty    int64 // the file may have been changed from the end of the log to here
 }
 
 func (c *call) lock() {
@@ -221,11 +218,19 @@ func (l *Log) unlock() {
 	}
 }
 
+// now returns the time. A panic of Options.Now is not a fault of the mapping.
+func (c *call) now() int64 {
+	c.inCaller = true
+	now := c.l.clock.read()
+	c.inCaller = false
+	return now
+}
+
 // fill calls the caller's function.
 func (c *call) fill(fill func(p []byte) error, p []byte) error {
-	c.inFill = true
+	c.inCaller = true
 	err := fill(p)
-	c.inFill = false
+	c.inCaller = false
 	c.filled = err != nil
 	return err
 }
@@ -233,7 +238,7 @@ func (c *call) fill(fill func(p []byte) error, p []byte) error {
 // done ends an append, also one that panics.
 func (c *call) done(off *int64, err *error) {
 	r := recover()
-	if r != nil || *err != nil || c.inFill {
+	if r != nil || *err != nil || c.inCaller {
 		c.failed(r, err)
 		*off = 0
 	}
@@ -241,7 +246,7 @@ func (c *call) done(off *int64, err *error) {
 	if c.locked {
 		end := c.l.end
 		c.l.unlock()
-		if c.l.o.Flush.Bytes > 0 && *err == nil && r == nil && !c.inFill {
+		if c.l.o.Flush.Bytes > 0 && *err == nil && r == nil && !c.inCaller {
 			c.l.flushDue(end)
 		}
 	}
@@ -255,11 +260,11 @@ func (c *call) done(off *int64, err *error) {
 func (c *call) failed(r any, err *error) {
 	l := c.l
 	cleared, noAddress := true, false
-	if c.dirty > l.end {
+	if c.locked && c.dirty > l.end {
 		cleared, noAddress = l.clear(c.dirty)
 	}
 	// Not every system tells the address of a fault, so the memory itself is asked.
-	if r != nil && isFault(r, !c.inFill || noAddress) && (!c.inFill || !cleared) {
+	if r != nil && isFault(r, !c.inCaller || noAddress) && (!c.inCaller || !cleared) {
 		*err = l.faultCause()
 	}
 	if *err != nil && !c.filled {

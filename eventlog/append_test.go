@@ -1,0 +1,63 @@
+package eventlog_test
+
+import (
+	"errors"
+	"io/fs"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+// A nil dereference in Options.Now is not taken for a fault of the mapping.
+func TestAppend_ClockThatPanics(t *testing.T) {
+	t.Parallel()
+	now := &time.Time{}
+	o := eventlog.Options{Now: func() time.Time { return *now }}
+	l, s := open(t, newName(t), o), openStream(t, newDir(t), eventlog.StreamOptions{Options: o})
+	for what, call := range map[string]func() error{
+		"Append":             func() error { _, err := l.Append([]byte("event")); return err },
+		"AppendSync":         func() error { _, err := l.AppendSync([]byte("event")); return err },
+		"AppendBatch":        func() error { _, err := l.AppendBatch([]byte("event")); return err },
+		"AppendFunc":         func() error { _, err := l.AppendFunc(5, func([]byte) error { return nil }); return err },
+		"Stream.Append":      func() error { _, err := s.Append([]byte("event")); return err },
+		"Stream.AppendSync":  func() error { _, err := s.AppendSync([]byte("event")); return err },
+		"Stream.AppendBatch": func() error { _, err := s.AppendBatch([]byte("event")); return err },
+	} {
+		events := l.Len() + s.Next()
+		func() {
+			defer func() {
+				if _, ok := recover().(runtime.Error); !ok {
+					t.Errorf("%s: no panic", what)
+				}
+			}()
+			now = nil
+			err := call()
+			t.Errorf("%s: %v", what, err)
+		}()
+		now = &time.Time{}
+		if err := call(); err != nil || l.Len()+s.Next() != events+1 {
+			t.Errorf("%s after the panic: %d events, was %d, %v", what, l.Len()+s.Next(), events, err)
+		}
+	}
+}
+
+// An append that is refused does not look at what one that runs changes.
+func TestAppend_RefusedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := open(t, newName(t), eventlog.Options{})
+	var g sync.WaitGroup
+	g.Go(func() {
+		for range 1000 {
+			if _, err := l.AppendFunc(-1, nil); !errors.Is(err, fs.ErrInvalid) {
+				t.Error(err)
+			}
+		}
+	})
+	for range 1000 {
+		add(t, l, "event")
+	}
+	g.Wait()
+}
