@@ -29,6 +29,9 @@ func dump(f *flag.FlagSet) func(*env) error {
 		if *n < 0 || *from < 0 {
 			return e.misused("dump: a number is negative")
 		}
+		if *raw && e.json {
+			return e.misused("dump: -raw and -json exclude each other")
+		}
 		if *from != 0 && *since != "" {
 			return e.misused("dump: -from and -since exclude each other")
 		}
@@ -40,6 +43,9 @@ func dump(f *flag.FlagSet) func(*env) error {
 		first, end, err := s.bounds()
 		if err != nil {
 			return err
+		}
+		if *from > end {
+			return fmt.Errorf("%s: position %d is after the end, which is %d", s.name, *from, end)
 		}
 		first = max(first, *from)
 		events := s.Events(first)
@@ -95,6 +101,9 @@ func tail(f *flag.FlagSet) func(*env) error {
 	return func(e *env) error {
 		if *n < 0 {
 			return e.misused("tail: -n is negative")
+		}
+		if *raw && e.json {
+			return e.misused("tail: -raw and -json exclude each other")
 		}
 		s, err := openSource(e.args[0])
 		if err != nil {

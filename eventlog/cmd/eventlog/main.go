@@ -92,6 +92,9 @@ func runAfter(ctx context.Context, args []string, stdout, stderr io.Writer, wait
 }
 
 func (e *env) run(args []string) error {
+	for len(args) > 0 && (args[0] == "-json" || args[0] == "--json") { // as after the command
+		e.json, args = true, args[1:]
+	}
 	if len(args) == 0 {
 		usage(e.err)
 		return errUsage
@@ -122,7 +125,7 @@ func (e *env) misused(format string, args ...any) error {
 func (e *env) command(c command, args []string) error {
 	f := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.BoolVar(&e.json, "json", false, "print JSON, one value a line")
+	f.BoolVar(&e.json, "json", e.json, "print JSON, one value a line")
 	do := c.setup(f)
 	for { // flags may follow PATH
 		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -150,7 +153,7 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-8s%s\n", c.name, c.about)
 	}
 	fmt.Fprint(w, `
-"eventlog help COMMAND" shows its flags. With -json all commands print JSON lines. The
+"eventlog help COMMAND" shows its flags, which may also follow PATH. With -json all commands print JSON lines. The
 data of an event are "data", a string, if they are valid UTF-8, and "base64" otherwise.
 
 Only repair changes a log, and only repair needs the lock of its writer.

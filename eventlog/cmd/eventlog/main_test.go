@@ -55,12 +55,34 @@ func TestDump_Stream(t *testing.T) {
 	}
 }
 
+func TestDump_FromAfterEnd(t *testing.T) {
+	t.Parallel()
+	for path, message := range map[string]string{
+		newLog(t, abc...):    "eventlog: PATH: position 1000 is after the end, which is 99\n",
+		newStream(t, abc...): "eventlog: PATH: position 1000 is after the end, which is 4\n",
+	} {
+		if code, out, errs := call(t, path, "dump", "-from=1000"); code != 1 || out != "" || errs != message {
+			t.Errorf("exit code %d, %q, %q, want %q", code, out, errs, message)
+		}
+	}
+	want(t, 0, "", newStream(t, abc...), "dump", "-from=4")
+}
+
+func TestRun_JSONBeforeTheCommand(t *testing.T) {
+	t.Parallel()
+	name := newLog(t, abc...)
+	for _, flag := range []string{"-json", "--json"} {
+		want(t, 0, `{"path":"PATH","events":4,"bytes":11,"damage":0}`+"\n", name, flag, "verify")
+	}
+	want(t, 0, "PATH: 4 events, 11 bytes of data; damaged places: 0\n", name, "-json", "verify", "-json=false")
+}
+
 func TestDump_Misuse(t *testing.T) {
 	t.Parallel()
 	name := newLog(t, abc...)
 	for _, args := range [][]string{
 		{"dump", "-n=-1"}, {"dump", "-from=-1"}, {"dump", "-n=x"}, {"dump", "-since=x"}, {"dump", "-from=24", "-since=1h"},
-		{"dump", "-y"}, {"dump", "second"}, {"tail", "-n=-1"}, {"bench", "-time=0s"}, {"undo"},
+		{"dump", "-y"}, {"dump", "second"}, {"dump", "-raw", "-json"}, {"tail", "-n=-1"}, {"tail", "-json", "-raw"}, {"bench", "-time=0s"}, {"undo"},
 	} {
 		if code, out, errs := call(t, name, args...); code != 2 || out != "" || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, out, errs)
