@@ -100,6 +100,9 @@ func PrefaultAll(f *File) { prefaultAll(f.file, 0) }
 // NeverMap makes calls on f go to the inner file, as if it could not be mapped.
 func NeverMap(f *File) { f.never.Store(true) }
 
+// StartFlushes gives f the policy p, as opening it with Options does.
+func StartFlushes(f *File, p FlushPolicy) error { return f.startFlushes(p) }
+
 // Pending returns the number of bytes that the FlushPolicy of f has not flushed.
 func Pending(f *File) int64 { return f.flusher.pending.Load() }
 

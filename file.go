@@ -14,9 +14,9 @@ import (
 // The methods below concern the descriptor, a directory, or the file's metadata. The inner
 // file answers them. Their comments say what differs.
 
-// Close closes the file and makes its mappings inaccessible. Unless there is a
-// [FlushPolicy], it does not wait for reads and writes. Calls in flight end in full or with
-// [os.ErrClosed], and a call blocked in a pipe is released. A second Close is a
+// Close closes the file and makes its mappings inaccessible. It does not wait for reads and
+// writes, except on Windows, and if the File is private or has a [FlushPolicy]. Calls in
+// flight end in full or with [os.ErrClosed], and a call blocked in a pipe is released. A second Close is a
 // *[fs.PathError] with Op "close" and os.ErrClosed, as with [os.File.Close].
 //
 // An access to a slice from [File.Bytes] faults after Close. Close does not sync, unless a

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,7 @@ import (
 func init() {
 	children["mlockall"] = childMlockall
 	children["lock"] = childLock
+	children["eagain"] = childEAGAIN
 }
 
 // childMlockall reads and writes a sparse file of 1 GiB until it is mapped. The process locks
@@ -221,4 +223,52 @@ func TestAdvise_ManyRanges(t *testing.T) {
 	if n := countMaps(t); n > before+50 { // other tests run in parallel
 		t.Errorf("%d maps, %d before", n, before)
 	}
+}
+
+// A kernel that always asks to try again must not hang the program.
+func TestAdvise_AlwaysEAGAIN(t *testing.T) {
+	t.Parallel()
+	if emulator != "" || !mmapfile.CanMap {
+		t.Skip("needs a filter of system calls")
+	}
+	runChild(t, childCommand(t, nil, "eagain", tempFile(t, pattern(100_000))))
+}
+
+// childEAGAIN populates a file while madvise(2) answers EAGAIN to that.
+func childEAGAIN(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	f.Bytes()
+	const adviceAt = 16 + 2*8 // the third argument in struct seccomp_data, on a little-endian machine
+	load := func(at uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
+	}
+	unless := func(k uint32, skip uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: skip}
+	}
+	is := func(k uint32, skip uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: skip}
+	}
+	filter := []unix.SockFilter{
+		load(0), unless(unix.SYS_MADVISE, 4),
+		load(adviceAt), is(unix.MADV_POPULATE_READ, 1), unless(unix.MADV_POPULATE_WRITE, 1),
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EAGAIN)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return nil // the system has no such filters
+	}
+	for _, a := range []mmapfile.Advice{mmapfile.PopulateRead, mmapfile.PopulateWrite} {
+		if err := f.Advise(0, 100_000, a); !errors.Is(err, unix.EAGAIN) {
+			return fmt.Errorf("%v: %w", a, err)
+		}
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 //
 // Every method may be called from any number of goroutines, including Close. After a lost
 // race against Close the error is [os.ErrClosed] ([errors.Is]), if os.File's is. A read at
-// an offset takes no lock. Overlapping writes of one File are serialized. Read, Write and
+// an offset takes no lock, except on Windows and if the File is private. Overlapping writes of one File are serialized. Read, Write and
 // Seek share the cursor and are each atomic with respect to it. No lock is held while an
 // [io.Reader] or [io.Writer] of the caller runs.
 //
@@ -198,17 +198,24 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 		return openPrivate(name, flag, perm, o.Size)
 	}
 	f, err := OpenFile(name, flag, perm, o.Size)
-	if err == nil && o.Flush != (FlushPolicy{}) && flag&(os.O_WRONLY|os.O_RDWR) != 0 && flushable(f.inner) {
-		f.flusher = newFlusher(f.file, o.Flush)
+	if err != nil || o.Flush == (FlushPolicy{}) || flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		return f, err
 	}
-	return f, err
+	if err := f.startFlushes(o.Flush); err != nil {
+		f.inner.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return f, nil
 }
 
-// flushable reports whether f has anything that can be made durable.
-func flushable(f *os.File) bool {
+// startFlushes begins to flush f by p, unless f has nothing that can be made durable.
+func (f *file) startFlushes(p FlushPolicy) error {
 	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
-	fi, err := f.Stat()
-	return err == nil && fi.Mode()&never == 0
+	fi, err := f.inner.Stat()
+	if err == nil && fi.Mode()&never == 0 {
+		f.flusher = newFlusher(f, p)
+	}
+	return err
 }
 
 // New takes over f, an open file of any kind, at its current offset. The caller must not

@@ -122,6 +122,18 @@ func TestFlushPolicy_Interval(t *testing.T) {
 	}
 }
 
+// A file that cannot be asked what it is must not lose its policy without a word.
+func TestFlushPolicy_FailedStat(t *testing.T) {
+	t.Parallel()
+	f := mustOpen(t, tempFile(t, pattern(100)))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := mmapfile.StartFlushes(f, mmapfile.FlushPolicy{Bytes: 1}); err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestFlushPolicy_IntervalGoroutines(t *testing.T) {
 	needThreads(t)
 	before := runtime.NumGoroutine()

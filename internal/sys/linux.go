@@ -188,7 +188,7 @@ var advices = [...]int{
 
 // Advise calls madvise(2). Advice that the kernel does not know is EINVAL.
 func Advise(data []byte, advice int) (err error) {
-	for err = unix.EINTR; err == unix.EINTR || err == unix.EAGAIN && advice >= PopulateRead; {
+	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Madvise(data, advices[advice])
 	}
 	if err == unix.EINVAL {
