@@ -44,27 +44,35 @@ var (
 )
 
 func (d dirFS) Open(name string) (fs.File, error) {
-	f, err := d.open("open", name)
+	inner, dir, err := d.open("open", name)
 	if err != nil {
 		return nil, err
 	}
-	return newFile(f, os.O_RDONLY), nil
+	f := newFile(inner, os.O_RDONLY)
+	f.dir = dir
+	return f, nil
 }
 
-// open opens name for reading.
-func (d dirFS) open(op, name string) (f *os.File, err error) {
+// open opens name for reading. dir is its path if it is a directory whose entries look up
+// nothing yet, as those of os.Root do.
+func (d dirFS) open(op, name string) (f *os.File, dir *dirPath, err error) {
 	p, err := d.in(op, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if f, err = p.OpenPlain(0); err == nil {
-		return f, nil
+	f, isDir, err := p.OpenPlain(false)
+	if err == nil {
+		if isDir {
+			dir = &dirPath{}
+			*dir = p // p itself would escape to the heap for every file
+		}
+		return f, dir, nil
 	}
 	err = p.inRoot(op, err, func(r *os.Root) error {
 		f, err = r.Open(p.Local)
 		return err
 	})
-	return f, err
+	return f, nil, err
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error) {
@@ -112,7 +120,7 @@ func (d dirFS) ReadLink(name string) (target string, err error) {
 }
 
 func (d dirFS) ReadFile(name string) ([]byte, error) {
-	f, err := d.open("readfile", name)
+	f, _, err := d.open("readfile", name)
 	if err != nil {
 		return nil, err
 	}
@@ -130,16 +138,12 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.OpenPlain(fs.ModeDir)
+	f, _, err := p.OpenPlain(true)
 	if err == nil {
 		defer f.Close()
 		list, err = f.ReadDir(-1)
 		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-		l, entries := &listing{dirPath: p}, make([]entry, len(list))
-		for i := range list {
-			entries[i] = entry{list[i], l}
-			list[i] = &entries[i]
-		}
+		p.entries(list, true)
 		return list, pathError("readdirent", name, err)
 	}
 	err = p.inRoot("readdir", err, func(r *os.Root) error {
@@ -147,6 +151,16 @@ func (d dirFS) ReadDir(name string) (list []fs.DirEntry, err error) {
 		return err
 	})
 	return list, err
+}
+
+// entries replaces the elements of list by entries that do not leave the DirFS. all says
+// that list is the whole directory.
+func (p *dirPath) entries(list []fs.DirEntry, all bool) {
+	l, entries := &listing{dirPath: *p, read: !all}, make([]entry, len(list))
+	for i := range list {
+		entries[i] = entry{list[i], l}
+		list[i] = &entries[i]
+	}
 }
 
 // An entry reads its FileInfo when Info is called, as that of os.ReadDir does. It does not
@@ -171,7 +185,7 @@ func (e *entry) Info() (fs.FileInfo, error) {
 type listing struct {
 	dirPath
 	mu    sync.Mutex
-	read  bool
+	read  bool // infos is complete, or of no use for a part of the directory
 	infos map[string]fs.FileInfo
 }
 
@@ -184,7 +198,7 @@ func (l *listing) info(name string) fs.FileInfo {
 	defer l.mu.Unlock()
 	if !l.read {
 		l.read = true
-		if f, err := l.OpenPlain(fs.ModeDir); err == nil {
+		if f, _, err := l.OpenPlain(true); err == nil {
 			infos, _ := f.Readdir(-1)
 			f.Close()
 			l.infos = make(map[string]fs.FileInfo, len(infos))

@@ -268,6 +268,48 @@ func TestDirFS_ReadDirInPieces(t *testing.T) {
 	}
 }
 
+// A listing looks up no entry before Info is called, as with os.DirFS: a file server would
+// pay for each of them.
+func TestDirFS_ReadDirLooksUpNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("os.Root opens the directory here")
+	}
+	for _, n := range []int{-1, 0, 3} {
+		for _, name := range []string{".", "sub"} {
+			dir := makeTree(t)
+			writeFile(t, filepath.Join(dir, name, "0gone"), nil)
+			writeFile(t, filepath.Join(dir, name, "1other"), []byte("other"))
+			f := openInDirFS(t, dir, name)
+			var list []fs.DirEntry
+			for { // with n > 0 in pieces
+				part, err := f.ReadDir(n)
+				if list = append(list, part...); n <= 0 || err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Remove(filepath.Join(dir, name, "0gone")); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range list {
+				fi, err := e.Info()
+				if e.Name() == "0gone" {
+					if !errors.Is(err, fs.ErrNotExist) {
+						t.Errorf("%s in pieces of %d: Info of a removed file: %v, %v", name, n, fi, err)
+					}
+					continue
+				}
+				if want, werr := os.Lstat(filepath.Join(dir, name, e.Name())); err != nil || werr != nil || !os.SameFile(fi, want) || e.IsDir() != want.IsDir() {
+					t.Errorf("%s in pieces of %d: %v: %v, %v", name, n, e, err, werr)
+				}
+			}
+		}
+	}
+}
+
 func TestDirFS_FIFO(t *testing.T) {
 	t.Parallel()
 	dir := makeTree(t)

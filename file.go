@@ -158,7 +158,11 @@ func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
 	}
-	return f.inner.ReadDir(n)
+	list, err := f.inner.ReadDir(n)
+	if f.dir != nil {
+		f.dir.entries(list, n <= 0)
+	}
+	return list, err
 }
 
 // Readdir reads the entries of the directory f with their FileInfo, as

@@ -15,9 +15,10 @@ import (
 //
 // Every method may be called from any number of goroutines, including Close. After a lost
 // race against Close the error is [os.ErrClosed] ([errors.Is]), if os.File's is. A read at
-// an offset takes no lock, except on Windows and if the File is private. Overlapping writes of one File are serialized. Read, Write and
-// Seek share the cursor and are each atomic with respect to it. No lock is held while an
-// [io.Reader] or [io.Writer] of the caller runs.
+// an offset takes no lock, except on Windows and if the File is private. Overlapping writes
+// of one File are serialized. Read, Write and Seek share the cursor and are each atomic
+// with respect to it. No lock is held while an [io.Reader] or [io.Writer] of the caller
+// runs.
 //
 // Written bytes are in the file when the call returns: other processes see them, and a
 // killed process loses none. A crash of the system can lose what was written after the last
@@ -58,6 +59,7 @@ type file struct {
 	learns  atomic.Uint32 // incremented when a call has asked the file for its length
 	truncs  atomic.Uint32 // incremented before and after each truncation of this File: odd during one
 	ending  sync.Mutex    // held while the file is marked as modified
+	dir     *dirPath      // of a directory that DirFS has opened
 	before  atomic.Int64  // the modification time at the first write of a period; 0 before any
 	due     atomic.Int64  // when a timer ends the period, since started; 0 if there is no timer
 }

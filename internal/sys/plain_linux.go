@@ -17,25 +17,25 @@ import (
 // After an error of the calls below, the caller must ask os.Root. The exception is
 // fs.ErrNotExist, which is final: a link on the way is another error.
 
-// OpenPlain opens a file of type typ, regular or a directory, for reading. Other types are
-// left to os, which can wait for a FIFO.
-func (p *PlainPath) OpenPlain(typ fs.FileMode) (*os.File, error) {
+// OpenPlain opens a regular file or a directory for reading. Other types are left to os,
+// which can wait for a FIFO. With dirOnly, so are regular files.
+func (p *PlainPath) OpenPlain(dirOnly bool) (f *os.File, dir bool, err error) {
 	fi, err := os.Lstat(p.Full)
-	if err == nil && fi.Mode().Type() != typ {
-		return nil, errors.ErrUnsupported
-	}
 	if err != nil && p.single() {
-		return nil, err
+		return nil, false, err
 	}
 	flags := unix.O_RDONLY | unix.O_LARGEFILE
-	if typ == fs.ModeDir {
+	if dir = err == nil && fi.IsDir() || dirOnly; dir {
 		flags |= unix.O_DIRECTORY
+	}
+	if err == nil && !fi.IsDir() && (dirOnly || !fi.Mode().IsRegular()) {
+		return nil, false, errors.ErrUnsupported
 	}
 	fd, err := p.resolve(flags)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: p.Full, Err: err}
+		return nil, false, &fs.PathError{Op: "open", Path: p.Full, Err: err}
 	}
-	return os.NewFile(uintptr(fd), p.Full), nil
+	return os.NewFile(uintptr(fd), p.Full), dir, nil
 }
 
 // LstatPlain is os.Lstat if no link was followed. It looks up the name again without links,

@@ -8,5 +8,7 @@ import (
 	"os"
 )
 
-func (p *PlainPath) OpenPlain(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
-func (p *PlainPath) LstatPlain() (fs.FileInfo, error)        { return nil, errors.ErrUnsupported }
+func (p *PlainPath) OpenPlain(bool) (*os.File, bool, error) {
+	return nil, false, errors.ErrUnsupported
+}
+func (p *PlainPath) LstatPlain() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
