@@ -6,7 +6,7 @@ FUZZ ?= $(shell grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cu
 # BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
 BENCH ?=
 
-# What bench leaves to bench-full, for it to take three minutes.
+# What bench leaves to bench-full, which takes many times as long.
 BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|ReadOneCall|Zeros|ToDiscard|\
 	/block=1MB|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
 # And what compare does too: it is for calls, and the disk has its own moods.
@@ -14,6 +14,8 @@ COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
 # For bench-compare: the commits. HEAD may be empty, for what stands here.
 BASE ?= main
 HEAD ?=
+# It builds in silence, which takes a while the first time.
+benchdata = echo 'building benchdata' >&2; go -C benchdata run .
 select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
 
 # Tools are built into here, for the machine that make runs on.
@@ -53,12 +55,12 @@ fuzz-names:
 	@printf '%s\n' $(FUZZ)
 
 kills: ## kill a writer of package eventlog a thousand times
-	go test -count=1 -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
+	go test -count=1 -v -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
 
 tools: ## install what platforms needs (as root: Debian packages)
 	platforms/install
 
-platforms: ## run the tests on all platforms that this machine can execute; half an hour
+platforms: ## run the tests on all platforms that this machine can execute; the longest of all targets
 	@go -C platforms run .
 
 $(filter-out nommap,$(PLATFORMS)):
@@ -66,7 +68,7 @@ $(filter-out nommap,$(PLATFORMS)):
 
 # Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
 # it compiles no C either: these are built without their tests.
-cross: ## compile and vet for every platform that Go knows, tests included; 15 minutes the first time
+cross: ## compile and vet for every platform that Go knows, tests included
 	@n=0; failed=; targets=$$(go tool dist list); total=$$(echo $$targets | wc -w); \
 	for target in $$targets; do \
 		n=$$((n + 1)); echo "$$n of $$total: $$target"; \
@@ -107,32 +109,32 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
 
-bench: ## compare with os.File and v0.1.2: a selection, about three minutes
-	@go -C benchdata run . run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
+bench: ## compare with os.File and v0.1.2: a selection
+	@$(benchdata) run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
 
-# FULL_ROUNDS=3 for a shorter run: a round takes about one and a half minutes.
-bench-full: ## compare with os.File and other mappings: everything, ten times, about 29 minutes
-	@go -C benchdata run . run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
+# FULL_ROUNDS=3 for a shorter run.
+bench-full: ## compare with os.File and other mappings: everything, ten times
+	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
-	@go -C benchdata run . compare -rounds 10 -benchtime 10ms $(if $(BENCH),-bench '$(BENCH)') \
+	@$(benchdata) compare -rounds 10 -benchtime 10ms $(if $(BENCH),-bench '$(BENCH)') \
 		-skip '$(COMPARE_SKIP)' '$(BASE)' $(HEAD)
 
-bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo), about three minutes
-	@go -C benchdata run . peers -rounds 10 -benchtime 50ms
+bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo)
+	@$(benchdata) peers -rounds 10 -benchtime 50ms
 
 # PROGRAM=regexp selects some of them. The files are read into memory page by page, as random reads
 # do; FILL=order reads them in order, which makes large folios, and page faults cheaper. The data, 2.3 GB,
 # stays below the temporary directory.
 PROGRAM ?=
 FILL ?= pages
-bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File, about 14 minutes
-	@go -C benchdata run . programs -fill $(FILL) $(if $(PROGRAM),-out selection.txt -program '$(PROGRAM)')
+bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File
+	@$(benchdata) programs -fill $(FILL) $(if $(PROGRAM),-out selection.txt -program '$(PROGRAM)')
 
 # It needs Linux, and root for the parts with a cgroup, which are left out without.
-bench-cold: ## compare on files that are not in memory, or larger than it, about six minutes
-	@go -C benchdata run . cold
+bench-cold: ## compare on files that are not in memory, or larger than it
+	@$(benchdata) cold
 
 # For needle: the size of the file, how often, and where the raw results go, from benchdata on.
 SIZE ?= 1G
@@ -140,16 +142,16 @@ ROUNDS ?= 5
 OUT ?= needle.txt
 
 # Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
-needle: ## find a word at the end of SIZE (1G) of zeros in many ways, about three minutes
-	@GOEXPERIMENT=$${GOEXPERIMENT-simd} go -C benchdata run . needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
+needle: ## find a word at the end of SIZE (1G) of zeros in many ways
+	@export GOEXPERIMENT=$${GOEXPERIMENT-simd}; $(benchdata) needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
 
-# EVENTS_ROUNDS=5 for a longer run: a round takes about a minute and a half.
-events: ## compare eventlog with other ways to keep events, and records with buffered ones, about five minutes
-	@go -C benchdata run . events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
+# EVENTS_ROUNDS=5 for a longer run.
+events: ## compare eventlog with other ways to keep events, and records with buffered ones
+	@$(benchdata) events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
 
 # DURABLE_ROUNDS=60 for a longer run. BENCH_DIR chooses the disk.
-durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable; about a minute and a half
-	@go -C benchdata run . durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms
+durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable
+	@$(benchdata) durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms
 
 migrate: ## vet and test migrate, and the steps of examples/migrate
 	go -C migrate vet ./...
@@ -170,11 +172,11 @@ SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9
 	github.com/pierrec/lz4/v4@v4.1.29 golang.org/x/image@v0.47.0 golang.org/x/crypto@v0.57.0 \
 	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5
 SURVEY_FLAGS ?=
-migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network), some minutes
+migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network)
 	@go -C migrate run ./survey $(SURVEY_FLAGS) $(SURVEY)
 
-# RAFTLOG_ROUNDS=10 for a longer run: a round takes about one and a half minutes.
-raftlog: ## compare raftlog with raft-wal and raft-boltdb, about eight minutes
+# RAFTLOG_ROUNDS=10 for a longer run.
+raftlog: ## compare raftlog with raft-wal and raft-boltdb
 	@go -C raftlog/compare run . -rounds $(or $(RAFTLOG_ROUNDS),5) -test.benchtime 200ms $(if $(BENCH_DIR),-dir '$(BENCH_DIR)')
 	@go -C raftlog/compare run . -table
 
@@ -188,7 +190,7 @@ raftlog-test: ## vet and test raftlog, its example, and the comparison
 	go -C raftlog/compare test ./...
 
 # As root also with a full disk.
-raftlog-soak: ## kill nodes of a cluster 200 times, stop them, fill their disks, and verify their logs, 16 minutes
-	go -C raftlog test -count=1 -timeout 1h -run 'Killed|Disk' . -raftlog.kills=1000 -raftlog.fulls=50 -raftlog.lates=50
+raftlog-soak: ## kill nodes of a cluster 200 times, stop them, fill their disks, and verify their logs
+	go -C raftlog test -count=1 -timeout 1h -v -run 'Killed|Disk' . -raftlog.kills=1000 -raftlog.fulls=50 -raftlog.lates=50
 	go -C raftlog test -count=1 -timeout 1h -v ./examples/replicated -rounds=200
 	go -C raftlog/compare test -count=1 -timeout 1h -v -run Verifier . -soak=10m

@@ -22,7 +22,7 @@ func measureDurable(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "durable.exe")
-	if err := tool(ctx, os.Stderr, "go", "-C", "programs", "test", "-c", "-o", binary, "./internal/durable"); err != nil {
+	if err := build(ctx, "-C", "programs", "test", "-c", "-o", binary, "./internal/durable"); err != nil {
 		return err
 	}
 	res, err := keep(ctx, dir, opt, nil, program{path: binary, bench: "^BenchmarkDurable$", skip: *skip})

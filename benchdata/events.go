@@ -27,7 +27,7 @@ func measureEvents(ctx context.Context, args []string) error {
 		return err
 	}
 	records := filepath.Join(dir, "records.exe")
-	if err := tool(ctx, os.Stderr, "go", "test", "-c", "-o", records, "./internal/records"); err != nil {
+	if err := build(ctx, "test", "-c", "-o", records, "./internal/records"); err != nil {
 		return err
 	}
 	res, err := keep(ctx, dir, opt, nil,

@@ -72,7 +72,8 @@ func command(ctx context.Context, args []string) error {
 
 // each calls do for the files until one fails.
 func each(files []string, do func(file string) error) error {
-	for _, file := range files {
+	for i, file := range files {
+		fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(files), file)
 		if err := do(file); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func benchstat(ctx context.Context, file string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "benchstat.exe")
-	if err := tool(ctx, os.Stderr, "go", "build", "-o", path, "golang.org/x/perf/cmd/benchstat"); err != nil {
+	if err := build(ctx, "build", "-o", path, "golang.org/x/perf/cmd/benchstat"); err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
@@ -130,6 +131,12 @@ func tool(ctx context.Context, w io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = w, os.Stderr
 	return cmd.Run()
+}
+
+// build runs the go command, and says which package it builds: the first time takes a while.
+func build(ctx context.Context, args ...string) error {
+	fmt.Fprintln(os.Stderr, "building", args[len(args)-1])
+	return tool(ctx, os.Stderr, "go", args...)
 }
 
 // publish writes what is made from the results in file: the blocks in pages, the pages that are made as a

@@ -38,7 +38,7 @@ func measurePeers(ctx context.Context, args []string) error {
 		return err
 	}
 	binary := filepath.Join(dir, "peers.exe")
-	if err := tool(ctx, os.Stderr, "go", "test", "-c", "-o", binary, "./internal/peers"); err != nil {
+	if err := build(ctx, "test", "-c", "-o", binary, "./internal/peers"); err != nil {
 		return err
 	}
 	lock, err := os.ReadFile("rust/Cargo.lock")
@@ -59,6 +59,7 @@ func measurePeers(ctx context.Context, args []string) error {
 
 func buildRust(ctx context.Context, dir string) (string, error) {
 	target := filepath.Join(dir, "target")
+	fmt.Fprintln(os.Stderr, "building rust")
 	err := tool(ctx, os.Stderr, "cargo", "build", "--quiet", "--release", "--locked",
 		"--manifest-path", "rust/Cargo.toml", "--target-dir", target)
 	return filepath.Join(target, "release", "peers"), err

@@ -69,7 +69,7 @@ func measurePrograms(ctx context.Context, args []string) error {
 	}
 	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime, fill: *fill,
 		binary: filepath.Join(scratchDir, "programs.exe"), found: map[string]string{}}
-	if err := tool(ctx, os.Stderr, "go", "-C", "programs", "build", "-o", runs.binary, "."); err != nil {
+	if err := build(ctx, "-C", "programs", "build", "-o", runs.binary, "go.dw1.io/mmapfile/benchdata/programs"); err != nil {
 		return err
 	}
 	if err := runs.choose(ctx, *only, *states); err != nil {

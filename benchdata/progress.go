@@ -13,9 +13,10 @@ type progress struct {
 	terminal      bool
 	round, rounds int
 	shown         int           // the last round that has its line
-	before        time.Duration // what the rounds before this one took
+	each          time.Duration // what a round takes, 0 before the second
 	seen          bool          // the program ran a benchmark
 	began         time.Time
+	first         time.Time // the first round began
 }
 
 func newProgress(f *os.File, rounds int) *progress {
@@ -26,25 +27,31 @@ func newProgress(f *os.File, rounds int) *progress {
 
 func (p *progress) show(name string) {
 	p.seen = true
-	elapsed := time.Since(p.began).Round(time.Second)
+	now := time.Now()
 	if p.shown < p.round {
-		p.shown, p.before = p.round, time.Since(p.began)
+		if p.shown == 0 {
+			p.first = now
+		} else {
+			p.each = now.Sub(p.first) / time.Duration(p.round-1)
+		}
+		p.shown = p.round
 		if !p.terminal {
-			fmt.Fprintf(p.w, "round %d of %d, %v%s\n", p.round, p.rounds, elapsed, p.left())
+			fmt.Fprintln(p.w, p.line(now))
 		}
 	}
 	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[Kround %d of %d, %v%s: %s", p.round, p.rounds, elapsed, p.left(), name)
+		fmt.Fprintf(p.w, "\r\x1b[K%s: %s", p.line(now), name)
 	}
 }
 
-// left says how long it will take, as far as the rounds before tell.
-func (p *progress) left() string {
-	if p.round < 2 {
-		return ""
+// line says which round it is, and how long the others will take if they are like those before.
+func (p *progress) line(now time.Time) string {
+	s := fmt.Sprintf("round %d of %d, %v", p.round, p.rounds, now.Sub(p.began).Round(time.Second))
+	if p.each > 0 {
+		left := p.first.Add(p.each * time.Duration(p.rounds)).Sub(now)
+		s += fmt.Sprintf(", about %v left", max(left, 0).Round(time.Second))
 	}
-	whole := p.before / time.Duration(p.round-1) * time.Duration(p.rounds)
-	return fmt.Sprintf(" of about %v", whole.Round(time.Second))
+	return s
 }
 
 func (p *progress) end() {

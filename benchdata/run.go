@@ -81,7 +81,7 @@ func measure(ctx context.Context, args []string) error {
 // buildLab builds the benchmarks of internal/lab, with further flags of go test.
 func buildLab(ctx context.Context, binary string, flags ...string) error {
 	args := append([]string{"test", "-c", "-o", binary}, flags...)
-	return tool(ctx, os.Stderr, "go", append(args, "./internal/lab")...)
+	return build(ctx, append(args, "./internal/lab")...)
 }
 
 // scratch makes a directory, which the benchmarks put their files below too: it goes whatever
@@ -97,7 +97,7 @@ func scratch() (string, error) {
 // buildTest builds the test binary of a package of the module above.
 func buildTest(ctx context.Context, dir, pkg string) (string, error) {
 	path := filepath.Join(dir, "bench.exe")
-	return path, tool(ctx, os.Stderr, "go", "-C", "..", "test", "-c", "-o", path, pkg)
+	return path, build(ctx, "-C", "..", "test", "-c", "-o", path, pkg)
 }
 
 // keep runs the programs and puts what they print into opt.out. A run that is broken off leaves

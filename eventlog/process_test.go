@@ -142,6 +142,9 @@ func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
 	}()
 	said := uint64(0)
 	for round := range rounds {
+		if round > 0 && round%100 == 0 {
+			t.Logf("%d of %d kills", round, rounds)
+		}
 		cmd := child(t, childEnv, name)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

@@ -79,6 +79,9 @@ func TestStream_KilledWriter(t *testing.T) {
 	go func() { followed <- followNumbered(ctx, r) }()
 	said := int64(0)
 	for round := range rounds {
+		if round > 0 && round%100 == 0 {
+			t.Logf("%d of %d kills", round, rounds)
+		}
 		cmd := child(t, streamEnv, dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

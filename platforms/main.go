@@ -161,7 +161,7 @@ func runAll(chosen []target, o options) error {
 			missing := t.missing(root)
 			var r result
 			if missing == "" {
-				r = test(t.command(root, strings.TrimSpace(string(goroot)), o), o.progress(t.name))
+				r = test(t.command(root, strings.TrimSpace(string(goroot)), o), o.newProgress(t.name))
 			}
 			mu.Lock()
 			defer mu.Unlock()

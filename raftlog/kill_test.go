@@ -121,6 +121,9 @@ func TestStore_Killed(t *testing.T) {
 	terms := map[uint64]uint64{} // of each index
 	first, next, term := uint64(1), uint64(1), uint64(0)
 	for round := range rounds {
+		if round > 0 && round%100 == 0 {
+			t.Logf("%d of %d kills", round, rounds)
+		}
 		steps := runAndKill(t, dir, time.Duration(round*7919%40_000)*time.Microsecond)
 		pending := step{}
 		for _, st := range steps {

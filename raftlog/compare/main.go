@@ -56,7 +56,14 @@ func measure(rounds int, out, only, dir string) error {
 	defer f.Close()
 	to := io.MultiWriter(f, os.Stdout)
 	fmt.Fprint(to, machine)
+	began := time.Now()
 	for round := range rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d", round+1, rounds)
+		if elapsed := time.Since(began); round > 0 { // some rows have fewer rounds
+			left := elapsed / time.Duration(round) * time.Duration(rounds-round)
+			fmt.Fprintf(os.Stderr, ", at most about %v left", left.Round(time.Second))
+		}
+		fmt.Fprintln(os.Stderr)
 		for _, r := range rows() {
 			if !match.MatchString(r.name) || round >= r.rounds && r.rounds > 0 {
 				continue
