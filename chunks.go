@@ -1,37 +1,46 @@
 package mmapfile
 
 import (
+	"io"
 	"iter"
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// Chunks returns an iterator over the file in windows of size bytes, each with its offset.
-// The last window may be shorter. It panics if size is less than 1, as [slices.Chunk] does.
-// A walk starts at the beginning of the file. In a mapping it copies and allocates nothing
-// per window. It ends at the file's end at that time, even if the file has grown or shrunk.
-// It also ends with Close. Several goroutines may use the iterator.
+// Chunk is a window of a file.
+type Chunk struct {
+	Offset int64
+	Data   []byte
+}
+
+// Chunks returns an iterator over the file in windows of size bytes. The last one may be
+// shorter. It panics if size is less than 1, as [slices.Chunk] does. A walk starts at the
+// beginning of the file, and ends at the file's end at that time, even if the file has
+// grown or shrunk. In a mapping it copies and allocates nothing per window. Several
+// goroutines may use the iterator.
+//
+// An error comes last, once, with the zero Chunk. It is that of [File.ReadAt] at this
+// place: for example [os.ErrClosed] after Close, or the error of a directory.
 //
 // The windows are the file's own memory, as [File.Bytes] describes it. They are valid until
 // Close, while f is reachable. A store into one writes the file, and a truncated part
 // faults when it is accessed. In the body of the loop, on its own goroutine, the fault is a
 // panic with a [runtime.Error] that may be recovered. Elsewhere it ends the process, also
 // in the Go runtime: copy a value to a variable before sending it to a channel. [File.View]
-// returns an error instead.
-//
-// A file that is empty, closed or not a regular one has no windows. One that cannot be
-// mapped is read, each window into memory of its own, in which stores are lost. A read
-// error ends the walk early.
-func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
+// returns an error instead. If the file cannot be mapped, each window is read into memory
+// of its own, in which stores are lost.
+func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")
 	}
-	return func(yield func(off int64, p []byte) bool) {
+	return func(yield func(Chunk, error) bool) {
 		if f == nil {
+			yield(Chunk{}, os.ErrInvalid)
 			return
 		}
 		w := walk{f: f, size: min(int64(size), math.MaxInt64/2), yield: yield}
@@ -44,7 +53,7 @@ func (f *File) Chunks(size int) iter.Seq2[int64, []byte] {
 type walk struct {
 	f        *File
 	size     int64
-	yield    func(off int64, p []byte) bool
+	yield    func(Chunk, error) bool
 	off      int64
 	m        *mapping
 	mem      []byte // if nothing is mapped: a copy of the file
@@ -67,7 +76,14 @@ func (w *walk) on() (again bool) {
 			return false
 		}
 		w.gone = false
-		if p := w.ask(); p == nil || !w.step(p) {
+		p, err := w.ask()
+		switch {
+		case len(p) > 0 && !w.step(p):
+			return false
+		case err != nil:
+			w.yield(Chunk{}, err)
+			return false
+		case len(p) == 0:
 			return false
 		}
 	}
@@ -94,7 +110,7 @@ func (w *walk) windows(data []byte) bool {
 		}
 		w.touching = false
 		w.off = end
-		if !yield(off, data[off:end:end]) {
+		if !yield(Chunk{off, data[off:end:end]}, nil) {
 			return false
 		}
 		off = end
@@ -107,7 +123,7 @@ func (w *walk) step(p []byte) bool {
 		w.preread(off, int64(len(p)))
 	}
 	w.off += int64(len(p))
-	return w.yield(off, p)
+	return w.yield(Chunk{off, p}, nil)
 }
 
 // preread loads a window into memory, and for smaller ones what comes next.
@@ -129,13 +145,16 @@ func (w *walk) caught(old bool, again *bool) {
 	}
 }
 
-// ask asks the file for its length, and returns the next window, or nil at the end.
-func (w *walk) ask() []byte {
+// ask asks the file for its length, and returns the next window. At the end that is empty.
+func (w *walk) ask() ([]byte, error) {
 	f := w.f
 	size := f.ask()
 	n := min(w.size, size-w.off)
 	if n <= 0 {
-		return nil
+		if size >= 0 && w.m != nil {
+			return nil, nil
+		}
+		return w.readRest()
 	}
 	end := w.off + n
 	if !f.inPlace() {
@@ -146,19 +165,23 @@ func (w *walk) ask() []byte {
 		if w.mem = m.data; !m.own {
 			w.m = m
 		}
-	} else if w.m, w.mem = nil, nil; err == os.ErrClosed {
-		return nil
+	} else {
+		w.m, w.mem = nil, nil
 	}
 	if end <= int64(len(w.mem)) {
-		return w.mem[w.off:end:end]
-	}
-	if n > maxInt {
-		return nil
+		return w.mem[w.off:end:end], nil
 	}
 	p := make([]byte, n)
-	k, _ := f.readAt(p, w.off)
-	if k == 0 {
-		return nil
+	k, err := f.ReadAt(p, w.off)
+	if err == io.EOF {
+		err = nil
 	}
-	return p[:k]
+	return p[:k:k], err
+}
+
+// readRest reads the next window of a file whose length is 0 or not known. Those in /proc
+// have more than that, and others give an error.
+func (w *walk) readRest() ([]byte, error) {
+	p, err := io.ReadAll(io.NewSectionReader(w.f, w.off, w.size))
+	return slices.Clip(p), err
 }

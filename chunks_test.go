@@ -19,7 +19,11 @@ var maxWindows = map[bool]int{true: 50, false: 10_000}[runtime.GOARCH == "wasm"]
 // readChunks returns all windows of Chunks as one slice, and their sizes.
 func readChunks(t testing.TB, f *mmapfile.File, size int) (all []byte, windows []int) {
 	t.Helper()
-	for off, p := range f.Chunks(size) {
+	for c, err := range f.Chunks(size) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, p := c.Offset, c.Data
 		if off != int64(len(all)) {
 			t.Fatalf("a window at %d follows %d bytes", off, len(all))
 		}
@@ -66,27 +70,75 @@ func TestChunks_BadSizePanics(t *testing.T) {
 	}
 }
 
-func TestChunks_NoWindows(t *testing.T) {
+// A file that cannot be read yields the error of ReadAt, once, and no window.
+func TestChunks_UnreadableFile(t *testing.T) {
 	t.Parallel()
 	closed := mustOpen(t, tempFile(t, pattern(100)))
 	closed.Bytes()
 	closed.Close()
-	dir, err := mmapfile.Open(tempDir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := openReadOnly(t, tempDir(t))
 	defer dir.Close()
-	name := tempFile(t, pattern(100))
-	writeOnly, err := mmapfile.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writeOnly.Close()
+	private := mustOpenPrivate(t, tempFile(t, pattern(100)))
+	private.Close()
 	for what, f := range map[string]*mmapfile.File{
-		"nil": nil, "closed": closed, "a directory": dir, "write-only": writeOnly, "empty": mustOpen(t, tempFile(t, nil)),
+		"nil": nil, "closed": closed, "a directory": dir, "write-only": mustOpenFile(t, tempFile(t, pattern(100)), os.O_WRONLY), "private and closed": private,
 	} {
-		for off, p := range f.Chunks(10) {
-			t.Errorf("%s: a window of %d bytes at %d", what, len(p), off)
+		want := os.ErrInvalid
+		if f != nil {
+			_, want = f.ReadAt(make([]byte, 10), 0)
+		}
+		errs := 0
+		for c, err := range f.Chunks(10) {
+			errs++
+			if err == nil || errorText(err, "") != errorText(want, "") || c.Data != nil || c.Offset != 0 {
+				t.Errorf("%s: %d bytes at %d, %v, want %v", what, len(c.Data), c.Offset, err, want)
+			}
+		}
+		if errs != 1 {
+			t.Errorf("%s: %d errors", what, errs)
+		}
+	}
+	for c, err := range mustOpen(t, tempFile(t, nil)).Chunks(10) {
+		t.Errorf("an empty file: %v, %v", c, err)
+	}
+}
+
+// A file without a length is read to its end.
+func TestChunks_FileWithoutLength(t *testing.T) {
+	t.Parallel()
+	name := "/proc/self/mountinfo"
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Skip("needs Linux: ", err)
+	}
+	f := openReadOnly(t, name)
+	defer f.Close()
+	got, windows := readChunks(t, f, 100)
+	sameBytes(t, name, got, want)
+	if wantWindows := (len(want) + 99) / 100; len(windows) != wantWindows {
+		t.Errorf("%d windows of %d bytes, want %d", len(windows), len(want), wantWindows)
+	}
+}
+
+// Close ends a walk with an error: the rest of the file was not seen.
+func TestChunks_CloseMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, lazy := range []bool{false, true} {
+		f := mustOpen(t, tempFile(t, pattern(100_000)))
+		if lazy {
+			mmapfile.NeverMap(f)
+		}
+		windows, last := 0, error(nil)
+		for _, err := range f.Chunks(1000) {
+			if last = err; err != nil {
+				continue
+			}
+			if windows++; windows == 3 {
+				f.Close()
+			}
+		}
+		if windows < 3 || windows > 4 || !errors.Is(last, os.ErrClosed) {
+			t.Errorf("never mapped %v: %d windows, and then %v", lazy, windows, last)
 		}
 	}
 }
@@ -97,7 +149,11 @@ func TestChunks_Break(t *testing.T) {
 	chunks := f.Chunks(1000)
 	for range 3 { // each loop begins at the start
 		n := 0
-		for off := range chunks {
+		for c, err := range chunks {
+			if err != nil {
+				t.Fatal(err)
+			}
+			off := c.Offset
 			if off != int64(n)*1000 {
 				t.Fatalf("window %d at %d", n, off)
 			}
@@ -109,13 +165,16 @@ func TestChunks_Break(t *testing.T) {
 			t.Fatalf("%d windows", n)
 		}
 	}
-	for _, p := range f.Chunks(50_000) { // nested loops
+	for c, err := range f.Chunks(50_000) { // nested loops
+		if err != nil {
+			t.Fatal(err)
+		}
 		inner := 0
 		for range f.Chunks(10_000) {
 			inner++
 		}
-		if inner != 10 || len(p) != 50_000 {
-			t.Errorf("%d windows inside one of %d bytes", inner, len(p))
+		if inner != 10 || len(c.Data) != 50_000 {
+			t.Errorf("%d windows inside one of %d bytes", inner, len(c.Data))
 		}
 	}
 	if panicOnFault() {
@@ -131,7 +190,11 @@ func TestChunks_NoAllocation(t *testing.T) {
 	sum := 0
 	walk := func(size int) float64 {
 		return testing.AllocsPerRun(10, func() {
-			for _, p := range f.Chunks(size) {
+			for c, err := range f.Chunks(size) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := c.Data
 				sum += int(p[0])
 			}
 		})
@@ -164,7 +227,11 @@ func TestChunks_ResizedMeanwhile(t *testing.T) {
 						f := mustOpen(t, name)
 						f.Bytes()
 						total, last := 0, 0
-						for off, p := range f.Chunks(window) {
+						for c, err := range f.Chunks(window) {
+							if err != nil {
+								t.Fatal(err)
+							}
+							off, p := c.Offset, c.Data
 							if off == 0 {
 								resize := func(n int64) error { return os.Truncate(name, n) }
 								if by == "File" {
@@ -199,7 +266,11 @@ func TestChunks_FaultInBody(t *testing.T) {
 	name := tempFile(t, pattern(8*int(page)))
 	f := mustOpen(t, name)
 	r := recovered(func() {
-		for _, p := range f.Chunks(int(4 * page)) {
+		for c, err := range f.Chunks(int(4 * page)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := c.Data
 			if err := os.Truncate(name, page); err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +297,11 @@ func TestChunks_WritesReachFile(t *testing.T) {
 	content := pattern(100_000)
 	name := tempFile(t, content)
 	f := mustOpen(t, name)
-	for off, p := range f.Chunks(1000) {
+	for c, err := range f.Chunks(1000) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, p := c.Offset, c.Data
 		p[0] = byte(off / 1000)
 		content[off] = byte(off / 1000)
 	}
@@ -235,7 +310,11 @@ func TestChunks_WritesReachFile(t *testing.T) {
 	}
 	sameBytes(t, "the file", readFile(t, name), content)
 	kept := [][]byte{}
-	for _, p := range f.Chunks(30_000) {
+	for c, err := range f.Chunks(30_000) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.Data
 		kept = append(kept, p)
 	}
 	if _, err := f.WriteAt(pattern(200_000), 100_000); err != nil { // grow
@@ -250,7 +329,11 @@ func TestChunks_WritesReachFile(t *testing.T) {
 func TestChunks_WriteAtMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := mustOpen(t, tempFile(t, make([]byte, 50_000)))
-	for off, p := range f.Chunks(1000) {
+	for c, err := range f.Chunks(1000) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, p := c.Offset, c.Data
 		want := byte(0)
 		if off > 0 {
 			want = byte(off / 1000)

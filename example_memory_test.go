@@ -74,8 +74,11 @@ func ExampleFile_Chunks() {
 	}
 	defer f.Close()
 
-	for off, p := range f.Chunks(6) {
-		fmt.Printf("%2d %q\n", off, p)
+	for c, err := range f.Chunks(6) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%2d %q\n", c.Offset, c.Data)
 	}
 	// Output:
 	//  0 "north "

@@ -183,7 +183,11 @@ func controlCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 				}
 			}()
 			at := 0
-			for off, p := range f.Chunks(5000) {
+			for c, err := range f.Chunks(5000) {
+				if err != nil {
+					return err
+				}
+				off, p := c.Offset, c.Data
 				if int(off) != at || mmapfile.MapsUnasked && !bytes.Equal(p, whole[off:int(off)+len(p)]) {
 					return fmt.Errorf("wrong: a window of %d bytes at %d", len(p), off)
 				}

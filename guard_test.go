@@ -61,7 +61,11 @@ func TestGuard_Truncation(t *testing.T) {
 			return p
 		},
 		"Chunks": func(f *mmapfile.File) (p []byte) {
-			for _, p = range f.Chunks(2 * page) {
+			for c, err := range f.Chunks(2 * page) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				p = c.Data
 			}
 			return p // the last one
 		},

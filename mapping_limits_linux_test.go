@@ -64,7 +64,11 @@ func childNarrow(args []string) error {
 	}
 	if mmapfile.CanMap { // Chunks reads, because the file cannot be mapped
 		total := 0
-		for off, p := range f.Chunks(64 << 20) {
+		for c, err := range f.Chunks(64 << 20) {
+			if err != nil {
+				return err
+			}
+			off, p := c.Offset, c.Data
 			if off != int64(total) {
 				return fmt.Errorf("Chunks: the window after %[2]d bytes is at %[1]d", off, total)
 			}

@@ -180,8 +180,11 @@ func TestMemory_BesideTruncation(t *testing.T) {
 				}
 				return fmt.Errorf("%s: %w", call, err)
 			}
-			for _, p := range f.Chunks(int(page)) {
-				_ = p
+			for c, err := range f.Chunks(int(page)) {
+				if err != nil {
+					return err
+				}
+				_ = c
 			}
 			if err := f.SyncRange(page, 5*page); err != nil {
 				return err

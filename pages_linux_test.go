@@ -114,7 +114,11 @@ func TestView_ReadsRangeIn(t *testing.T) {
 	if after, _ := sys.MajorFaults(); after > before+8 { // other tests may have some
 		t.Errorf("%d major faults", after-before)
 	}
-	for off := range f.Chunks(256 << 10) {
+	for c, err := range f.Chunks(256 << 10) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := c.Offset
 		if pages, err := sys.CachedPages(f.inner, off, 256<<10); err != nil || pages != 64 {
 			t.Errorf("%d of 64 pages of a window are in memory, %v", pages, err)
 		}

@@ -112,7 +112,11 @@ func TestPrivate_FileUnchanged(t *testing.T) {
 		t.Error(err)
 	}
 	write("View", 9000)
-	for off, p := range f.Chunks(20_000) {
+	for c, err := range f.Chunks(20_000) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, p := c.Offset, c.Data
 		copy(p, "Chunks")
 		write("Chunks", int(off))
 	}

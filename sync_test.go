@@ -161,13 +161,21 @@ func TestClose_FlushesEveryWrite(t *testing.T) {
 		"Truncate": func(f *mmapfile.File) error { return f.Truncate(10_000) },
 		"Bytes":    func(f *mmapfile.File) error { f.Bytes()[0] = 'x'; return nil },
 		"Chunks": func(f *mmapfile.File) error {
-			for _, p := range f.Chunks(4096) {
+			for c, err := range f.Chunks(4096) {
+				if err != nil {
+					return err
+				}
+				p := c.Data
 				p[0] = 'x'
 			}
 			return nil
 		},
 		"the first of Chunks": func(f *mmapfile.File) error {
-			for _, p := range f.Chunks(4096) {
+			for c, err := range f.Chunks(4096) {
+				if err != nil {
+					return err
+				}
+				p := c.Data
 				p[0] = 'x'
 				break
 			}

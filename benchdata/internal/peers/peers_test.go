@@ -149,7 +149,11 @@ func walkWindows(b *testing.B, flag int, windows ...int) {
 			f := peerFile(b, 16*mb, flag)
 			peer(b, 16*mb, func() error {
 				sum := uint64(0)
-				for _, p := range f.Chunks(n) {
+				for c, err := range f.Chunks(n) {
+					if err != nil {
+						return err
+					}
+					p := c.Data
 					sum += uint64(p[0])
 				}
 				peerSink.Store(sum)
@@ -180,7 +184,11 @@ func BenchmarkSumBytes(b *testing.B) {
 	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
 		peer(b, size, func() error {
 			sum := uint64(0)
-			for _, p := range f.Chunks(64 * kb) {
+			for c, err := range f.Chunks(64 * kb) {
+				if err != nil {
+					return err
+				}
+				p := c.Data
 				sum += sumBytes(p)
 			}
 			peerSink.Store(sum)
