@@ -64,9 +64,6 @@ func Traced(o StreamOptions, trace func(op, name string)) StreamOptions {
 // WaitJobs waits for what s does in the background.
 func WaitJobs(s *Stream) { s.jobs.Wait() }
 
-// ForgetSpare makes s forget its spare file, which the caller has removed.
-func ForgetSpare(s *Stream) { s.spare = spareNone }
-
 // ActiveLog returns the log of the last segment.
 func ActiveLog(s *Stream) *Log {
 	s.mu.Lock()

@@ -213,7 +213,8 @@ func (l *Log) Close() error {
 	return err
 }
 
-// trim truncates the file after the last event.
+// trim truncates the file after the last event. A reader that has the file mapped does not touch
+// what is after WriteOffset, which has never been larger.
 func (l *Log) trim() error {
 	switch size, err := l.size(); {
 	case err != nil || size == l.end:

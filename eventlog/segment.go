@@ -109,13 +109,8 @@ func (s *segment) open() (*segmentFile, error) {
 	if err := regular(s.name()); err != nil {
 		return nil, err
 	}
-	// The lock comes first: see catalog.exclusive.
-	if err := s.c.lockShared(s.first); err != nil {
-		return nil, err
-	}
 	f, err := mmapfile.Open(s.name())
 	if err != nil {
-		s.c.unlock(s.first)
 		return nil, err
 	}
 	file := &segmentFile{space: space{f: f}}
@@ -129,7 +124,6 @@ func (s *segment) open() (*segmentFile, error) {
 func (s *segment) shut() {
 	if f := s.file.Swap(nil); f != nil {
 		f.close()
-		s.c.unlock(s.first)
 		s.c.opened.Add(-1)
 	}
 }
@@ -143,17 +137,14 @@ func (s *segment) shutIdle() {
 	}
 }
 
-// drop closes the segment for good, and reports whether no iterator is inside. If there
-// is one, the last release closes it.
-func (s *segment) drop() bool {
+// drop closes the segment for good. If an iterator is inside, the last release closes it.
+func (s *segment) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = true
-	if s.refs > 0 {
-		return false
+	if s.refs == 0 {
+		s.shut()
 	}
-	s.shut()
-	return true
 }
 
 // memory returns the file's bytes up to end at least, or nil if they are not mapped.

@@ -114,7 +114,7 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 		s.dirf.Close()
 		s.dirf = nil
 	}
-	if s.lock, err = lockFile(dir, os.O_RDWR|os.O_CREATE); err != nil {
+	if s.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, err
 	}
 	if err := sys.Lock(s.lock); err != nil {
@@ -185,8 +185,8 @@ func (s *Stream) Next() int64 {
 }
 
 // Size returns the number of bytes of all segments, without the space after the last
-// event. It includes events before First in the segment that First is in. It waits for
-// appends that have begun.
+// event. It includes events before First in the segment that First is in, and those that
+// TruncateBack has removed from segments that are left. It waits for appends that have begun.
 func (s *Stream) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,7 +43,7 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 	}
 	a := s.active
 	off, err := a.log.append(p, sync)
-	if err != nil && s.releaseSpare() {
+	if s.releaseSpare(err) {
 		off, err = a.log.append(p, sync)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
 	}
 	a := s.active
 	off, err := a.log.AppendBatch(ps...)
-	if err != nil && s.releaseSpare() {
+	if s.releaseSpare(err) {
 		off, err = a.log.AppendBatch(ps...)
 	}
 	if err != nil {

@@ -104,7 +104,7 @@ func heap() int64 {
 // BenchmarkStreamAppend appends to a stream and to a log.
 func BenchmarkStreamAppend(b *testing.B) {
 	p := make([]byte, 1024)
-	for _, what := range []string{"Log", "Stream", "recycled"} {
+	for _, what := range []string{"Log", "Stream"} {
 		b.Run(what, func(b *testing.B) {
 			dir := newDir(b)
 			b.SetBytes(int64(len(p)))
@@ -115,11 +115,7 @@ func BenchmarkStreamAppend(b *testing.B) {
 				}
 				return
 			}
-			o := eventlog.StreamOptions{}
-			if what == "recycled" {
-				o.RetainBytes = 128 << 20
-			}
-			s := openStream(b, dir, o)
+			s := openStream(b, dir, eventlog.StreamOptions{})
 			for b.Loop() {
 				if _, err := s.Append(p); err != nil {
 					b.Fatal(err)

@@ -4,19 +4,17 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // The files of a stream beside its segments and meta.
 const (
-	lockName  = "lock" // the writer locks it, and readers one byte of it for each segment that they have open
+	lockName  = "lock" // the writer locks it
 	spareName = "next.tmp"
 	skipName  = "skip.tmp" // a segment that TruncateFront is about to start
 )
@@ -31,10 +29,8 @@ type catalog struct {
 	dir    string
 	closed atomic.Bool
 	state  atomic.Pointer[bounds] // of a Stream; nil in a StreamReader
-	locks  *os.File               // of a StreamReader, for its byte locks; nil if there is none
 	opened atomic.Int64           // number of open segments
-	shared sharedBytes
-	next   atomic.Int64 // of a Stream: number of the next event
+	next   atomic.Int64           // of a Stream: number of the next event
 
 	// mu guards changes of list, and what follows. It comes before the mu of segment.
 	mu   sync.Mutex
@@ -205,64 +201,6 @@ func (c *catalog) acquire(s *segment) (*segmentFile, error) {
 	return f, err
 }
 
-// lockShared locks the segment's byte, so that the writer does not use the file again.
-func (c *catalog) lockShared(first int64) error {
-	if c.locks == nil {
-		return nil
-	}
-	c.shared.mu.Lock()
-	defer c.shared.mu.Unlock()
-	if c.shared.n[first] > 0 {
-		c.shared.n[first]++
-		return nil
-	}
-	switch err := sys.LockByte(c.locks, first, false); err {
-	case nil:
-		if c.shared.n == nil {
-			c.shared.n = map[int64]int{}
-		}
-		c.shared.n[first] = 1
-		return nil
-	case sys.ErrLocked: // the writer has it, and so has removed the file's name
-		return c.fail("open", fs.ErrNotExist)
-	}
-	return nil // the system has no such locks, and so the writer uses no file again
-}
-
-func (c *catalog) unlock(first int64) {
-	if c.locks == nil {
-		return
-	}
-	c.shared.mu.Lock()
-	defer c.shared.mu.Unlock()
-	switch n := c.shared.n[first]; n {
-	case 0: // the system has no such locks
-	case 1:
-		delete(c.shared.n, first)
-		sys.UnlockByte(c.locks, first)
-	default:
-		c.shared.n[first] = n - 1
-	}
-}
-
-// sharedBytes counts the uses of each byte lock, which the system does not. After
-// TruncateBack a loop may be inside the segment that was removed while its successor with the
-// same name is open. It comes after the mu of segment.
-type sharedBytes struct {
-	mu sync.Mutex
-	n  map[int64]int
-}
-
-// exclusive reports whether no StreamReader has the segment open. The file's name must be
-// gone already: a reader locks the byte first, and then opens the file by its name.
-func exclusive(locks *os.File, first int64) bool {
-	if sys.LockByte(locks, first, true) != nil {
-		return false
-	}
-	sys.UnlockByte(locks, first)
-	return true
-}
-
 // tail returns the number after the last event. A StreamReader looks at the directory.
 func (c *catalog) tail() (int64, error) {
 	if b := c.state.Load(); b != nil {
@@ -317,9 +255,4 @@ func (c *catalog) shutAll() {
 		s.shut()
 		s.mu.Unlock()
 	}
-}
-
-// lockFile opens the file for locks.
-func lockFile(dir string, flag int) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, lockName), flag, 0o666)
 }

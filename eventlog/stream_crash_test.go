@@ -269,7 +269,7 @@ func (m *crashModel) lock(fn func()) {
 
 var crashes = flag.Int("eventlog.crashes", 3, "how many streams get a crash at every step")
 
-// Whatever is rolled, recycled and truncated: a crash at any step loses nothing that was
+// Whatever is rolled, prepared and truncated: a crash at any step loses nothing that was
 // synced, and brings back nothing that was truncated.
 func TestStream_CrashAtEveryStep(t *testing.T) {
 	t.Parallel()

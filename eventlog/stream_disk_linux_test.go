@@ -81,43 +81,7 @@ func TestStream_Flush(t *testing.T) {
 	}
 }
 
-// The file of a segment that was removed becomes the next one, unless a reader has it open.
-func TestStream_Recycle(t *testing.T) {
-	t.Parallel()
-	for _, reads := range []bool{false, true} {
-		dir := newDir(t)
-		s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000}), openStreamReader(t, dir)
-		pushN(t, s, 200)
-		eventlog.WaitJobs(s)
-		if reads {
-			if _, err := r.Get(0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.Remove(filepath.Join(dir, "next.tmp")); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		eventlog.ForgetSpare(s)
-		first := segments(t, dir)[0]
-		before, err := os.Stat(first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.TruncateFront(100); err != nil {
-			t.Fatal(err)
-		}
-		eventlog.WaitJobs(s)
-		after, err := os.Stat(filepath.Join(dir, "next.tmp"))
-		if recycled := err == nil && os.SameFile(before, after); recycled == reads {
-			t.Errorf("recycled is %v, and a reader has the segment open: %v", recycled, reads)
-		}
-		pushN(t, s, 500)
-		wantNth(t, s.Events(100), 100, 700)
-		wantNth(t, r.Events(100), 100, 700)
-	}
-}
-
-// A file that was kept to be used again does not take the space that an append needs.
+// Events that were removed release the space that an append needs.
 func TestStream_FullDiskOfFewSegments(t *testing.T) {
 	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1_500_000})
@@ -141,7 +105,7 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 }
 
 // TruncateBack needs a block for the segment that begins. On a full disk it takes one of those
-// that it releases.
+// that it releases. If there is none, it changes nothing.
 func TestStream_TruncateBackFullDisk(t *testing.T) {
 	dir := smallDisk(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
@@ -168,11 +132,30 @@ func TestStream_TruncateBackFullDisk(t *testing.T) {
 			t.Fatalf("event %d, %v, want %d", seq, err, next)
 		}
 	}
+	if err := s.TruncateBack(s.Next() - 1); err != nil { // the last segment has one page now
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	ballast := fillDisk(t, dir)
+	push(t, s, "a", "b")
+	next := s.Next()
+	if err := s.TruncateBack(next - 1); !errors.Is(err, syscall.ENOSPC) || s.Next() != next {
+		t.Errorf("%v, next is %d, was %d", err, s.Next(), next)
+	}
+	push(t, s, "c")
+	want(t, s.Events(next-2), "a", "b", "c")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TruncateBack(next - 1); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s.Events(next-2), "a")
 	closeStream(t, s)
 }
 
-// TruncateFront past the end needs a block. It has that of a file to be used again, or one after
-// the last event. Without one it changes nothing.
+// TruncateFront past the end needs a block. It has that of the file for the next segment, or one
+// after the last event. Without one it changes nothing.
 func TestStream_TruncateFrontFullDisk(t *testing.T) {
 	o := eventlog.StreamOptions{SegmentSize: 100_000}
 	for _, block := range []string{"spare", "tail", "none"} {
@@ -181,9 +164,13 @@ func TestStream_TruncateFrontFullDisk(t *testing.T) {
 		pushN(t, s, 2500)
 		switch block {
 		case "spare":
-			if err := s.TruncateFront(s.Next() - 500); err != nil {
+			for n := len(segments(t, dir)); len(segments(t, dir)) == n; {
+				pushN(t, s, 1)
+			}
+			if err := s.Sync(); err != nil {
 				t.Fatal(err)
 			}
+			pushN(t, s, 1200) // more than half of the segment
 		case "tail":
 			if !eventlog.Maps {
 				continue // a segment has no more blocks than its events need

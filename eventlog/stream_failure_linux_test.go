@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,121 +38,6 @@ func TestStream_FailedFlushOfMeta(t *testing.T) {
 				t.Errorf("%s: a durable event: %q, %v", name, e.Data, err)
 			}
 		}
-	}
-}
-
-// A segment that a reader has open is locked until nothing uses it, also if it has had the
-// name of one that was removed.
-func TestStreamReader_LockOfNewSegment(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000}), openStreamReader(t, dir)
-	pushN(t, s, 200)
-	eventlog.WaitJobs(s)
-	names := segments(t, dir)
-	var first int64
-	fmt.Sscanf(filepath.Base(names[1]), "%d.log", &first)
-	pull := func() func() {
-		next, stop := iter.Pull2(r.Events(first))
-		if e, err, ok := next(); !ok || err != nil || e.Seq != first {
-			t.Fatal(e.Seq, err)
-		}
-		return stop
-	}
-	stopOld := pull()
-	if err := s.TruncateBack(first); err != nil {
-		t.Fatal(err)
-	}
-	pushN(t, s, 200)
-	eventlog.WaitJobs(s)
-	next, stop := iter.Pull2(r.Events(first))
-	defer stop()
-	e, err, _ := next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(e.Data)
-	stopOld()
-	os.Remove(filepath.Join(dir, "next.tmp"))
-	eventlog.ForgetSpare(s)
-	before, err := os.Stat(names[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateFront(first); err != nil { // let the first segment go as it likes
-		t.Fatal(err)
-	}
-	eventlog.WaitJobs(s)
-	os.Remove(filepath.Join(dir, "next.tmp"))
-	eventlog.ForgetSpare(s)
-	if err := s.TruncateFront(s.Next()); err != nil {
-		t.Fatal(err)
-	}
-	eventlog.WaitJobs(s)
-	if after, err := os.Stat(filepath.Join(dir, "next.tmp")); err == nil && os.SameFile(before, after) {
-		t.Error("a segment was recycled that a reader has open")
-	}
-	pushN(t, s, 300)
-	if got := string(e.Data); got != want {
-		t.Errorf("data in a loop are %q, were %q", got, want)
-	}
-}
-
-// A segment is not used again before its log is closed, which truncates the file.
-func TestStream_RecycleAfterClose(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
-	if _, err := s.Append(make([]byte, 99_000)); err != nil {
-		t.Fatal(err)
-	}
-	release := eventlog.HoldFlush(eventlog.ActiveLog(s))
-	if _, err := s.Append(make([]byte, 60_000)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateFront(1); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(50 * time.Millisecond)
-	if _, err := s.Append(make([]byte, 1000)); err != nil { // prepares the next segment
-		t.Fatal(err)
-	}
-	time.Sleep(50 * time.Millisecond)
-	release()
-	for range 5 {
-		if _, err := s.AppendSync(make([]byte, 60_000)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	closeStream(t, s)
-}
-
-// A segment that has another name, as in a copy with hard links, is not written to.
-func TestStream_RecycleLinked(t *testing.T) {
-	t.Parallel()
-	dir, backup := newDir(t), newDir(t)
-	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
-	pushN(t, s, 200)
-	eventlog.WaitJobs(s)
-	os.Remove(filepath.Join(dir, "next.tmp"))
-	eventlog.ForgetSpare(s)
-	first := segments(t, dir)[0]
-	kept := filepath.Join(backup, filepath.Base(first))
-	if err := os.Link(first, kept); err != nil {
-		t.Skip(err)
-	}
-	want, err := os.ReadFile(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateFront(200); err != nil {
-		t.Fatal(err)
-	}
-	eventlog.WaitJobs(s)
-	pushN(t, s, 500)
-	closeStream(t, s)
-	if got, err := os.ReadFile(kept); err != nil || string(got) != string(want) {
-		t.Errorf("a linked copy of a segment has changed: %v", err)
 	}
 }
 

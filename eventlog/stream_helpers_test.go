@@ -1,7 +1,10 @@
 package eventlog_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +82,31 @@ func wantNth(t testing.TB, events func(yield func(eventlog.Event, error) bool), 
 	}
 	if seq != to {
 		t.Fatalf("the events end at %d, want %d", seq, to)
+	}
+}
+
+// meta is a slot of the file with this name: see FORMAT.md.
+type meta struct {
+	generation, first, back, backs uint64
+	flags                          uint32
+}
+
+// putMeta writes the slot that the generation says.
+func putMeta(t testing.TB, dir string, m meta) {
+	t.Helper()
+	b := binary.LittleEndian.AppendUint64(nil, m.generation)
+	for _, v := range []uint64{m.first, m.back, m.backs} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	b = binary.LittleEndian.AppendUint32(b, m.flags)
+	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	f, err := os.OpenFile(filepath.Join(dir, "meta"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(b, int64(m.generation%2)*4096); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package eventlog
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -20,10 +19,6 @@ type StreamReader struct {
 
 // OpenStreamReader opens the stream in dir for reading. It may be called concurrently. An
 // error is a *[fs.PathError] with Op "open", or the system's.
-//
-// On Linux a segment that a StreamReader has open is locked (fcntl(2), F_OFD_SETLK), by a
-// byte of the file "lock". So the writer does not use it again for new events. On other
-// systems no segment is used again.
 func OpenStreamReader(dir string) (*StreamReader, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,12 +33,6 @@ func OpenStreamReader(dir string) (*StreamReader, error) {
 	}
 	r := &StreamReader{catalog{dir: dir}}
 	r.list.Store(new([]*segment))
-	if r.locks, err = lockFile(dir, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
-		r.locks, err = lockFile(dir, os.O_RDONLY|os.O_CREATE)
-	}
-	if err != nil {
-		r.locks = nil // a copy of a stream that cannot be written
-	}
 	if _, err := r.current(); err != nil {
 		r.Close()
 		return nil, r.fail("open", err)
@@ -65,11 +54,6 @@ func (r *StreamReader) Close() error {
 		err = r.meta.Close()
 	}
 	r.mu.Unlock()
-	if r.locks != nil {
-		if cerr := r.locks.Close(); err == nil {
-			err = cerr
-		}
-	}
 	return err
 }
 

@@ -178,7 +178,15 @@ func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
 	if err := setEnd(name, end, n); err != nil {
 		return 0, err
 	}
-	if exclusive(r.s.lock, first) {
+	r.s.o.trace("sync", name)
+	// A reader may have any event open that was before WriteOffset once. Those after the end
+	// are ones that TruncateBack has removed; without them there is nothing but zeros there, or
+	// events whose append has not returned.
+	removed, err := eventAt(name, end)
+	if err != nil {
+		return 0, err
+	}
+	if !removed {
 		os.Truncate(name, end)
 	}
 	return end, nil
@@ -328,34 +336,24 @@ func blankSegment(name string) (bool, error) {
 func isClosed(name string, n int64) (bool, error) {
 	h, size, err := readHeader(name)
 	switch {
-	case err != nil || size != h.end || !h.valid(size):
+	case err != nil || !h.valid(size):
 		return false, err
-	case h.count > n:
+	case size == h.end && h.count > n:
 		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.end, errGap}}
+	case h.count != n:
+		return false, nil
+	case size == h.end:
+		return true, nil
 	}
-	return h.count == n, nil
+	return eventAt(name, h.end) // TruncateBack has removed it after the segment was closed
 }
 
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
 // if they are not whole. more reports whether events follow them.
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
-	if err := regular(name); err != nil {
-		return 0, false, err
-	}
-	f, err := mmapfile.Open(name)
-	if err != nil {
-		return 0, false, err
-	}
-	s := space{f: f}
-	defer s.close()
-	err = s.inside("open", func() error {
-		src := source{f: f}
+	whole, err := scanSegment(name, func(src *source, size int64) error {
 		limit, err := src.end()
 		if err != nil || limit < headerSize {
-			return err
-		}
-		size, err := s.size()
-		if err != nil {
 			return err
 		}
 		src.upto = min(limit, size)
@@ -373,8 +371,42 @@ func wholeEvents(name string, n int64) (end int64, more bool, err error) {
 		}
 		return nil
 	})
-	if s.damage(0, err) != err {
-		return 0, false, nil // not whole
+	if !whole {
+		return 0, false, err
 	}
-	return end, more, err
+	return end, more, nil
+}
+
+// eventAt reports whether there is a whole event at an offset, be it before WriteOffset or
+// after.
+func eventAt(name string, off int64) (bool, error) {
+	return scanSegment(name, func(src *source, size int64) error {
+		_, _, err := src.event(off, size, true)
+		return err
+	})
+}
+
+// scanSegment calls fn with the file of a segment and its size. It returns false if fn returns
+// that an event is not whole.
+func scanSegment(name string, fn func(src *source, size int64) error) (whole bool, err error) {
+	if err := regular(name); err != nil {
+		return false, err
+	}
+	f, err := mmapfile.Open(name)
+	if err != nil {
+		return false, err
+	}
+	s := space{f: f}
+	defer s.close()
+	err = s.inside("open", func() error {
+		size, err := s.size()
+		if err != nil {
+			return err
+		}
+		return fn(&source{f: f, upto: size}, size)
+	})
+	if s.damage(0, err) != err {
+		return false, nil
+	}
+	return err == nil, err
 }

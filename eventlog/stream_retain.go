@@ -42,50 +42,18 @@ func (s *Stream) older(seg *segment, age time.Duration) bool {
 	return err == nil && start < newClock(s.o.Now).read()-int64(age)
 }
 
-// discard removes the files of segments that are not in the list any more. One of them
-// may become the next segment. What the system does not remove (Windows, while a reader
-// has it open) is removed by OpenStream.
+// discard removes the files of segments that are not in the list any more. A reader that has
+// one open keeps its events: nothing writes to the file again. What the system does not remove
+// (Windows, while a reader has it open) is removed by OpenStream.
 func (s *Stream) discard(dropped []*segment) {
-	// The log of the last of them may be about to be closed, which truncates its file.
+	// The log of the last of them may be about to be closed: Windows removes no open file.
 	s.mu.Lock()
 	before := s.active.before
 	s.mu.Unlock()
 	<-before
 	for _, seg := range dropped {
-		if !seg.drop() || !s.recycle(seg) {
-			os.Remove(seg.name())
-		}
+		seg.drop()
+		os.Remove(seg.name())
 		s.o.trace("remove", seg.name())
-	}
-}
-
-// recycle makes the file of a segment the spare one, if there is none, no reader has it open,
-// and it has no other hard link, which may be a backup. Its blocks are allocated, and its
-// pages are in memory.
-func (s *Stream) recycle(seg *segment) (ok bool) {
-	s.mu.Lock()
-	ok = s.spare == spareNone && !s.gone
-	if ok {
-		s.spare = spareBusy
-	}
-	s.mu.Unlock()
-	if !ok || os.Rename(seg.name(), s.spareName()) != nil {
-		s.setSpare(ok, spareNone)
-		return false
-	}
-	if linked(s.spareName()) || !exclusive(s.lock, seg.first) {
-		os.Remove(s.spareName())
-		s.setSpare(true, spareNone)
-		return true
-	}
-	s.setSpare(true, spareUsed)
-	return true
-}
-
-func (s *Stream) setSpare(busy bool, state spareState) {
-	if busy {
-		s.mu.Lock()
-		s.spare = state
-		s.mu.Unlock()
 	}
 }

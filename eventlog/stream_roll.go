@@ -57,7 +57,7 @@ func (s *Stream) need(n int64) error {
 		return s.broken
 	case a.next > a.seg.first && n >= s.o.SegmentSize-a.end:
 		return s.roll()
-	case !a.prepared && a.end > s.o.SegmentSize/2 && (s.flushes.Load() || s.spare == spareUsed):
+	case !a.prepared && a.end > s.o.SegmentSize/2 && s.flushes.Load():
 		s.prepareNext()
 	}
 	return nil
@@ -175,7 +175,7 @@ func (l *Log) begin(now int64, prepared bool) error {
 	size, err := l.size()
 	if err == nil && size > headerSize && !prepared {
 		// Durably, so that a second crash does not bring back what the first has left. A
-		// reader may have mapped the header.
+		// reader may have mapped the file, but has seen no event in it.
 		if err = truncateOrZero(l.f, headerSize, size); err == nil {
 			err = l.f.Sync()
 		}
@@ -223,7 +223,6 @@ type spareState int
 
 const (
 	spareNone  spareState = iota // there is no such file
-	spareUsed                    // a segment that was removed, and no reader has open
 	spareBusy                    // it is being written, or removed
 	spareReady                   // the next segment: zeros that are durable
 )
@@ -232,11 +231,11 @@ func (s *Stream) spareName() string { return filepath.Join(s.dir, spareName) }
 
 // prepareNext has the next segment prepared in the background: no append waits for its
 // blocks, and no flush for the journal that allocates them. A stream that is never flushed
-// has no use for that, and its disk would have twice as much to write; only a file that is
-// to be used again is prepared then. It is called with mu held.
+// has no use for that, and its disk would have twice as much to write. It is called with mu
+// held.
 func (s *Stream) prepareNext() {
 	s.active.prepared = true
-	if s.spare == spareNone || s.spare == spareUsed {
+	if s.spare == spareNone {
 		s.spare = spareBusy
 		s.jobs.Add(1)
 		go s.prepare()
@@ -260,23 +259,17 @@ func (s *Stream) prepare() {
 // events waits for a piece at most.
 const pieceBytes = 1 << 20
 
-// writeSpare makes the file size zeros, durably: after a crash, old bytes between new
-// events would look like events.
+// writeSpare creates a file of size zeros, durably: a flush of events in blocks that were only
+// allocated needs the journal.
 func writeSpare(name string, size int64) error {
-	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err == nil && fi.Size() > size {
-		err = f.Truncate(size)
-	}
-	if err == nil && fi.Size() < size {
-		err = sys.AllocateRange(f, fi.Size(), size)
-		if errors.Is(err, errors.ErrUnsupported) {
-			err = nil
-		}
+	err = sys.AllocateRange(f, 0, size)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
 	}
 	for off := int64(0); err == nil && off < size; off += pieceBytes {
 		if err = writeZeros(f, off, min(off+pieceBytes, size)); err == nil {
@@ -289,10 +282,10 @@ func writeSpare(name string, size int64) error {
 	return err
 }
 
-// releaseSpare removes the spare file if there is one, for an append that has failed: a full
-// disk may have no other space. It is called with mu held.
-func (s *Stream) releaseSpare() bool {
-	if s.spare != spareUsed && s.spare != spareReady {
+// releaseSpare removes the spare file if there is one and err is that of a full disk, which may
+// have no other space. Then what has failed is to be tried again. It is called with mu held.
+func (s *Stream) releaseSpare(err error) bool {
+	if s.spare != spareReady || !sys.IsFull(err) {
 		return false
 	}
 	s.removeSpare()

@@ -3,6 +3,8 @@ package eventlog
 import (
 	"os"
 	"path/filepath"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // skipTo removes all events, and begins again with number first, which is after all that
@@ -12,13 +14,7 @@ import (
 func (s *Stream) skipTo(first int64) error {
 	last, dropped := s.active, s.segments()
 	<-last.before
-	err := s.createSkip()
-	if err != nil && s.releaseSpare() {
-		err = s.createSkip()
-	}
-	if err != nil && s.end(last) == nil { // which releases the blocks after its end
-		err = s.createSkip()
-	}
+	err := s.createNext()
 	if err != nil {
 		s.broken = s.resume()
 		return err
@@ -56,7 +52,21 @@ func (s *Stream) skipTo(first int64) error {
 
 func (s *Stream) skipName() string { return filepath.Join(s.dir, skipName) }
 
-// createSkip creates the file of the segment that skipTo starts, with the block of its header.
+// createNext is createSkip. On a full disk it may release the spare file, and close the active
+// log: after an error, see resume.
+func (s *Stream) createNext() error {
+	err := s.createSkip()
+	if s.releaseSpare(err) {
+		err = s.createSkip()
+	}
+	if sys.IsFull(err) && s.end(s.active) == nil { // which releases the blocks after its end
+		err = s.createSkip()
+	}
+	return err
+}
+
+// createSkip creates the file of the segment that a truncation starts, with the block of its
+// header.
 func (s *Stream) createSkip() error {
 	err := os.WriteFile(s.skipName(), make([]byte, headerSize), 0o666)
 	if err != nil {

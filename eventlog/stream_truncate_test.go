@@ -131,6 +131,113 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 	}
 }
 
+// An event that TruncateBack removes stays in the file, for a loop that has it: in its body the
+// data do not change. That holds for the next writer, too, also if the first was killed.
+func TestStream_DataStaysInACutSegment(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, r := openStream(t, dir, eventlog.StreamOptions{}), openStreamReader(t, dir)
+	data := func(i int) string { return strings.Repeat(string(rune('a'+i)), 50_000) }
+	for i := range 6 {
+		push(t, s, data(i))
+	}
+	last := int64(0)
+	for e, err := range r.Events(4) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(what string) {
+			t.Helper()
+			if string(e.Data) != data(4) {
+				t.Fatalf("after %s the data have changed", what)
+			}
+		}
+		if err := s.TruncateBack(2); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+		check("TruncateBack")
+		push(t, s, data(7))
+		closeStream(t, s)
+		s = openStream(t, dir, eventlog.StreamOptions{})
+		check("OpenStream")
+		closeStream(t, s)
+		putMeta(t, dir, meta{generation: 1 << 20, back: 2, backs: 1, flags: 1})
+		s = openStream(t, dir, eventlog.StreamOptions{})
+		if s.Next() != 2 {
+			t.Errorf("next is %d, want 2", s.Next())
+		}
+		check("a kill")
+		last = e.Seq
+		break
+	}
+	if last != 4 {
+		t.Errorf("the loop ended at %d", last)
+	}
+	push(t, s, data(8))
+	want(t, s.Events(0), data(0), data(1), data(8))
+	want(t, r.Events(0), data(0), data(1), data(8))
+}
+
+// A segment is a log: a Reader that has it open sees the same events after it was removed.
+func TestStream_ReaderOfRemovedSegment(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 200)
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	l := openReader(t, segments(t, dir)[0])
+	before, err := collect(l.Events(0))
+	if err != nil || len(before) < 50 {
+		t.Fatalf("%d events, %v", len(before), err)
+	}
+	for range 5 {
+		eventlog.WaitJobs(s)
+		if err := s.TruncateFront(s.Next()); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+		pushN(t, s, 200)
+	}
+	after, err := collect(l.Events(0))
+	if err != nil || len(after) != len(before) {
+		t.Fatalf("%d events, %v, before %d", len(after), err, len(before))
+	}
+	for i := range after {
+		if string(after[i].Data) != string(before[i].Data) {
+			t.Errorf("event %d is %q, was %q", i, after[i].Data, before[i].Data)
+		}
+	}
+}
+
+// Segments that TruncateBack has cut are not verified again each time that the stream is opened.
+func TestOpenStream_ManyCutSegments(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{})
+	pushN(t, s, 3)
+	for range 20 {
+		pushN(t, s, 2)
+		if err := s.TruncateBack(s.Next() - 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := s.Next()
+	closeStream(t, s)
+	syncs := 0
+	s = openStream(t, dir, eventlog.Traced(eventlog.StreamOptions{}, func(op, name string) {
+		if op == "sync" {
+			syncs++
+		}
+	}))
+	if names := segments(t, dir); len(names) != 21 || syncs > 1 {
+		t.Errorf("%d segments, %d flushes", len(names), syncs)
+	}
+	wantNth(t, s.Events(0), 0, next)
+}
+
 func TestStream_Retention(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)

@@ -1,0 +1,7 @@
+package sys
+
+import "strings"
+
+// IsFull reports whether err says that the disk is full. Each file server has its own words:
+// "file system full", "disk is full".
+func IsFull(err error) bool { return err != nil && strings.Contains(err.Error(), "full") }

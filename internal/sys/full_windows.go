@@ -1,0 +1,13 @@
+package sys
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// IsFull reports whether err says that the disk is full, or the user's share of it.
+func IsFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
+}
