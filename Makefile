@@ -16,7 +16,7 @@ BASE ?= main
 HEAD ?=
 # It builds in silence, which takes a while the first time.
 benchdata = echo 'building benchdata' >&2; go -C benchdata run .
-select = $(if $(BENCH),-out selection.txt -bench '$(BENCH)',$(1))
+select = $(if $(BENCH),-out results/selection.txt -bench '$(BENCH)',$(1))
 
 # Tools are built into here, for the machine that make runs on.
 BIN := $(CURDIR)/bin
@@ -111,11 +111,11 @@ release: ## check that HEAD can be released as VERSION (v1.2.3), and print the c
 
 bench: ## compare with os.File and v0.1.2: a selection
 	@$(benchdata) run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
-		$(call select,-out bench.txt -skip '$(BENCH_SKIP)')
+		$(call select,-out results/bench.txt -skip '$(BENCH_SKIP)')
 
 # FULL_ROUNDS=3 for a shorter run.
 bench-full: ## compare with os.File and other mappings: everything, ten times
-	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out bench-full.txt)
+	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out results/bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
 	@$(benchdata) compare -rounds 10 -benchtime 10ms $(if $(BENCH),-bench '$(BENCH)') \
@@ -130,7 +130,7 @@ bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo)
 PROGRAM ?=
 FILL ?= pages
 bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File
-	@$(benchdata) programs -fill $(FILL) $(if $(PROGRAM),-out selection.txt -program '$(PROGRAM)')
+	@$(benchdata) programs -fill $(FILL) $(if $(PROGRAM),-out results/selection.txt -program '$(PROGRAM)')
 
 # It needs Linux, and root for the parts with a cgroup, which are left out without.
 bench-cold: ## compare on files that are not in memory, or larger than it
@@ -139,7 +139,7 @@ bench-cold: ## compare on files that are not in memory, or larger than it
 # For needle: the size of the file, how often, and where the raw results go, from benchdata on.
 SIZE ?= 1G
 ROUNDS ?= 5
-OUT ?= needle.txt
+OUT ?= results/needle.txt
 
 # Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
 needle: ## find a word at the end of SIZE (1G) of zeros in many ways

@@ -50,7 +50,7 @@
 // system call. So writes to a block of 64 KiB are system calls until mapped writes would
 // have saved as much time as prefaulting the block costs. The package measures that cost.
 // Then it prefaults the block in one call, and writes to it are copies until the next
-// Sync. The directory benchdata/policies has other rules that were tried.
+// Sync. The page benchdata/policies.md has other rules that were tried.
 //
 // # Faults
 //

@@ -22,6 +22,22 @@ const (
 	Mapping  = "mapping"
 )
 
+// Impls take turns. os-again is os.File once more: what it differs by is the noise.
+var Impls = []string{OS, Mmapfile, Mapping, "os-again"}
+
+// The sizes of the files, and the limits.
+const (
+	Size        = 256 << 20
+	LargeSize   = 2 << 30
+	LargeMemory = 512 << 20
+	SweepMemory = 128 << 20
+	SweepRounds = 3   // the picture needs no more
+	TickReads   = 300 // a second
+)
+
+// SweepPercents are the sizes of the files of the picture, in percent of the memory.
+var SweepPercents = []int{25, 50, 75, 100, 125, 150, 200, 300, 400}
+
 // Work is one measurement.
 type Work struct {
 	What       string

@@ -1,0 +1,121 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a run measured.
+type Kind string
+
+// The kinds of runs. Calls is the one whose rows are none of the others.
+const (
+	Calls    Kind = "calls"
+	Peers    Kind = "peers"
+	Needle   Kind = "needle"
+	Events   Kind = "events"
+	Durable  Kind = "durable"
+	Programs Kind = "programs"
+	Cold     Kind = "cold"
+)
+
+// The rows of a kind begin with these.
+const (
+	needleRows  = "Needle/"
+	eventRows   = "Events/"
+	DurableRows = "Durable/"
+	ProgramRows = "Programs/"
+	ColdRows    = "Cold/"
+)
+
+// Kind returns what was measured.
+func (res *Set) Kind() Kind {
+	for _, k := range []struct {
+		rows string
+		kind Kind
+	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}} {
+		if res.Measured(k.rows) {
+			return k.kind
+		}
+	}
+	for _, impls := range res.Times {
+		if impls["mmap-io"] != nil || impls["memmap2"] != nil {
+			return Peers
+		}
+	}
+	return Calls
+}
+
+// Named is a key in names, of rows or files, and what it stands for.
+type Named struct{ Key, What string }
+
+// ImplNames are the implementations as people know them.
+var ImplNames = map[string]string{
+	"os": "`os.File`", "os-again": "`os.File` again", "mmapfile": "mmapfile", "v0.1.2": "v0.1.2",
+	"exp": "x/exp/mmap", "edsrzf": "edsrzf/mmap-go", "copy": "the bare copy",
+	"mapping": "a bare mapping",
+}
+
+// ProgramStates are the states that programs are measured in, and their names in tables.
+var ProgramStates = []Named{
+	{"one-process", "one process"},
+	{"new-process", "new processes"},
+	{"cold", "not in memory"},
+}
+
+// ProgramRow is the row of a program in a state.
+func ProgramRow(program, state string) string {
+	return ProgramRows + "program=" + program + "/state=" + state
+}
+
+// WriteStates is what the rows of the states of a file that is written begin with.
+const WriteStates = "Policy/state="
+
+// StateRows are the states that one of the runs has, in their order.
+func StateRows(runs []*Set) []string {
+	var rows []string
+	for _, res := range runs {
+		for _, row := range res.Rows {
+			if strings.HasPrefix(row, WriteStates) && res.Ratio(row, "mmapfile", "os") > 0 && !slices.Contains(rows, row) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+// PoliciesDir has the raw results of other write policies, seen from the directory of the pages.
+const PoliciesDir = "results/policies"
+
+// HugeKey is the key of the size of the file that is larger than half of memory.
+const HugeKey = "huge"
+
+// LoopRows is what the benchmarks of the bare loops begin with, before the place that they run in.
+const LoopRows = "Loop"
+
+// SearchRow is the row of a search.
+func SearchRow(name, state string, workers int) string {
+	return fmt.Sprintf("%s/state=%s/workers=%d", name, state, workers)
+}
+
+const sweepRows = ColdRows + "what=sweep"
+
+// SweepRow is the row of a file whose size is so many percent of the memory.
+func SweepRow(percent int) string {
+	return fmt.Sprintf("%s/percent=%d/figure=read", sweepRows, percent)
+}
+
+// Sweep returns these rows alone, or all others: they have fewer rounds.
+func (res *Set) Sweep(alone bool) *Set {
+	return res.Only(func(row string) bool { return strings.HasPrefix(row, sweepRows) == alone })
+}
+
+// Charts are the pictures of calls, by their files, with what they show.
+var Charts = []Named{
+	{"time.svg", "Time per operation against size, for each method and implementation"},
+	{"speedup.svg", "Speed-up over os.File against size, for each method"},
+	{"goroutines.svg", "Records a second by the number of goroutines"},
+	{"writes.svg", "Time to write relative to os.File, by the state of the file"},
+	{"reads.svg", "Time to read relative to os.File, by the state of the file"},
+}

@@ -1,0 +1,243 @@
+// Package results reads raw results in Go's benchmark format, and compares what was measured: medians,
+// their ratios, the noise, and whether a difference is significant.
+package results
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// FaultUnit is the unit of major faults.
+const FaultUnit = "majfaults"
+
+// Set is what one file of raw results has.
+type Set struct {
+	File   string
+	Config map[string]string
+	Rows   []string                        // in the order of the file, as "Read/size=1KB"
+	Times  map[string]map[string][]float64 // row, implementation or way: seconds per operation
+	// row: percent of the file that was in memory before, where that was measured
+	Resident map[string][]float64
+	// row, implementation: major faults, where they were counted
+	Faults map[string]map[string][]float64
+	// row, implementation: what warming up has cost, where that was measured
+	Warm map[string]map[string]*Warmed
+}
+
+// Read reads a file of raw results.
+func Read(file string) (*Set, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Parse(f, file)
+}
+
+// Parse reads raw results. Errors have the name of the file.
+func Parse(text io.Reader, file string) (*Set, error) {
+	res := &Set{
+		File:     file,
+		Config:   map[string]string{},
+		Times:    map[string]map[string][]float64{},
+		Resident: map[string][]float64{},
+		Faults:   map[string]map[string][]float64{},
+		Warm:     map[string]map[string]*Warmed{},
+	}
+	r := benchfmt.NewReader(text, file)
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, rec
+		case *benchfmt.Result:
+			res.add(rec)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if len(res.Rows) == 0 {
+		return nil, fmt.Errorf("%s: no results", file)
+	}
+	return res, nil
+}
+
+// ReadAll reads all raw results in dir. What is compared is always within one file: a run.
+// Each has to have a line with key.
+func ReadAll(dir, key string) ([]*Set, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	var list []*Set
+	for _, file := range files {
+		res, err := Read(file)
+		if err != nil {
+			return nil, err
+		}
+		if res.Config[key] == "" {
+			return nil, fmt.Errorf("%s has no line with its %s", file, key)
+		}
+		list = append(list, res)
+	}
+	return list, nil
+}
+
+func (res *Set) add(rec *benchfmt.Result) {
+	for _, c := range rec.Config {
+		res.Config[c.Key] = string(c.Value)
+	}
+	base, parts := rec.Name.Parts()
+	row, impl, policy := string(base), "", ""
+	for _, part := range parts {
+		switch part := string(part); {
+		case strings.HasPrefix(part, "/impl="):
+			impl = strings.TrimPrefix(part, "/impl=")
+		case strings.HasPrefix(part, "/way="):
+			impl = strings.TrimPrefix(part, "/way=")
+		case string(base) == "Policy" && strings.HasPrefix(part, "/policy="):
+			policy = strings.TrimPrefix(part, "/policy=")
+		case strings.HasPrefix(part, "/"):
+			row += part
+		}
+	}
+	if policy != "" && impl != "os" { // of several in one run
+		impl = policy
+	}
+	sec, ok := rec.Value("sec/op")
+	if impl == "" || !ok {
+		return
+	}
+	if res.Times[row] == nil {
+		res.Rows = append(res.Rows, row)
+		res.Times[row] = map[string][]float64{}
+	}
+	res.Times[row][impl] = append(res.Times[row][impl], sec)
+	if n, ok := rec.Value(FaultUnit); ok {
+		if res.Faults[row] == nil {
+			res.Faults[row] = map[string][]float64{}
+		}
+		res.Faults[row][impl] = append(res.Faults[row][impl], n)
+	}
+	res.addWarm(row, impl, rec.Value)
+	if percent, ok := rec.Value("resident-%"); ok {
+		res.Resident[row] = append(res.Resident[row], percent)
+	}
+}
+
+// Measured reports whether a row begins with prefix.
+func (res *Set) Measured(prefix string) bool {
+	return slices.ContainsFunc(res.Rows, func(row string) bool { return strings.HasPrefix(row, prefix) })
+}
+
+// Only returns the results of the rows that are wanted.
+func (res *Set) Only(wanted func(row string) bool) *Set {
+	part := *res
+	part.Rows, part.Times = nil, map[string]map[string][]float64{}
+	for _, row := range res.Rows {
+		if wanted(row) {
+			part.Rows = append(part.Rows, row)
+			part.Times[row] = res.Times[row]
+		}
+	}
+	return &part
+}
+
+// Complete is an error unless mmapfile was measured in all of these rows.
+func (res *Set) Complete(rows []string) error {
+	for _, row := range rows {
+		if res.Median(row, "mmapfile") == 0 {
+			return fmt.Errorf("%s was not measured", row)
+		}
+	}
+	return nil
+}
+
+// Median is the median time per operation in seconds, 0 if it was not measured.
+func (res *Set) Median(row, impl string) float64 {
+	return Median(res.Times[row][impl])
+}
+
+// Ratio is how long impl takes for row relative to base, 0 if one of them was not measured.
+func (res *Set) Ratio(row, impl, base string) float64 {
+	if b := res.Median(row, base); b > 0 {
+		return res.Median(row, impl) / b
+	}
+	return 0
+}
+
+// Rounds is how often the row was measured that was measured least.
+func (res *Set) Rounds() int {
+	n := math.MaxInt
+	for _, impls := range res.Times {
+		for _, times := range impls {
+			n = min(n, len(times))
+		}
+	}
+	return n
+}
+
+// Geomean is the geometric mean of mmapfile against base over those of the rows that were
+// measured, and their number.
+func (res *Set) Geomean(rows []string, base string) (mean float64, n int) {
+	var ratios []float64
+	for _, row := range rows {
+		if r := res.Ratio(row, "mmapfile", base); r > 0 {
+			ratios = append(ratios, r)
+		}
+	}
+	return Geomean(ratios), len(ratios)
+}
+
+// Noise is how much os.File differs from itself in a row: in this row, if it was measured twice
+// there, but no less than in the middle one of all rows.
+func (res *Set) Noise(row string) float64 {
+	return max(res.OwnNoise(row), res.TypicalNoise())
+}
+
+func (res *Set) OwnNoise(row string) float64 {
+	if r := res.Ratio(row, "os-again", "os"); r > 0 {
+		return math.Abs(math.Log(r))
+	}
+	return 0
+}
+
+func (res *Set) TypicalNoise() float64 {
+	var all []float64
+	for _, row := range res.Rows {
+		if len(res.Times[row]["os-again"]) > 0 {
+			all = append(all, res.OwnNoise(row))
+		}
+	}
+	return Median(all)
+}
+
+// Median returns the middle one of the values, 0 if there is none.
+func Median(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Geomean returns the geometric mean of the values, 0 if there is none.
+func Geomean(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Log(v)
+	}
+	return math.Exp(sum / float64(len(values)))
+}

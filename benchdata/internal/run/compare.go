@@ -1,0 +1,193 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+	"golang.org/x/perf/benchproc"
+)
+
+// tolerated is how much slower a row may be, since a machine that others use too has such days.
+const tolerated = 1.15
+
+// Compare fails if mmapfile is slower at one commit than at another. The benchmarks are those that
+// stand here, for both of them, in one run.
+func Compare(ctx context.Context, args []string) error {
+	flags, opt := newFlags("compare", 6, "20ms")
+	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
+	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
+	flags.Parse(args)
+	if flags.NArg() < 1 || flags.NArg() > 2 {
+		return errors.New("compare takes the commit to compare with, and the one to compare, which is what stands here if it is left out")
+	}
+	dir, err := scratch()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	programs := []program{{tree: "base"}, {tree: "head"}}
+	for i := range programs {
+		p := &programs[i]
+		root, err := filepath.Abs("..")
+		if err != nil {
+			return err
+		}
+		if i < flags.NArg() && flags.Arg(i) != "" {
+			root = filepath.Join(dir, p.tree)
+			if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, flags.Arg(i)); err != nil {
+				return fmt.Errorf("git worktree of %s: %w", flags.Arg(i), err)
+			}
+			defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
+		}
+		p.bench, p.skip, p.args = *bench, *skip, []string{"-impl=^mmapfile$"}
+		if p.path, err = buildLabWith(ctx, filepath.Join(dir, p.tree+"-lab"), root); err != nil {
+			return err
+		}
+	}
+
+	slower, err := opt.compareOnce(ctx, dir, programs)
+	if err != nil || len(slower) == 0 {
+		return err
+	}
+	// One row in some hundreds is such by accident. Hardly one is twice.
+	fmt.Printf("\nMeasured again: %s\n", strings.Join(slower, ", "))
+	for i := range programs {
+		programs[i].bench = exactly(slower)
+	}
+	slower, err = opt.compareOnce(ctx, dir, programs)
+	if err == nil && len(slower) > 0 {
+		err = fmt.Errorf("slower by more than %.0f%%: %s", 100*(tolerated-1), strings.Join(slower, ", "))
+	}
+	return err
+}
+
+// buildLabWith builds the benchmarks that stand here, in the new directory dir, with the package that is in root.
+func buildLabWith(ctx context.Context, dir, root string) (string, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	mod := filepath.Join(dir, "lab.mod")
+	for from, to := range map[string]string{"go.mod": mod, "go.sum": filepath.Join(dir, "lab.sum")} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, text, 0o644); err != nil {
+			return "", err
+		}
+	}
+	if err := tool(ctx, os.Stderr, "go", "mod", "edit", "-replace=go.dw1.io/mmapfile="+root, mod); err != nil {
+		return "", err
+	}
+	// The package may require something else there than it does here.
+	return buildTest(ctx, dir, ".", labPackage, "-modfile="+mod, "-mod=mod")
+}
+
+// compareOnce runs the programs in turns, prints what they say, and returns the rows that are slower.
+func (opt *options) compareOnce(ctx context.Context, dir string, programs []program) ([]string, error) {
+	raw, err := opt.record(ctx, dir, nil, func(r *recording) error { return opt.runEach(ctx, dir, r, programs) })
+	if err != nil {
+		return nil, err
+	}
+	rows, err := readComparison(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return reportComparison(os.Stdout, rows)
+}
+
+// comparedRow is a row of both commits, in seconds per operation.
+type comparedRow struct {
+	name  string
+	times map[string][]float64 // by tree
+}
+
+// readComparison reads raw results that are told apart by the key tree.
+func readComparison(r io.Reader) ([]*comparedRow, error) {
+	var parser benchproc.ProjectionParser
+	all, err := benchproc.NewFilter("*")
+	if err != nil {
+		return nil, err
+	}
+	byTree, err := parser.Parse("tree", all)
+	if err != nil {
+		return nil, err
+	}
+	byName, err := parser.Parse(".fullname", all)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*comparedRow
+	known := map[benchproc.Key]*comparedRow{}
+	reader := benchfmt.NewReader(r, "raw results")
+	for reader.Scan() {
+		switch rec := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, rec
+		case *benchfmt.Result:
+			key := byName.Project(rec)
+			if known[key] == nil {
+				name, _, _ := strings.Cut(key.StringValues(), "/impl=")
+				known[key] = &comparedRow{name, map[string][]float64{}}
+				rows = append(rows, known[key])
+			}
+			if sec, ok := rec.Value("sec/op"); ok {
+				tree := byTree.Project(rec).StringValues()
+				known[key].times[tree] = append(known[key].times[tree], sec)
+			}
+		}
+	}
+	return rows, reader.Err()
+}
+
+// reportComparison prints the rows and returns those that are slower at the head.
+func reportComparison(out io.Writer, rows []*comparedRow) (slower []string, err error) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\n\tbase\thead\tdifference\t\t\n")
+	for _, row := range rows {
+		base, head := center(row.times["base"]), center(row.times["head"])
+		if base == 0 || head == 0 {
+			continue
+		}
+		c := results.Compare(row.times["base"], row.times["head"])
+		verdict := ""
+		if results.Significant(c) && head > base*tolerated {
+			verdict = "SLOWER"
+			slower = append(slower, row.name)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row.name, results.Duration(base), results.Duration(head), c.FormatDelta(base, head), c, verdict)
+	}
+	return slower, w.Flush()
+}
+
+func center(times []float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(times, &benchmath.DefaultThresholds), 0.95).Center
+}
+
+// exactly is a pattern for go test that selects these rows.
+func exactly(rows []string) string {
+	var patterns []string
+	for _, row := range rows {
+		parts := strings.Split("Benchmark"+row, "/")
+		for i, part := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		}
+		patterns = append(patterns, strings.Join(parts, "/"))
+	}
+	return strings.Join(patterns, "|")
+}

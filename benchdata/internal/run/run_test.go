@@ -1,0 +1,107 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+func TestCopyResults(t *testing.T) {
+	out := "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n" +
+		"BenchmarkB\t--- FAIL: BenchmarkB\n    b.go:1: broken\nPASS\n"
+	for round, want := range map[int]string{
+		1: "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
+		2: "BenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
+	} {
+		var raw, shown bytes.Buffer
+		p := &progress{w: &shown, round: round, rounds: 2}
+		other, err := copyResults(&raw, strings.NewReader(out), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw.String() != want {
+			t.Errorf("round %d: raw results %q, want %q", round, raw.String(), want)
+		}
+		if !strings.Contains(other, "b.go:1: broken") {
+			t.Errorf("round %d: %q does not say what failed", round, other)
+		}
+		if !strings.HasPrefix(shown.String(), fmt.Sprintf("round %d of 2", round)) {
+			t.Errorf("round %d: progress %q", round, shown.String())
+		}
+	}
+}
+
+func TestPeerBenchmarks(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "peers", "peers_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`func Benchmark(\w+)`).FindAllStringSubmatch(string(source), -1) {
+		names = append(names, m[1])
+	}
+	listed := strings.Split(peerBenchmarks, "|")
+	if !slices.Equal(listed, names) {
+		t.Errorf("listed: %q; in the source: %q", listed, names)
+	}
+}
+
+func TestCrateVersion(t *testing.T) {
+	lock, err := os.ReadFile(filepath.Join("..", "..", "rust", "Cargo.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crate := range []string{"mmap-io", "memmap2"} {
+		if v := crateVersion(string(lock), crate); !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(v) {
+			t.Errorf("%s: version %q", crate, v)
+		}
+	}
+	if v := crateVersion(string(lock), "mmap"); v != "" {
+		t.Errorf("version %q of a crate that is not there", v)
+	}
+}
+
+func TestPeers_NoCargo(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	out := filepath.Join(t.TempDir(), "peers.txt")
+	if _, err := Peers(t.Context(), []string{"-out", out}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("results without cargo")
+	}
+}
+
+func TestPrograms_SmallRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the programs")
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "programs.txt")
+	t.Chdir("../..")
+	res, err := Programs(t.Context(), []string{"-dir", dir, "-out", out, "-scale", "0.005", "-rounds", "1",
+		"-benchtime", "1ms", "-program", "^(tar-list|pages-1000|fs-read)$"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"tar-list", "pages-1000", "fs-read"} {
+		if row := results.ProgramRow(program, "new-process"); res.Median(row, "mmapfile") == 0 || res.Median(row, "os-again") == 0 {
+			t.Errorf("%s was not measured", row)
+		}
+	}
+}
+
+func TestWorkerCounts_Sorted(t *testing.T) {
+	for procs, want := range map[int][]int{1: {1, 2, 4, 8}, 6: {1, 2, 4, 6, 8}, 32: {1, 2, 4, 8, 32}} {
+		if got := workerCounts(procs); !slices.Equal(got, want) {
+			t.Errorf("%d processors: %v", procs, got)
+		}
+	}
+}

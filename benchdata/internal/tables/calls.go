@@ -1,0 +1,130 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// renderFirst is the table of the README at the top: a few rows, against os.File alone.
+func renderFirst(res *results.Set) (string, error) {
+	if err := res.Complete(rowsOf(firstRows)); err != nil {
+		return "", err
+	}
+	return againstOS(res, firstRows) + "\n" + origin(res, "make bench-full"), nil
+}
+
+// renderCalls is the table of all kinds of calls against os.File.
+func renderCalls(res *results.Set) (string, error) {
+	if err := res.Complete(append(published(), rowsOf(callRows)...)); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.WriteString(againstOS(res, callRows))
+	for _, m := range means(res) {
+		fmt.Fprintf(&s, "| **geometric mean of %s** | | | **%s** |\n", m.what, results.Number(m.os))
+	}
+	fmt.Fprintf(&s, "| noise: `os.File` / itself, in the middle row | | | %s |\n", results.Number(math.Exp(res.TypicalNoise())))
+	s.WriteString("\n" + origin(res, "make bench-full"))
+	return s.String(), nil
+}
+
+// renderPerformance is what else the page says of calls: the rows that are lost, the pictures, the
+// reasons to stay with os.File, and the other mappings.
+func renderPerformance(res *results.Set) (string, error) {
+	needed := rowsOf(mappingRows)
+	for _, r := range reasonRows {
+		needed = append(needed, rowsOf(r.rows)...)
+	}
+	if err := res.Complete(needed); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.WriteString(lostText(res, "os", 0) + "\n\n<details><summary>The rows that are slower than with other mappings, by name</summary>\n\n")
+	for _, base := range []string{"v0.1.2", "exp", "edsrzf"} {
+		fmt.Fprintf(&s, "- %s\n", lostText(res, base, 0))
+	}
+	s.WriteString("\n</details>\n\n")
+	for _, ch := range results.Charts {
+		fmt.Fprintf(&s, "![%s](charts/%s)\n\n", ch.What, ch.Key)
+	}
+	s.WriteString("| reason to stay with `os.File` | shown by | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range reasonRows {
+		for _, row := range r.rows {
+			fmt.Fprintf(&s, "| %s | %s | %s |\n", r.reason, row.what, strings.Join(goLine(res, row.row), " | "))
+		}
+	}
+	s.WriteString("\n| beside other mappings | the bare copy | x/exp/mmap | edsrzf/mmap-go | v0.1.2 | mmapfile |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range mappingRows {
+		fmt.Fprintf(&s, "| %s |", r.what)
+		for _, impl := range []string{"copy", "exp", "edsrzf", "v0.1.2", "mmapfile"} {
+			fmt.Fprintf(&s, " %s |", results.Duration(res.Median(r.row, impl)))
+		}
+		s.WriteString("\n")
+	}
+	s.WriteString("\n" + origin(res, "make bench-full"))
+	if text := warmText(res); text != "" {
+		s.WriteString(text + "\n")
+	}
+	return s.String(), nil
+}
+
+// goLine is a line of the tables: the medians, and mmapfile's relative to the others.
+func goLine(res *results.Set, row string) []string {
+	return []string{
+		results.Duration(res.Median(row, "os")), results.Duration(res.Median(row, "v0.1.2")), results.Duration(res.Median(row, "mmapfile")),
+		results.Number(res.Ratio(row, "mmapfile", "os")), results.Number(res.Ratio(row, "mmapfile", "v0.1.2")),
+	}
+}
+
+func renderPaysCalls(res *results.Set) (string, error) {
+	if err := res.Complete(rowsOf(paysRows)); err != nil {
+		return "", err
+	}
+	return againstOS(res, paysRows) + "\n" + origin(res, "make bench-full"), nil
+}
+
+// renderPredecessor is the page of the comparison with v0.1.2: the rows of the first table, with v0.1.2 in them.
+func renderPredecessor(res *results.Set) string {
+	var s strings.Builder
+	s.WriteString("# Beside v0.1.2\n\n" +
+		"[v0.1.2](https://pkg.go.dev/go.dw1.io/mmapfile@v0.1.2) is the last release before the rewrite, with another API. " +
+		"It copies without a guard, and keeps the length that the file had when it was opened. " +
+		"So a file that another process truncates ends the process with a fault. " +
+		"A file that grows is read to its old end, and a write past that is an error. " +
+		"Made by `make -C benchdata readme`.\n\n" +
+		"| operation | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range callRows {
+		fmt.Fprintf(&s, "| %s | %s |\n", r.what, strings.Join(goLine(res, r.row), " | "))
+	}
+	for _, m := range means(res) {
+		fmt.Fprintf(&s, "| **geometric mean of %s** | | | | **%s** | **%s** |\n", m.what, results.Number(m.os), results.Number(m.before))
+	}
+	s.WriteString("\n" + origin(res, "make bench-full"))
+	return s.String()
+}
+
+// callPages are the comparison with v0.1.2, and what further runs in their directories say.
+func callPages(res *results.Set, dir string) ([]Artifact, error) {
+	made := []Artifact{{filepath.Join(dir, "predecessor.md"), []byte(renderPredecessor(res))}}
+	systems, err := results.ReadAll(filepath.Join(dir, ResultsDir, "filesystems"), "fs")
+	if err != nil {
+		return nil, err
+	}
+	if len(systems) > 0 {
+		made = append(made, Artifact{filepath.Join(dir, "filesystems.md"), []byte(renderSystems(res, systems))})
+	}
+	policies, err := results.ReadAll(filepath.Join(dir, results.PoliciesDir), "policy")
+	if err != nil || len(policies) == 0 {
+		return made, err
+	}
+	rules, err := renderRules(dir)
+	if err != nil {
+		return nil, err
+	}
+	page := renderPolicies(res, policies) + "\n![the same as a picture](charts/policies.svg)\n" + rules
+	return append(made, Artifact{filepath.Join(dir, "policies.md"), []byte(page)}), nil
+}

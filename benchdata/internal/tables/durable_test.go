@@ -1,0 +1,117 @@
+package tables
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
+)
+
+// durableSample is a run in which each way takes its own time for an event, 16 goroutines a sixth
+// of it, and a batch an eighth. The bare loop is faster than eventlog, and more so in each next line.
+func durableSample(rounds int) string {
+	var b strings.Builder
+	b.WriteString("date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nbenchtime: 200ms\n")
+	ways := map[string]float64{"bare": 80_000, "bufio": 200_000, "raft-wal": 100_000, "tidwall": 160_000, "eventlog": 96_000}
+	for round := range rounds {
+		for i, load := range durableLoads {
+			for _, w := range durableWays {
+				ns := ways[w.way] / []float64{1, 6, 8}[i] * (1 + 0.001*float64(round-rounds/2))
+				if w.way == "bare" {
+					ns *= 1 - 0.1*float64(i)
+				}
+				fmt.Fprintf(&b, "Benchmark%s/way=%s-2 \t 1\t %.0f ns/op\n", load.row, w.way, ns)
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestReportDurable_Tables(t *testing.T) {
+	var out bytes.Buffer
+	if err := reportDurable(&out, resultstest.Parse(t, durableSample(5))); err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
+	for _, want := range []string{
+		"µs for an event\tbare loop\tbufio and Sync\traft-wal\ttidwall/wal\teventlog\n",
+		"one goroutine\t80.0\t200\t100\t160\t96.0\n",
+		"16 goroutines\t12.0\t33.3\t16.7\t26.7\t16.0\n",
+		"one goroutine, batches of 16\t8.00\t25.0\t12.5\t20.0\t12.0\n",
+		"one goroutine: time / bare loop\tat most 1.10\t1.20\n",
+		"one goroutine: time / raft-wal\tat most 1.05\t0.96\n",
+		"time with one goroutine / with 16\tat least 5.00\t6.00\n",
+		"Medians of 5 rounds; ext4",
+		"eventlog is significantly slower in 3 of 12 comparisons, by the ratio of the times: " +
+			"one goroutine, batches of 16, against bare loop (1.50); 16 goroutines, against bare loop (1.33); one goroutine, against bare loop (1.20).\n",
+		"not met here, by name:\n\n- one goroutine: time / bare loop: 1.20, at most 1.10\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+// A selection of rows has neither the demands nor the losses of the rest.
+func TestReportDurable_Selection(t *testing.T) {
+	selected := regexp.MustCompile(`(?m)^.*batch=16.*\n`).ReplaceAllString(durableSample(5), "")
+	var out bytes.Buffer
+	if err := reportDurable(&out, resultstest.Parse(t, selected)); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, "batches of 16:") || !strings.Contains(text, " 2 of 8 comparisons") {
+		t.Errorf("unexpected text:\n%s", text)
+	}
+}
+
+func TestDurableLosses_Sentence(t *testing.T) {
+	slow := strings.ReplaceAll(durableSample(5), "/way=bare", "/way=absent")
+	for text, want := range map[string]string{
+		slow:             "significantly slower in none of 9 comparisons.\n",
+		durableSample(3): "Too few rounds (3) to tell in which of 12 comparisons",
+	} {
+		if got := durableLosses(resultstest.Parse(t, text)); !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+}
+
+func TestReadmeDurable_Block(t *testing.T) {
+	file, page := oldPages(t, durableSample(5), durableBlock, eventsBlock)
+	putBlocks(t, file)
+	if err := publish(file, true); err != nil {
+		t.Error("check of the file:", err)
+	}
+	text := page(durableBlock)
+	for _, want := range []string{
+		"before durable\n" + durableBlock.begin() + "| µs for an event | bare loop |",
+		"|---|--:|--:|--:|--:|--:|\n| one goroutine | **80.0** | 200 | 100 | 160 | 96.0 |\n",
+		"\n\nAll figures have the same durability: ",
+		"\n\n`eventlog` is significantly slower in 3 of 12 comparisons",
+		"| one goroutine: time / bare loop | at most 1.10 | **1.20** |\n",
+		"\n\n`make durable` on 2026-01-02: medians of 5 interleaved rounds, 200ms a row, at commit unknown; EPYC",
+		durableBlock.end() + "after durable\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if text := page(eventsBlock); !strings.Contains(text, "\nold\n") {
+		t.Errorf("the block of other results was changed:\n%s", text)
+	}
+}
+
+func TestRenderDurable_Incomplete(t *testing.T) {
+	for what, text := range map[string]string{
+		"lacks a way":      regexp.MustCompile(`(?m)^.*goroutines=16.*/way=tidwall.*\n`).ReplaceAllString(durableSample(5), ""),
+		"lacks a row":      regexp.MustCompile(`(?m)^.*batch=16.*\n`).ReplaceAllString(durableSample(5), ""),
+		"has an extra row": durableSample(5) + "BenchmarkDurable/goroutines=2/batch=2/size=1024/way=bare-2 1 5 ns/op\n",
+	} {
+		if _, err := renderDurable(resultstest.Parse(t, text)); err == nil {
+			t.Errorf("no error for a run that %s", what)
+		}
+	}
+}

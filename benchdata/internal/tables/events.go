@@ -1,0 +1,268 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// volume is how much a pass of the benchmark of events appends.
+type volume struct {
+	key            string // as it stands in the rows
+	messages, size int64
+}
+
+func (v volume) row(name, rest string) string { return name + "/" + v.key + rest }
+
+// String is the volume for people.
+func (v volume) String() string {
+	size := results.SizeName(results.FormatSize(v.size))
+	if total := v.messages * v.size; total >= 1<<30 {
+		return results.SizeName(results.FormatSize(total)) + " of " + size
+	}
+	return fmt.Sprintf("%d,%03d × %s", v.messages/1000, v.messages%1000, size)
+}
+
+// volumes are those that were measured.
+func volumesOf(res *results.Set) (list []volume, err error) {
+	for _, row := range res.Rows {
+		key, ok := strings.CutPrefix(row, "Events/")
+		key, isLater := strings.CutSuffix(key, "/pass=later")
+		if !ok || !isLater {
+			continue
+		}
+		v := volume{key: key}
+		if _, err := fmt.Sscanf(key, "messages=%d/size=%d", &v.messages, &v.size); err != nil || v.messages <= 0 || v.size <= 0 {
+			return nil, fmt.Errorf("%s: not a number of messages and their size", row)
+		}
+		list = append(list, v)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no later pass was measured")
+	}
+	return list, nil
+}
+
+// eventWays are the lines of the tables, with what was published for them: messages a second, of
+// 10,000 of 1 KiB, on another machine.
+var eventWays = []struct {
+	way, what string
+	published float64
+}{
+	{"standard", "standard: a `Write` for each", 103_865},
+	{"channel", "a channel to a goroutine with `bufio`", 726_526},
+	{"bufio", "buffered: `bufio`", 1_041_608},
+	{"bare", "the bare mapped loop", 3_984_986},
+	{"", "the same in Zig", 5_649_347},
+	{"eventlog", "**`eventlog`**", 0},
+	{"eventlog-two", "`eventlog`, two goroutines", 0},
+	{"limit", "the limit: copy, checksum and clock", 0},
+}
+
+// rates is the table of a pass in thousands of messages a second.
+func rates(res *results.Set, volumes []volume, what, pass string) grid {
+	g := grid{{"thousand messages a second, " + what}}
+	for _, v := range volumes {
+		g[0] = append(g[0], v.String())
+	}
+	g[0] = append(g[0], "published")
+	for _, w := range eventWays {
+		line, any := []string{w.what}, false
+		for _, v := range volumes {
+			rate := 0.0
+			if t := res.Median(v.row("Events", "/pass="+pass), w.way); t > 0 {
+				rate, any = float64(v.messages)/t/1000, true
+			}
+			if w.way == "" {
+				line = append(line, "")
+			} else {
+				line = append(line, results.Digits(rate))
+			}
+		}
+		switch {
+		case w.published > 0:
+			g = append(g, append(line, results.Digits(w.published/1000)))
+		case any:
+			g = append(g, append(line, ""))
+		}
+	}
+	return g
+}
+
+// reading is the table of what is read back.
+func reading(res *results.Set, volumes []volume) grid {
+	g := grid{{"GB/s, reading back"}}
+	for _, v := range volumes {
+		g[0] = append(g[0], v.String())
+	}
+	for _, w := range []struct{ way, what string }{
+		{"eventlog", "`Events`, verified"},
+		{"crc32", "`crc32` of the same memory"},
+	} {
+		line := []string{w.what}
+		for _, v := range volumes {
+			line = append(line, results.Digits(readSpeed(res, v, w.way)))
+		}
+		g = append(g, line)
+	}
+	return g
+}
+
+// readSpeed is in GB/s, 0 if it was not measured.
+func readSpeed(res *results.Set, v volume, way string) float64 {
+	if t := res.Median(v.row("EventsRead", ""), way); t > 0 {
+		return float64(v.messages*v.size) / t / 1e9
+	}
+	return 0
+}
+
+// demand is what the package has to show.
+type demand struct {
+	what, limit string
+	oneKB       bool // it is for messages of 1 KiB alone
+	value       func(res *results.Set, v volume) float64
+	met         func(res *results.Set, v volume, value float64) bool
+}
+
+// faster is how many times the rate of base way has.
+func faster(pass, way, base string) func(res *results.Set, v volume) float64 {
+	return func(res *results.Set, v volume) float64 { return res.Ratio(v.row("Events", "/pass="+pass), base, way) }
+}
+
+func atLeast(limit float64) func(*results.Set, volume, float64) bool {
+	return func(_ *results.Set, _ volume, value float64) bool { return value >= limit }
+}
+
+var demands = []demand{
+	{"later passes: rate / buffered", "at least 3.8", true, faster("later", "eventlog", "bufio"), atLeast(3.8)},
+	{"later passes: rate / the bare mapped loop", "at least 1", true, faster("later", "eventlog", "bare"), atLeast(1)},
+	{"later passes: time / the limit", "at most 1.5", true,
+		func(res *results.Set, v volume) float64 {
+			return res.Ratio(v.row("Events", "/pass=later"), "eventlog", "limit")
+		},
+		func(_ *results.Set, _ volume, value float64) bool { return value <= 1.5 }},
+	{"first pass: rate / buffered", "at least 2", false, faster("fresh", "eventlog", "bufio"), atLeast(2)},
+	{"later passes: two goroutines / one", "at least 1", false, faster("later", "eventlog-two", "eventlog"), atLeast(1)},
+	{"reading back: speed / `crc32`", "at least 0.7, or 8 GB/s", false,
+		func(res *results.Set, v volume) float64 {
+			return res.Ratio(v.row("EventsRead", ""), "crc32", "eventlog")
+		},
+		func(res *results.Set, v volume, value float64) bool {
+			return value >= 0.7 || readSpeed(res, v, "eventlog") >= 8
+		}},
+}
+
+// miss is a demand that is not met somewhere.
+type miss struct{ what, where string }
+
+// demanded is the table of the demands, what is not met in bold, and the names of that.
+func demanded(res *results.Set, volumes []volume) (g grid, missed []miss) {
+	g = grid{{"demand", ""}}
+	for _, v := range volumes {
+		g[0] = append(g[0], v.String())
+	}
+	for _, d := range demands {
+		line := []string{d.what, d.limit}
+		for _, v := range volumes {
+			if d.oneKB && v.size != 1<<10 {
+				line = append(line, "")
+				continue
+			}
+			value := d.value(res, v)
+			text := results.Digits(value)
+			if value > 0 && !d.met(res, v, value) {
+				missed = append(missed, miss{d.what + " (" + d.limit + ")", v.String() + " (" + text + ")"})
+				text = "**" + text + "**"
+			}
+			line = append(line, text)
+		}
+		g = append(g, line)
+	}
+	return g, missed
+}
+
+// eventGrids are the tables that are shown, those that are folded, and what is not met.
+func eventGrids(res *results.Set) (shown, folded []grid, missed []miss, err error) {
+	volumes, err := volumesOf(res)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	demandGrid, missed := demanded(res, volumes)
+	records, err := recordsOf(res)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	bufferGrid, more := records.worth()
+	shown = []grid{
+		rates(res, volumes, "first pass over a fresh file", "fresh"),
+		rates(res, volumes, "later passes", "later"),
+		reading(res, volumes),
+		demandGrid,
+		bufferGrid,
+	}
+	return shown, records.grids(), append(missed, more...), nil
+}
+
+// missedText names what is not met.
+func missedText(missed []miss) string {
+	if len(missed) == 0 {
+		return "All demands are met.\n"
+	}
+	var b strings.Builder
+	b.WriteString("Demands that are not met here, by name:\n\n")
+	for i, m := range missed {
+		switch {
+		case i == 0:
+			b.WriteString("- " + m.what + ": ")
+		case m.what != missed[i-1].what:
+			b.WriteString("\n- " + m.what + ": ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(m.where)
+	}
+	return b.String() + "\n"
+}
+
+// reportEvents prints the tables.
+func reportEvents(out io.Writer, res *results.Set) error {
+	shown, folded, missed, err := eventGrids(res)
+	if err != nil {
+		return err
+	}
+	for _, g := range slices.Concat(folded, shown) {
+		if err := g.print(out); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "\nMedians of %d rounds. %s", res.Rounds(), results.Plain(missedText(missed)))
+	return nil
+}
+
+// renderEvents is the block of the page about events.
+func renderEvents(res *results.Set) (string, error) {
+	shown, folded, missed, err := eventGrids(res)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range shown {
+		for _, line := range g[1:] {
+			if slices.ContainsFunc(line[1:], func(cell string) bool { return strings.HasPrefix(cell, results.Digits(0)) }) {
+				return "", fmt.Errorf("%s was not measured", line[0])
+			}
+		}
+	}
+	var b strings.Builder
+	for _, g := range shown {
+		g.markdown(&b)
+	}
+	b.WriteString(missedText(missed) + "\n<details><summary>Nanoseconds for a record, by the buffer that it is collected in</summary>\n\n")
+	for _, g := range folded {
+		g.markdown(&b)
+	}
+	b.WriteString("</details>\n\n" + origin(res, "make events"))
+	return b.String(), nil
+}

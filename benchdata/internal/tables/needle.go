@@ -1,0 +1,303 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/needle"
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// searched are the results of searches, in billions of bytes a second.
+type searched struct {
+	name    string // of the benchmark
+	res     *results.Set
+	size    float64
+	workers int // of the ways that run in parallel, in the first table
+}
+
+func newSearched(res *results.Set, name string) (*searched, error) {
+	size, err := results.ParseSize(res.Config["size"])
+	if err != nil {
+		return nil, err
+	}
+	workers, err := strconv.Atoi(res.Config["workers"])
+	if err != nil {
+		return nil, fmt.Errorf("number of workers: %w", err)
+	}
+	return &searched{name, res, float64(size), workers}, nil
+}
+
+// speed is the median speed of a way, 0 if it was not measured.
+func (s *searched) speed(way, state string, workers int) float64 {
+	if sec := s.res.Median(results.SearchRow(s.name, state, workers), way); sec > 0 {
+		return s.size / sec / 1e9
+	}
+	return 0
+}
+
+// speedHere is that of the first table: there is one number for each way.
+func (s *searched) speedHere(w needle.Way, state string) float64 {
+	if w.Parallel {
+		return s.speed(w.Name, state, s.workers)
+	}
+	return s.speed(w.Name, state, 1)
+}
+
+// compare is a table of ways in some states. The speed-up is that over the first of them.
+func (s *searched) compare(ways []needle.Way, what string, states ...string) grid {
+	g := grid{{fmt.Sprintf("%s, %d workers where in parallel", what, s.workers)}}
+	for _, state := range states {
+		g[0] = append(g[0], state+", GB/s", "speed-up")
+	}
+	for _, w := range ways {
+		line := []string{w.What}
+		for _, state := range states {
+			speed, first := s.speedHere(w, state), s.speedHere(ways[0], state)
+			up := 0.0
+			if first > 0 {
+				up = speed / first
+			}
+			line = append(line, results.Digits(speed), results.Digits(up))
+		}
+		g = append(g, line)
+	}
+	return g
+}
+
+// parallel is the table of the ways that run in parallel, by their number of workers.
+func (s *searched) parallel(ways []needle.Way) grid {
+	var counts []int
+	for _, row := range s.res.Rows {
+		_, n, _ := strings.Cut(row, "/workers=")
+		if n, err := strconv.Atoi(n); err == nil && !slices.Contains(counts, n) {
+			counts = append(counts, n)
+		}
+	}
+	slices.Sort(counts)
+
+	g := grid{{"GB/s by the number of workers"}}
+	for _, n := range counts {
+		g[0] = append(g[0], strconv.Itoa(n))
+	}
+	for _, state := range []string{"warm", "cold"} {
+		for _, w := range ways {
+			if !w.Parallel || s.speedHere(w, state) == 0 {
+				continue
+			}
+			line := []string{strings.TrimSuffix(w.What, ", in parallel") + ", " + state}
+			for _, n := range counts {
+				line = append(line, results.Digits(s.speed(w.Name, state, n)))
+			}
+			g = append(g, line)
+		}
+	}
+	return g
+}
+
+// notes say what was not measured, or not as it should have been.
+func (s *searched) notes(ways []needle.Way) []string {
+	var notes []string
+	for _, w := range ways {
+		if why := s.res.Config["missing-"+w.Name]; why != "" {
+			notes = append(notes, fmt.Sprintf("Not measured: %s; %s.", w.What, why))
+		}
+		if note := s.res.Config["note-"+w.Name]; note != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s.", w.What, note))
+		}
+	}
+	if why := s.res.Config["missing-cold"]; why != "" {
+		return append(notes, "Not measured: cold; "+why+".")
+	}
+	least, most := 100.0, 0.0
+	for row, values := range s.res.Resident {
+		if strings.Contains(row, "/state=warm") {
+			least = min(least, slices.Min(values))
+		} else {
+			most = max(most, slices.Max(values))
+		}
+	}
+	if least < 100 {
+		notes = append(notes, fmt.Sprintf("As little as %.3g%% of the file was in memory before a warm search: this machine has too little memory for that.", least))
+	}
+	switch {
+	case most >= 99:
+		notes = append(notes, "The file did not leave the memory: cold is warm here.")
+	case most > 0:
+		notes = append(notes, fmt.Sprintf("Up to %s%% of the file stayed in memory before a cold search.", results.Digits(math.Ceil(most*100)/100)))
+	default:
+		notes = append(notes, "Before each cold search, none of the file was in memory (mincore). Whether the disk, or the host of a virtual machine, had it in a cache of its own cannot be seen from here.")
+	}
+	return notes
+}
+
+// needleGrids are all tables, and their notes.
+func needleGrids(res *results.Set) (grids []grid, notes []string, err error) {
+	s, err := newSearched(res, "Needle")
+	if err != nil {
+		return nil, nil, err
+	}
+	ways, lineWays := needle.Ways(), needle.LineWays()
+	lines := *s
+	lines.name = "Lines"
+	return []grid{
+		s.compare(ways, "way", "warm", "cold"),
+		s.parallel(ways),
+		lines.compare(lineWays, "counting lines", "warm"),
+	}, s.notes(slices.Concat(ways, lineWays)), nil
+}
+
+// reportNeedle prints the tables.
+func reportNeedle(out io.Writer, res *results.Set) error {
+	grids, notes, err := needleGrids(res)
+	if err != nil {
+		return err
+	}
+	for _, g := range grids {
+		if err := g.print(out); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "\nEach file: %s. Medians of %d rounds.\n", results.SizeName(res.Config["size"]), res.Rounds())
+	for _, note := range notes {
+		fmt.Fprintln(out, results.Plain(note))
+	}
+	return nil
+}
+
+// renderNeedle are all tables in Markdown.
+func renderNeedle(res *results.Set) (string, error) {
+	grids, notes, err := needleGrids(res)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range grids {
+		for _, line := range g[1:] {
+			if line[1] == results.Digits(0) && !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, "Not measured: "+line[0]+";") }) {
+				return "", fmt.Errorf("%s was not measured", line[0])
+			}
+		}
+	}
+	var b strings.Builder
+	for _, g := range grids {
+		g.markdown(&b)
+	}
+	command := "make needle SIZE=" + cmp.Or(res.Config["size"], "unknown")
+	b.WriteString(origin(res, command) + strings.Join(notes, "\n") + "\n")
+	return b.String(), nil
+}
+
+// needlePages is the page about the searches. Those on other hosts, and at other commits, have their raw
+// results in results/needle/*.txt, each from a run of its own:
+//
+//	make needle ROUNDS=9 OUT=results/needle/xeon.txt
+func needlePages(res *results.Set, dir string) ([]Artifact, error) {
+	others, err := results.ReadAll(filepath.Join(dir, ResultsDir, "needle"), "cpu")
+	if err != nil {
+		return nil, err
+	}
+	page, err := renderNeedlePage(res, others)
+	return []Artifact{{filepath.Join(dir, "needle.md"), []byte(page)}}, err
+}
+
+// renderNeedlePage is that page: the tables of all ways on the host of all other figures, and then host by host.
+func renderNeedlePage(res *results.Set, others []*results.Set) (string, error) {
+	tables, err := renderNeedle(res)
+	if err != nil {
+		return "", err
+	}
+	hosts, err := renderHosts(append([]*results.Set{res}, others...))
+	if err != nil {
+		return "", err
+	}
+	return "# Searches\n\n" +
+		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
+		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
+		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
+		"If the file is not in memory, the disk decides more than the way. " +
+		"The last of the three tables counts the lines of Go's own sources.\n\n" +
+		tables + "\n" + hosts, nil
+}
+
+// renderHosts has for each run what IndexNot has against the best of the other ways, and the bare loops.
+func renderHosts(runs []*results.Set) (string, error) {
+	var b strings.Builder
+	b.WriteString("## Host by host\n\n" +
+		"The first byte that is not zero, at the end of the file: median GB/s, and in parentheses the lowest and the highest round. " +
+		"Compare only figures of one run. Made by `make -C benchdata readme`.\n")
+	for _, res := range runs {
+		s, err := newSearched(res, "Needle")
+		if err != nil {
+			return "", err
+		}
+		load, _, _ := strings.Cut(res.Config["load"], " ")
+		fmt.Fprintf(&b, "\n### %s, %.10s\n\n%sThe load average was %s when it began.\n\n", res.Config["cpu"], res.Config["date"],
+			origin(res, "make needle SIZE="+res.Config["size"]), cmp.Or(load, "unknown"))
+		b.WriteString("| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n")
+		for _, way := range []string{"scan", "scan-warm"} {
+			b.WriteString(s.indexNotLine(way))
+		}
+		b.WriteString(s.loopTable())
+	}
+	return b.String(), nil
+}
+
+// indexNotLine compares IndexNot with the best of the published ways, and with memory, file in memory.
+func (s *searched) indexNotLine(name string) string {
+	var own, best, memory needle.Way
+	for _, w := range needle.Ways() {
+		switch {
+		case w.Name == name:
+			own = w
+		case w.Name == "memory":
+			memory = w
+		case !strings.HasPrefix(w.Name, "scan") && s.speedHere(w, "warm") > s.speedHere(best, "warm"):
+			best = w
+		}
+	}
+	speed := s.speedHere(own, "warm")
+	over := func(other needle.Way) string {
+		if v := s.speedHere(other, "warm"); v > 0 {
+			return results.Digits(speed / v)
+		}
+		return results.Digits(0)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(own.What, "`scan`, "), s.spread("Needle", own.Name),
+		best.What, results.Digits(s.speedHere(best, "warm")), over(best), s.spread("Needle", memory.Name), over(memory))
+}
+
+// spread is the median of a way with all workers, and how far its rounds lie apart.
+func (s *searched) spread(bench, way string) string {
+	times := s.res.Times[results.SearchRow(bench, "warm", s.workers)][way]
+	if len(times) == 0 {
+		return results.Digits(0)
+	}
+	speed := func(sec float64) string { return results.Digits(s.size / sec / 1e9) }
+	return fmt.Sprintf("%s (%s–%s)", speed(results.Median(times)), speed(slices.Max(times)), speed(slices.Min(times)))
+}
+
+// loopTable is the table of the bare loops, empty for a run that has none of them.
+func (s *searched) loopTable() string {
+	places := needle.LoopPlaces()
+	if !slices.ContainsFunc(places, func(p string) bool {
+		return slices.Contains(s.res.Rows, results.SearchRow(results.LoopRows+p, "warm", s.workers))
+	}) {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n| loop, %d workers | memory | mapped before | fresh mapping |\n|---|--:|--:|--:|\n", s.workers)
+	for _, w := range needle.Loops(places[0]) {
+		fmt.Fprintf(&b, "| %s |", w.What)
+		for _, p := range places {
+			fmt.Fprintf(&b, " %s |", s.spread(results.LoopRows+p, w.Name))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

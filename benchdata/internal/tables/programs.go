@@ -1,0 +1,292 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// programNames returns the programs that were measured, in the order of the file.
+func programNames(res *results.Set) (names []string) {
+	for _, row := range res.Rows {
+		if rest, ok := strings.CutPrefix(row, results.ProgramRows+"program="); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// programName is the name of a program for people.
+func programName(res *results.Set, program string) string {
+	return cmp.Or(res.Config["what-"+program], program)
+}
+
+// slower reports whether mmapfile takes longer than os.File in a row: by more than os.File differs
+// from itself, and significantly.
+func slower(res *results.Set, row string) bool { return len(res.LostTo("os", []string{row})) > 0 }
+
+// ratioInBold is mmapfile's time relative to os.File's, in bold where it is slower.
+func ratioInBold(res *results.Set, row string) string {
+	text := results.Number(res.Ratio(row, "mmapfile", "os"))
+	if slower(res, row) {
+		return "**" + text + "**"
+	}
+	return text
+}
+
+// byRatio sorts rows, or what has a row, by mmapfile's time relative to os.File's: best first.
+func byRatio[T any](res *results.Set, list []T, row func(T) string) {
+	ratio := func(t T) float64 { return cmp.Or(res.Ratio(row(t), "mmapfile", "os"), math.Inf(1)) }
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(ratio(a), ratio(b)) })
+}
+
+// programGrid has a line for every program in every state, best first.
+func programGrid(res *results.Set) grid {
+	type line struct{ program, state, row string }
+	var lines []line
+	for _, program := range programNames(res) {
+		for _, state := range results.ProgramStates {
+			row := results.ProgramRow(program, state.Key)
+			if res.Ratio(row, "mmapfile", "os") > 0 {
+				lines = append(lines, line{program, state.What, row})
+			}
+		}
+	}
+	byRatio(res, lines, func(l line) string { return l.row })
+	g := grid{{"program", "state", "os.File", "mmapfile / os.File", "noise"}}
+	for _, l := range lines {
+		g = append(g, []string{programName(res, l.program), l.state, results.Duration(res.Median(l.row, "os")),
+			ratioInBold(res, l.row), results.Number(math.Exp(res.Noise(l.row)))})
+	}
+	return g
+}
+
+// programSummary has a line for every program, best first in one process.
+func programSummary(res *results.Set) grid {
+	names := programNames(res)
+	byRatio(res, names, func(name string) string { return results.ProgramRow(name, results.ProgramStates[0].Key) })
+	g := grid{{"program", "os.File"}}
+	for _, state := range results.ProgramStates {
+		g[0] = append(g[0], state.What)
+	}
+	for _, name := range names {
+		line := []string{programName(res, name), results.Duration(res.Median(results.ProgramRow(name, results.ProgramStates[0].Key), "os"))}
+		for _, state := range results.ProgramStates {
+			line = append(line, ratioInBold(res, results.ProgramRow(name, state.Key)))
+		}
+		g = append(g, line)
+	}
+	return g
+}
+
+// programLosses names the rows in which mmapfile is slower.
+func programLosses(res *results.Set) string {
+	rows := slices.DeleteFunc(slices.Clone(res.Rows), func(row string) bool { return !strings.HasPrefix(row, results.ProgramRows) })
+	list := res.LostTo("os", rows)
+	if n := res.Rounds(); n < leastRounds {
+		return fmt.Sprintf("Too few rounds (%d) to tell which of %d rows are slower.\n", n, len(rows))
+	}
+	if len(list) == 0 {
+		return fmt.Sprintf("None of the %d rows is slower than `os.File` by more than the noise.\n", len(rows))
+	}
+	var names []string
+	for _, l := range list {
+		program, state, _ := strings.Cut(strings.TrimPrefix(l.Row, results.ProgramRows+"program="), "/state=")
+		names = append(names, fmt.Sprintf("`%s` %s (%s)", program, state, results.Number(l.Ratio)))
+	}
+	return fmt.Sprintf("%d of %d rows are slower than `os.File` by more than the noise (in bold): %s.\n", len(list), len(rows), strings.Join(names, ", "))
+}
+
+// programsComplete is an error unless every program was measured in every state, at full size.
+func programsComplete(res *results.Set) error {
+	if scale := res.Config["scale"]; scale != "1" {
+		return fmt.Errorf("programs were measured at scale %s, and only those of scale 1 are published", scale)
+	}
+	var rows []string
+	for _, name := range programNames(res) {
+		for _, state := range results.ProgramStates {
+			if state.Key != "cold" || res.Config["missing-cold"] == "" {
+				rows = append(rows, results.ProgramRow(name, state.Key))
+			}
+		}
+	}
+	return res.Complete(rows)
+}
+
+// renderPrograms is the summary, a line for each program.
+func renderPrograms(res *results.Set) (string, error) {
+	if err := programsComplete(res); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	programSummary(res).markdown(&b)
+	b.WriteString("The columns on the right are mmapfile / `os.File`. The first one is the time of `os.File` in one process. " + programLosses(res) + "\n")
+	b.WriteString(programsOrigin(res))
+	return b.String(), nil
+}
+
+func programsOrigin(res *results.Set) string { return origin(res, "make bench-programs") }
+
+// fillText says how the files came into memory.
+var fillText = map[string]string{
+	"order": "What is in memory was read in order, so that the page cache has large folios.\n\n",
+	"pages": "What is in memory was read page by page, so that the page cache has no large folios.\n\n",
+}
+
+// renderProgramsPage is the page with all rows.
+func renderProgramsPage(res *results.Set) (string, error) {
+	if err := programsComplete(res); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("# Programs\n\n" +
+		"Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
+		"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
+		"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
+		"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.\n\n")
+	programGrid(res).markdown(&b)
+	b.WriteString(programLosses(res) + "\n")
+	b.WriteString(fillText[res.Config["fill"]])
+	if why := res.Config["missing-cold"]; why != "" {
+		fmt.Fprintf(&b, "Nothing was measured on files that are not in memory: %s.\n\n", why)
+	}
+	b.WriteString(programsOrigin(res))
+	return b.String(), nil
+}
+
+// reportPrograms prints all rows.
+func reportPrograms(out io.Writer, res *results.Set) error {
+	if err := programGrid(res).print(out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nMedians of at least %d rounds. %s", res.Rounds(), results.Plain(programLosses(res)))
+	return err
+}
+
+// The page docs/where-it-pays.md has the programs in three tables, by what they gain in one process.
+const paysPage = "../docs/where-it-pays.md"
+
+const (
+	gainsBelow  = 0.90 // of os.File's time
+	littleBelow = 0.97 // from here on it is what os.File differs by from itself in many rows
+)
+
+var (
+	gainsBlock   = block{paysPage, "gains", func(res *results.Set) (string, error) { return renderPays(res, 0, gainsBelow) }}
+	littleBlock  = block{paysPage, "little", func(res *results.Set) (string, error) { return renderPays(res, gainsBelow, littleBelow) }}
+	nothingBlock = block{paysPage, "nothing", renderNothing}
+	paysBlock    = block{paysPage, "calls", renderPaysCalls}
+)
+
+// programReasons is what a program does that makes it gain or not.
+var programReasons = map[string]string{
+	"fscan":            "reads single bytes",
+	"pages-100000":     "reads the same 4 KiB pages again",
+	"sqlite-fs-scan":   "seeks to and reads each page of 4 KiB",
+	"scanner":          "reads 4 KiB at a time, in order",
+	"sfnt-glyphs":      "reads a few bytes at a time, many of them again",
+	"sqlite-file-scan": "reads each page of 4 KiB, in order",
+	"leveldb":          "reads blocks of 4 KiB, most of them again",
+	"pebble":           "reads blocks of 4 KiB, most of them again",
+	"csv":              "reads 4 KiB at a time; most of the time is parsing",
+	"tar-extract":      "reads each file once, and writes it",
+	"zip-extract":      "most of the time is inflating",
+	"sqlite-fs-id":     "reads few pages twice",
+	"pages-1000":       "reads few pages twice",
+	"json":             "most of the time is decoding",
+	"fs-walk":          "reads directories, and no file",
+	"zip-list":         "reads the directory of the archive once",
+	"tar-list":         "seeks over the contents, and reads each header once",
+	"parquet-rows":     "reads large pieces once, and decodes them",
+	"parquet-column":   "reads large pieces once, and decodes them",
+	"git-log":          "reads each object in small calls, and inflates it",
+	"http-large":       "the kernel copies the file to the socket",
+	"http-small":       "reads each file once; most of the time is the protocol",
+	"seek-read":        "reads hardly any page twice",
+	"fs-read":          "reads each file once",
+	"sfnt-open":        "opens, reads little, and closes",
+	"sqlite-file-id":   "reads few pages twice",
+}
+
+// renderPays has the programs that take from low to high of os.File's time in one process, best first.
+func renderPays(res *results.Set, low, high float64) (string, error) {
+	if err := programsComplete(res); err != nil {
+		return "", err
+	}
+	row := func(name string) string { return results.ProgramRow(name, results.ProgramStates[0].Key) }
+	names := slices.DeleteFunc(programNames(res), func(name string) bool {
+		ratio := res.Ratio(row(name), "mmapfile", "os")
+		return ratio < low || ratio >= high
+	})
+	byRatio(res, names, row)
+	var b strings.Builder
+	b.WriteString("| program | what it does |")
+	for _, state := range results.ProgramStates {
+		b.WriteString(" " + state.What + " |")
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("--:|", len(results.ProgramStates)) + "\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "| %s | %s |", programName(res, name), programReasons[name])
+		for _, state := range results.ProgramStates {
+			b.WriteString(" " + ratioInBold(res, results.ProgramRow(name, state.Key)) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), nil
+}
+
+// renderNothing is renderPays for the rest, with where the figures are from.
+func renderNothing(res *results.Set) (string, error) {
+	text, err := renderPays(res, littleBelow, 1e9)
+	return text + "\n" + programLosses(res) + "\n" + programsOrigin(res), err
+}
+
+// adapterPrograms are the programs whose figures stand in the comments of packages of ../adapters.
+var adapterPrograms = []named{
+	{"git-log", "billyfs/fs.go"},
+	{"leveldb", "leveldbstorage/storage.go"},
+	{"pebble", "pebblevfs/fs.go"},
+}
+
+// adapterLine is the line of a package's comment that has the figures.
+var adapterLine = regexp.MustCompile(`(?m)^// Relative to os\.File: .*$`)
+
+// programPages is the page with all rows, and the adapters, whose comments have figures.
+func programPages(res *results.Set, dir string) ([]Artifact, error) {
+	page, err := renderProgramsPage(res)
+	if err != nil {
+		return nil, err
+	}
+	made := []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}
+	for _, p := range adapterPrograms {
+		if !slices.Contains(programNames(res), p.row) {
+			continue
+		}
+		ratio := func(state int) string {
+			return results.Number(res.Ratio(results.ProgramRow(p.row, results.ProgramStates[state].Key), "mmapfile", "os"))
+		}
+		line := fmt.Sprintf("// Relative to os.File: %s in one process, %s in new processes, %s if the files are not in memory.",
+			ratio(0), ratio(1), ratio(2))
+		path := filepath.Join(dir, "..", "adapters", filepath.FromSlash(p.what))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if !adapterLine.Match(text) {
+			return nil, fmt.Errorf("%s has no line of figures", path)
+		}
+		made = append(made, Artifact{path, adapterLine.ReplaceAllLiteral(text, []byte(line))})
+	}
+	return made, nil
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/draw"
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+	"go.dw1.io/mmapfile/benchdata/internal/tables"
+)
+
+// publish writes what is made from raw results: the pages, the charts, and the table of benchstat. With
+// check it only looks whether they are there. The pages are in the directory above that of the results.
+func publish(ctx context.Context, res *results.Set, check bool) error {
+	dir := filepath.Dir(filepath.Dir(res.File))
+	made, err := tables.Pages(res, dir)
+	if err != nil {
+		return err
+	}
+	charts, err := draw.Charts(res, dir)
+	if err != nil {
+		return err
+	}
+	for file, svg := range charts {
+		made = append(made, tables.Artifact{Path: filepath.Join(dir, "charts", file), Text: svg})
+	}
+	if res.Kind() == results.Calls {
+		table, err := benchstat(ctx, res.File)
+		if err != nil {
+			return err
+		}
+		made = append(made, tables.Artifact{Path: strings.TrimSuffix(res.File, ".txt") + ".benchstat.txt", Text: table})
+	}
+	for _, a := range made {
+		if err := a.Put(check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
