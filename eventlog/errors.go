@@ -3,6 +3,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 var (
@@ -32,7 +33,7 @@ var (
 // CorruptError reports that a log is damaged. [Open] returns it, and leaves the
 // file as it is, if the header is damaged, or if the log was closed and there are,
 // or may be, valid events after the damage. Iterators return it at the damage. It
-// is inside a *[io/fs.PathError]: use [errors.As].
+// is inside a *[io/fs.PathError]: use [errors.As]. In a stream, Err names the event.
 type CorruptError struct {
 	Offset int64 // of the first event that is not whole; 0 if the header is damaged
 	Err    error // what is wrong; io.ErrUnexpectedEOF if the file was truncated
@@ -40,6 +41,16 @@ type CorruptError struct {
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("damaged at offset %d: %v", e.Offset, e.Err)
+}
+
+// damagedEvent is the error of event number seq of a stream, at off in its segment.
+func damagedEvent(seq, off int64, err error) error {
+	return &CorruptError{off, fmt.Errorf("event %d: %w", seq, err)}
+}
+
+// notWhole reports whether err says that an event is not whole.
+func notWhole(err error) bool {
+	return err == errChecksum || err == errPastEnd || err == io.ErrUnexpectedEOF
 }
 
 // Unwrap returns e.Err.

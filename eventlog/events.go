@@ -145,6 +145,12 @@ func (c *cursor) step(look bool) error {
 func (c *cursor) explain(err error) error {
 	pe := (*fs.PathError)(nil)
 	isPath := errors.As(err, &pe)
+	corrupt := func(off int64, err error) error {
+		if c.inc > 0 {
+			return damagedEvent(c.seq, off, err)
+		}
+		return &CorruptError{off, err}
+	}
 	if isPath && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
@@ -154,14 +160,14 @@ func (c *cursor) explain(err error) error {
 	}
 	switch {
 	case header != nil:
-		err = &CorruptError{0, header}
+		err = corrupt(0, header)
 	case err == errChecksum || err == errPastEnd:
 		if size, serr := c.size(); serr == nil && size < c.end {
 			err = io.ErrUnexpectedEOF
 		}
-		err = &CorruptError{c.off, err}
+		err = corrupt(c.off, err)
 	case err == io.ErrUnexpectedEOF || isPath:
-		err = &CorruptError{c.off, io.ErrUnexpectedEOF}
+		err = corrupt(c.off, io.ErrUnexpectedEOF)
 	}
 	return &fs.PathError{Op: "events", Path: c.f.Name(), Err: err}
 }

@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -183,7 +182,7 @@ func (f *segmentFile) end() (int64, error) {
 	case end == 0:
 		return headerSize, nil
 	case end < headerSize:
-		return 0, &CorruptError{0, errHeader}
+		return 0, errHeader
 	}
 	return end, nil
 }
@@ -193,22 +192,23 @@ func (f *segmentFile) end() (int64, error) {
 func (s *segment) find(f *segmentFile, src *source, seq int64) (p place, err error) {
 	end, err := f.end()
 	if err != nil {
-		return place{}, err
+		return place{}, s.damage(0, 0, err)
 	}
 	*src = f.source(end)
 	i := seq - s.first
 	if p = s.index.look(i); i >= p.n {
-		if err := s.extend(f, src); err != nil {
-			return place{}, err
-		}
-		if p = s.index.look(i); i >= p.n {
-			return p, nil
+		err := s.extend(f, src)
+		if p = s.index.look(i); i >= p.n { // else an error is of a later event
+			return p, err
 		}
 	}
-	return s.index.walk(src, i, p)
+	if p, err = s.index.walk(src, i, p); err != nil {
+		err = s.damage(i/indexStep*indexStep, p.off, err)
+	}
+	return p, err
 }
 
-// extend adds all events to the index. If the segment is not the last, their number must be
+// extend adds all events to the index, or those before damage. If the segment is not the last, their number must be
 // the one that the name of the next segment says.
 func (s *segment) extend(f *segmentFile, src *source) error {
 	for {
@@ -216,31 +216,34 @@ func (s *segment) extend(f *segmentFile, src *source) error {
 		next := s.c.following(s.first)
 		end, err := f.end()
 		if err != nil {
-			return err
+			return s.damage(0, 0, err)
 		}
 		*src = f.source(end)
 		want := int64(unknown)
 		if next >= 0 {
 			want = next - s.first
 		}
-		if err = s.index.extend(src, end, want); err != errGap {
-			return err
-		}
-		if s.c.following(s.first) == next { // else TruncateBack has run meanwhile
-			return &CorruptError{0, errGap}
+		err = s.index.extend(src, end, want)
+		if err == nil || s.c.following(s.first) == next { // else TruncateBack has run meanwhile
+			p := s.index.look(math.MaxInt64)
+			if err == errGap {
+				p = place{}
+			}
+			return s.damage(p.n, p.off, err)
 		}
 	}
 }
 
 // locate returns the offset of event number seq, or the end if there is no such event, and
-// the number after the last event that is known. It is called inside the file.
+// the number after the last event that is known. With an error, that is the number of the event
+// that is damaged. It is called inside the file.
 func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
 	var src source
 	p, err := s.find(f, &src, seq)
 	return p.off, s.first + p.n, err
 }
 
-// next returns the number after the last event.
+// next returns the number after the last event, or after the last before damage.
 func (s *segment) next() (next int64, err error) {
 	f, err := s.acquire()
 	if err != nil {
@@ -252,7 +255,7 @@ func (s *segment) next() (next int64, err error) {
 		return err
 	})
 	if err != nil {
-		err = f.fail("read", f.damage(headerSize, err))
+		err = f.fail("read", err)
 	}
 	return next, err
 }
@@ -276,10 +279,11 @@ func (s *segment) started() (int64, error) {
 	return start, nil
 }
 
-// damage returns err, in a CorruptError if it says that the event at off is not whole.
-func (s *space) damage(off int64, err error) error {
-	if err == errChecksum || err == errPastEnd || err == io.ErrUnexpectedEOF {
-		return &CorruptError{off, err}
+// damage returns err, in a CorruptError if it says that the event at off is not whole. It is
+// the event after the first n of the segment.
+func (s *segment) damage(n, off int64, err error) error {
+	if notWhole(err) || err == errHeader || err == errGap {
+		return damagedEvent(s.first+n, off, err)
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (sc *streamCursor) enter() (bool, error) {
 		if b, berr := sc.c.bounds(); berr == nil && b.generation != sc.b.generation {
 			return false, nil // see check
 		}
-		return false, f.fail("events", f.damage(headerSize, err))
+		return false, f.fail("events", err)
 	}
 	if next < sc.seq {
 		sc.leave()
@@ -110,7 +110,7 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, fs.ErrInvalid
 		}
 		if !sc.again() {
-			return false, &CorruptError{0, errGap}
+			return false, damagedEvent(sc.seq, 0, errGap)
 		}
 		return false, nil
 	}
@@ -152,7 +152,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return true, err
 	}
 	if cur.off > cur.end {
-		return false, &CorruptError{cur.end, errPastEnd}
+		return false, damagedEvent(sc.seq, cur.end, errPastEnd)
 	}
 	if sc.seq > sc.seg.first && sc.c.grown(sc.seq) {
 		// The writer has filled this segment before it created the next.
@@ -164,7 +164,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 	}
 	if sc.c.gap(sc.seq) {
 		if sc.leave(); !sc.again() {
-			return false, &CorruptError{0, errGap}
+			return false, damagedEvent(sc.seq, 0, errGap)
 		}
 		return true, nil
 	}
@@ -244,6 +244,9 @@ func (c *catalog) events(least int64, begin func() (int64, error)) iter.Seq2[Eve
 		}
 		if err == nil {
 			end, err = c.tail()
+		}
+		if ce := (*CorruptError)(nil); errors.As(err, &ce) && sc.seq <= end {
+			end, err = end+1, nil // the loop meets the damage
 		}
 		if err == nil && sc.seq > end {
 			err = fs.ErrInvalid

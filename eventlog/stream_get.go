@@ -55,7 +55,7 @@ func (c *catalog) tryGet(seq int64) (e Event, changed bool, err error) {
 		c.relist() // there may be many more
 		return Event{}, true, c.fail("get", fs.ErrNotExist)
 	case err == nil && c.gap(seq):
-		return Event{}, true, c.fail("get", &CorruptError{0, errGap})
+		return Event{}, true, c.fail("get", damagedEvent(seq, 0, errGap))
 	case err == nil:
 		return Event{}, false, c.fail("get", fs.ErrNotExist)
 	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
@@ -85,10 +85,10 @@ func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error
 	p, err := s.find(f, &src, seq)
 	if next = s.first + p.n; err == nil && next > seq {
 		e, err = src.copy(p.off, p.end)
-		e.Seq = seq
+		e.Seq, err = seq, s.damage(seq-s.first, p.off, err)
 	}
 	if err != nil {
-		return Event{}, next, f.fail("get", f.damage(p.off, err))
+		return Event{}, next, f.fail("get", err)
 	}
 	return e, next, nil
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"io"
 	"slices"
 	"sync"
 )
@@ -16,6 +17,8 @@ type index struct {
 	points []int64 // offsets of the events 0, indexStep, 2·indexStep, …
 	n      int64   // number of events in the index
 	end    int64   // end of the last one; 0 if the index was not begun
+
+	damaged bool // the event at end was not whole when it was read last
 }
 
 // add adds event i of the segment, from off to end. It does nothing if an event before it is
@@ -23,13 +26,15 @@ type index struct {
 func (x *index) add(i, off, end int64) {
 	x.mu.Lock()
 	if i == 0 {
-		x.points, x.n = x.points[:0], 0
+		x.clear()
 	}
 	if i == x.n && (i == 0 || off == x.end) {
 		x.note(off, end)
 	}
 	x.mu.Unlock()
 }
+
+func (x *index) clear() { x.points, x.n, x.end, x.damaged = x.points[:0], 0, headerSize, false }
 
 func (x *index) note(off, end int64) {
 	if x.n%indexStep == 0 {
@@ -48,6 +53,7 @@ func (x *index) cut(i int64) {
 		k := x.n / indexStep
 		x.end = x.points[k]
 		x.points = x.points[:k]
+		x.damaged = false
 	}
 }
 
@@ -105,35 +111,77 @@ func (x *index) walk(src *source, i int64, p place) (place, error) {
 // unknown is the number of events that a segment is to have if events may still follow.
 const unknown = -1
 
-// extend adds all events before end. It checks no data. If it finds another number of events
-// than want, it clears the index, and returns errGap.
-//
-// The index may have less than want if that is also the EventCount: then a segment is
-// missing, or Repair has truncated this one, and the events that are there have the right
-// numbers.
+// extend adds all events before end. It checks no data, unless the entries do not lead to end, or
+// not by the right number of events. Then it adds the events before the first that is not whole,
+// and returns what is wrong with that one. If all are whole, but not want, it clears the index,
+// and returns errGap.
 func (x *index) extend(src *source, end, want int64) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.end == 0 || want != unknown && x.end > end {
-		x.points, x.n, x.end = x.points[:0], 0, headerSize
+	if x.damaged && x.end < end {
+		if _, _, err := src.event(x.end, end, true); err != nil {
+			return err
+		}
 	}
+	begun := x.end > 0 && !x.damaged
+	if !begun || want != unknown && x.end > end {
+		x.clear()
+	}
+	err := x.walkTo(src, end, false)
+	if err != nil && !notWhole(err) {
+		return err
+	}
+	if err == nil && (x.n == want || want == unknown && begun) {
+		return nil
+	}
+	if err == nil {
+		switch right, err := x.counted(src, want); {
+		case err != nil:
+			x.clear()
+			return err
+		case right:
+			return nil
+		}
+	}
+	// A damaged size leads to bytes that are no entry, or only look like one. The checksums tell
+	// which events are before it.
+	x.clear()
+	err = x.walkTo(src, end, true)
+	if err == nil && want != unknown {
+		x.clear()
+		return errGap
+	}
+	x.damaged = err != nil && notWhole(err)
+	return err
+}
+
+// counted reports whether the index may have another number of events than want. It may have
+// less if that is also the EventCount: then a segment is missing, or Repair has truncated this
+// one, and the events that are there have the right numbers. If want is unknown, EventCount is
+// exact if the file was closed.
+func (x *index) counted(src *source, want int64) (bool, error) {
+	var b [headerSize]byte
+	if n, err := src.f.ReadAt(b[:], 0); err == io.EOF {
+		clear(b[n:]) // it has no header yet
+	} else if err != nil {
+		return false, err
+	}
+	h := parseHeader(b[:])
+	if want != unknown {
+		return x.n < want && x.n == h.count, nil
+	}
+	fi, err := src.f.Stat()
+	return err == nil && (x.n == h.count || x.end != h.end || h.end != fi.Size()), err
+}
+
+// walkTo adds the events before end, until one is not whole.
+func (x *index) walkTo(src *source, end int64, check bool) error {
 	for x.end < end {
-		e, _, err := src.event(x.end, end, false)
+		e, _, err := src.event(x.end, end, check)
 		if err != nil {
 			return err
 		}
 		x.note(x.end, e.next(x.end))
 	}
-	if want == unknown || x.n == want {
-		return nil
-	}
-	var b [headerSize]byte
-	_, err := src.f.ReadAt(b[:], 0)
-	if err == nil && (x.n > want || x.n != parseHeader(b[:]).count) {
-		err = errGap
-	}
-	if err != nil {
-		x.points, x.n, x.end = x.points[:0], 0, headerSize
-	}
-	return err
+	return nil
 }

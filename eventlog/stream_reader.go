@@ -63,7 +63,8 @@ func (r *StreamReader) First() (int64, error) {
 	return r.firstOf(b), err
 }
 
-// Next returns the number that the next event will have.
+// Next returns the number that the next event will have. If the last segment is damaged, that
+// is unknown: then Next returns a *[CorruptError], and the number of the damaged event.
 func (r *StreamReader) Next() (int64, error) {
 	next, err := r.tail()
 	if err != nil {

@@ -405,7 +405,7 @@ func scanSegment(name string, fn func(src *source, size int64) error) (whole boo
 		}
 		return fn(&source{f: f, upto: size}, size)
 	})
-	if s.damage(0, err) != err {
+	if notWhole(err) {
 		return false, nil
 	}
 	return err == nil, err

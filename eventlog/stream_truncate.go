@@ -237,7 +237,7 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 	})
 	seg.release()
 	if err != nil {
-		return f.damage(off, err)
+		return err
 	}
 	if err := setEnd(seg.name(), off, next-seg.first); err != nil {
 		return err

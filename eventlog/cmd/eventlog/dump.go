@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math"
 	"time"
@@ -44,9 +45,6 @@ func dump(f *flag.FlagSet) func(*env) error {
 		if err != nil {
 			return err
 		}
-		if *from > end {
-			return fmt.Errorf("%s: position %d is after the end, which is %d", s.name, *from, end)
-		}
 		first = max(first, *from)
 		events := s.Events(first)
 		if *since != "" {
@@ -57,6 +55,9 @@ func dump(f *flag.FlagSet) func(*env) error {
 			events = s.Since(t)
 		}
 		_, err = e.print(s, events, *n, first, *raw, e.progress("dump", first, end))
+		if *from > end && errors.Is(err, fs.ErrInvalid) {
+			err = fmt.Errorf("%s: position %d is after the end, which is %d", s.name, *from, end)
+		}
 		return err
 	}
 }

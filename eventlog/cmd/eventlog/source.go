@@ -92,11 +92,15 @@ func firstOf(name string) int64 {
 	return first
 }
 
-// bounds returns the positions of the first event and of the end.
+// bounds returns the positions of the first event and of the end, or of the first damage in the
+// last segment of a stream.
 func (s *source) bounds() (first, end int64, err error) {
 	if s.stream != nil {
 		if first, err = s.stream.First(); err == nil {
 			end, err = s.stream.Next()
+		}
+		if ce := (*eventlog.CorruptError)(nil); errors.As(err, &ce) {
+			err = nil // the events tell it
 		}
 		return first, end, err
 	}

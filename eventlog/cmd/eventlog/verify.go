@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -96,7 +97,7 @@ func (e *env) walk(s *source, what string, fn func(eventlog.Event)) (places int,
 		if err := e.report(s, pos, err, corrupt); err != nil {
 			return places, err
 		}
-		if from, err = s.segmentAfter(pos); err != nil || from < 0 {
+		if from, err = s.segmentAfter(pos, err); err != nil || from < 0 {
 			return places, err
 		}
 	}
@@ -119,18 +120,20 @@ func (e *env) report(s *source, pos int64, err error, corrupt *eventlog.CorruptE
 	if e.json {
 		return e.printJSON(d)
 	}
-	fmt.Fprintf(e.out, "%s: %v", d.Path, corrupt)
-	if s.stream != nil {
-		fmt.Fprintf(e.out, " (event %d)", pos)
-	}
-	return e.out.WriteByte('\n')
+	_, err = fmt.Fprintf(e.out, "%s: %v\n", d.Path, corrupt)
+	return err
 }
 
-// segmentAfter returns the number of the first event of the segment after the one with event
-// seq, or -1. A log has no other segment.
-func (s *source) segmentAfter(seq int64) (int64, error) {
+// segmentAfter returns the number of the first event of the segment after the damage that err
+// reports for event seq, or -1. A log has no other segment.
+func (s *source) segmentAfter(seq int64, err error) (int64, error) {
 	if s.stream == nil {
 		return -1, nil
+	}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		if first := firstOf(filepath.Base(pe.Path)); first >= 0 && first < seq {
+			seq-- // the event may be that of the next segment: bytes after the last one are damaged
+		}
 	}
 	names, err := segments(s.name)
 	for _, name := range names {

@@ -37,8 +37,8 @@ func TestVerify_Stream(t *testing.T) {
 	want(t, 0, "PATH: 6 events, 49 bytes of data; damaged places: 0\n", dir, "verify")
 	damageAt(t, filepath.Join(dir, segment0), -1)
 	damageAt(t, filepath.Join(dir, segment4), 24+16)
-	want(t, 1, `PATH/`+segment0+`: damaged at offset 50: checksum does not match (event 1)
-PATH/`+segment4+`: damaged at offset 24: checksum does not match (event 4)
+	want(t, 1, `PATH/`+segment0+`: damaged at offset 50: event 1: checksum does not match
+PATH/`+segment4+`: damaged at offset 24: event 4: checksum does not match
 PATH: 3 events, 26 bytes of data; damaged places: 2
 `, dir, "verify")
 }
@@ -124,7 +124,7 @@ func TestRepair_OldSegment(t *testing.T) {
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment0), 24+16)
 	want(t, 1, `PATH: 2 events, nothing was truncated
-PATH/`+segment0+`: damaged at offset 24: checksum does not match (event 0)
+PATH/`+segment0+`: damaged at offset 24: event 0: checksum does not match
 `, dir, "repair")
 }
 
@@ -161,4 +161,42 @@ PATH: 1 events, nothing was truncated
 	if files(t, dir)[filepath.Base(kept)+".cut"] != whole {
 		t.Error("the last segment was not kept")
 	}
+}
+
+// A size that is damaged hides no event before it.
+func TestVerify_DamagedSize(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{Options: eventlog.Options{Now: ticks()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	push(t, s, six...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damageAt(t, filepath.Join(dir, segment0), 24+26+25+25+9) // the size of event 3
+	want(t, 1, `PATH/`+segment0+`: damaged at offset 100: event 3: event goes past the end of the log
+PATH: 3 events, 28 bytes of data; damaged places: 1
+`, dir, "verify")
+	code, out, errs := call(t, dir, "dump", "-raw")
+	if code != 1 || out != "event zero\nevent one\nevent two\n" || !strings.Contains(errs, "offset 100: event 3:") {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
+	}
+	if code, out, _ := call(t, dir, "tail", "-raw", "-n=2"); code != 1 || out != "event one\nevent two\n" {
+		t.Errorf("tail: exit code %d, %q", code, out)
+	}
+	if code, _, errs := call(t, dir, "dump", "-from=5"); code != 1 || !strings.Contains(errs, "offset 100: event 3:") {
+		t.Errorf("dump from a later event: exit code %d, %q", code, errs)
+	}
+}
+
+// A WriteOffset that is too large hides no event, and none of the next segment.
+func TestVerify_DamagedWriteOffset(t *testing.T) {
+	t.Parallel()
+	dir := newStream(t, six...)
+	damageAt(t, filepath.Join(dir, segment2), 1)
+	want(t, 1, `PATH/`+segment2+`: damaged at offset 72: event 4: unexpected EOF
+PATH: 6 events, 49 bytes of data; damaged places: 1
+`, dir, "verify")
 }
