@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -142,6 +144,25 @@ func TestFix_Cgo(t *testing.T) {
 	}
 	execute(t, dir, 0, toolPath(t), "-fix", ".")
 	execute(t, dir, 0, "go", "build", ".")
+}
+
+// TestReport_Order has files that are parsed in any order.
+func TestReport_Order(t *testing.T) {
+	dir := module(t, "")
+	var want []string
+	for i := range 30 {
+		name := fmt.Sprintf("f%02d.go", i)
+		write(t, filepath.Join(dir, name), fmt.Sprintf("package many\n\nimport \"os\"\n\n%s\nfunc f%d() { _, _ = os.Open(%q) }\n", strings.Repeat("// A comment.\n", 1000*(i%3)), i, name))
+		want = append(want, name)
+	}
+	var got []string
+	for line := range strings.Lines(execute(t, dir, reported, toolPath(t), ".")) {
+		name, _, _ := strings.Cut(line, ":")
+		got = append(got, filepath.Base(name))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("reported in the order %q", got)
+	}
 }
 
 // TestVet_Tool has a fact about os/exec, which go vet passes on from its own run.

@@ -91,7 +91,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c.declare()
 	c.collect()
 	c.refuseRest()
-	c.graph.propagate(false)
+	c.propagate(false)
 	c.exportFacts()
 	c.connectUnseen()
 	c.exportReturns()
@@ -99,7 +99,7 @@ func run(pass *analysis.Pass) (any, error) {
 		return nil, nil
 	}
 	c.lookOutside()
-	c.graph.propagate(true)
+	c.propagate(true)
 	c.graph.refuseFiles()
 	options := Settings()
 	if options.Tests && c.outside.tests {

@@ -108,7 +108,7 @@ func (c *checker) exportFacts() {
 		for i := range fn.Signature().Params().Len() {
 			if look := c.graph.looks[fn.Signature().Params().At(i)]; look != "" {
 				fact.Params = append(fact.Params, ParamLook{i, look})
-				if fn.Signature().Recv() != nil {
+				if fn.Signature().Recv() != nil && !c.onlyCopies(fn) {
 					c.noteMethod(MethodLook{fn.Name(), i, look})
 				}
 			}
@@ -123,6 +123,12 @@ func (c *checker) exportFacts() {
 		}
 	}
 	c.exportMethods()
+}
+
+// onlyCopies reports whether fn implements io.ReaderFrom or io.WriterTo in packages os and net.
+// They assert types to let the system copy, and have the same result for all others.
+func (c *checker) onlyCopies(fn *types.Func) bool {
+	return (c.Pkg.Path() == "os" || c.Pkg.Path() == "net") && (fn.Name() == "ReadFrom" || fn.Name() == "WriteTo")
 }
 
 // exportMethods hands on all that is known of methods, as each package reads only

@@ -6,9 +6,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // graph has the flows between variables of interface types, and between
@@ -112,29 +112,28 @@ func (g *graph) convert(s *slot, dst place, src ast.Expr) {
 }
 
 // propagate carries each look at a dynamic type back to all variables that the
-// value can come from. A value that goes through code out of sight counts only if
-// all is set: that is enough to keep a file of this package as it is, but says
-// little to other packages.
-func (g *graph) propagate(all bool) {
-	var work []*types.Var
-	for v := range g.looks {
-		work = append(work, v)
-	}
-	slices.SortFunc(work, func(a, b *types.Var) int {
-		return cmp.Or(int(a.Pos()-b.Pos()), strings.Compare(a.Name(), b.Name()))
-	})
-	for len(work) > 0 {
-		to := work[0]
-		work = work[1:]
-		if isHidden(to) && !all {
-			continue
-		}
-		for _, from := range g.into[to] {
-			if g.looks[from] == "" && (!isHidden(from) || all) {
-				g.looks[from] = g.looks[to]
-				work = append(work, from)
+// value can come from, the nearest look first. A value that goes through code out of
+// sight counts only if all is set: that is enough to keep a file of this package as it
+// is, but says little to other packages.
+func (c *checker) propagate(all bool) {
+	g := &c.graph
+	for work := slices.Collect(maps.Keys(g.looks)); len(work) > 0; {
+		slices.SortFunc(work, func(a, b *types.Var) int {
+			return cmp.Or(c.comparePos(a.Pos(), b.Pos()), cmp.Compare(a.Name(), b.Name()))
+		})
+		var next []*types.Var
+		for _, to := range work {
+			if isHidden(to) && !all {
+				continue
+			}
+			for _, from := range g.into[to] {
+				if g.looks[from] == "" && (!isHidden(from) || all) {
+					g.looks[from] = g.looks[to]
+					next = append(next, from)
+				}
 			}
 		}
+		work = next
 	}
 }
 

@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -49,7 +50,7 @@ func (c *checker) report(options Options) {
 
 // groups returns the groups that have a site, in the order of the first.
 func (c *checker) groups() []*slot {
-	slices.SortFunc(c.sites, func(a, b *site) int { return int(a.call.Pos() - b.call.Pos()) })
+	slices.SortFunc(c.sites, c.compareSites)
 	var groups []*slot
 	for _, s := range c.sites {
 		if root := s.slot.root(); !slices.Contains(groups, root) {
@@ -57,10 +58,18 @@ func (c *checker) groups() []*slot {
 		}
 	}
 	for _, g := range groups {
-		slices.SortFunc(g.sites, func(a, b *site) int { return int(a.call.Pos() - b.call.Pos()) })
+		slices.SortFunc(g.sites, c.compareSites)
 	}
 	return groups
 }
+
+// comparePos orders positions by the names of their files, which are parsed in any order.
+func (c *checker) comparePos(a, b token.Pos) int {
+	p, q := c.Fset.PositionFor(a, false), c.Fset.PositionFor(b, false)
+	return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Offset, q.Offset))
+}
+
+func (c *checker) compareSites(a, b *site) int { return c.comparePos(a.call.Pos(), b.call.Pos()) }
 
 // obstacles returns all that is in the way of a group, in source order.
 func (c *checker) obstacles(group *slot) []obstacle {
@@ -79,7 +88,7 @@ func (c *checker) obstacles(group *slot) []obstacle {
 		}
 		all = append(all, c.unwritable(s.call.Pos())...)
 	}
-	slices.SortStableFunc(all, func(a, b obstacle) int { return int(a.pos - b.pos) })
+	slices.SortStableFunc(all, func(a, b obstacle) int { return cmp.Or(c.comparePos(a.pos, b.pos), cmp.Compare(a.why, b.why)) })
 	return slices.CompactFunc(all, func(a, b obstacle) bool { return a == b })
 }
 
@@ -114,7 +123,7 @@ func (c *checker) reportValues() {
 			idents = append(idents, uses...)
 		}
 	}
-	slices.SortFunc(idents, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	slices.SortFunc(idents, func(a, b *ast.Ident) int { return c.comparePos(a.Pos(), b.Pos()) })
 	for _, id := range idents {
 		c.Report(analysis.Diagnostic{
 			Pos: id.Pos(), End: id.End(), Category: Refused,
