@@ -98,7 +98,7 @@ func command(ctx context.Context, args []string) error {
 		return run.Compare(ctx, args)
 	}
 	return errors.New("usage: {run | peers | needle | events | durable | programs | cold} [flags] | compare [flags] BASE [HEAD] | " +
-		"{tables | readme | check} FILE...")
+		"{tables | readme | check} FILE [FILE]")
 }
 
 // printTables prints what the raw results say.

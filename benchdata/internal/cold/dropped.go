@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 )
 
 const block = 4 << 10
@@ -36,7 +38,7 @@ func readInOrder(_ *Work, r reader) error {
 
 // dropped measures a pass over a file that was dropped from the page cache before it was opened.
 func dropped(w *Work, r reader, read pass) ([]Figure, error) {
-	if err := Drop(w.File); err != nil {
+	if err := pagecache.Drop(w.File); err != nil {
 		return nil, err
 	}
 	return timedPass(w, r, read)
@@ -45,7 +47,7 @@ func dropped(w *Work, r reader, read pass) ([]Figure, error) {
 // evicted measures a pass over a file that was read again and again and is evicted then: by the
 // kernel, since no process can drop pages that are mapped.
 func evicted(w *Work, r reader, read pass) ([]Figure, error) {
-	if err := Drop(w.File); err != nil { // so that its pages are those of this group
+	if err := pagecache.Drop(w.File); err != nil { // so that its pages are those of this group
 		return nil, err
 	}
 	if err := readInOrder(w, r); err != nil {
@@ -58,7 +60,7 @@ func evicted(w *Work, r reader, read pass) ([]Figure, error) {
 	}
 	for range 20 { // it evicts what was used lately at the second or third time
 		err := os.WriteFile(w.Reclaim, []byte(w.Amount), 0)
-		share, residentErr := resident(w.File)
+		share, residentErr := pagecache.Resident(w.File)
 		if residentErr != nil {
 			return nil, residentErr
 		}
@@ -70,7 +72,7 @@ func evicted(w *Work, r reader, read pass) ([]Figure, error) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	share, err := resident(w.File)
+	share, err := pagecache.Resident(w.File)
 	return nil, fmt.Errorf("%.0f%% of the file are still in memory (%v)", 100*share, err)
 }
 

@@ -77,29 +77,3 @@ func majorFaults() float64 {
 	}
 	return float64(usage.Majflt)
 }
-
-// resident returns how much of a file is in the page cache, from 0 to 1.
-func resident(path string) (float64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	var stat unix.Cachestat_t
-	err = unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{Len: uint64(info.Size())}, &stat, 0)
-	return float64(stat.Cache) * float64(os.Getpagesize()) / float64(info.Size()), os.NewSyscallError("cachestat", err)
-}
-
-// Drop removes the pages of a file from the page cache, except those that are mapped.
-func Drop(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), // dirty pages stay
-		os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)), f.Close())
-}

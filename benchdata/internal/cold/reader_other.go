@@ -20,10 +20,6 @@ func open(string, string) (reader, error) { return nil, errors.ErrUnsupported }
 func majorFaults() float64                { return 0 }
 func join(string) error                   { return nil }
 
-// Drop removes the pages of a file from the page cache.
-func Drop(string) error                { return errors.ErrUnsupported }
-func resident(string) (float64, error) { return 0, errors.ErrUnsupported }
-
 // Group is a control group with a limit.
 type Group struct{}
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 )
 
 const (
@@ -23,7 +24,7 @@ func ticker(w *Work, read func(p []byte, off int64) (int, error)) ([]Figure, err
 		return nil, err
 	}
 	size := r.size()
-	if err := errors.Join(r.Close(), Drop(w.File)); err != nil {
+	if err := errors.Join(r.Close(), pagecache.Drop(w.File)); err != nil {
 		return nil, err
 	}
 	p := make([]byte, block)

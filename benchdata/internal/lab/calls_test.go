@@ -10,23 +10,24 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // What the published rows leave out, call by call.
 
-var oneCallSizes = []int{kb, 4 * kb, 10 * kb, 100 * kb, mb, 2 * mb, 10 * mb, 100 * mb, gb}
+var oneCallSizes = []int{benchtest.KB, 4 * benchtest.KB, 10 * benchtest.KB, 100 * benchtest.KB, benchtest.MB, 2 * benchtest.MB, 10 * benchtest.MB, 100 * benchtest.MB, benchtest.GB}
 
 // BenchmarkReadOneCall reads the whole file in one call.
 func BenchmarkReadOneCall(b *testing.B) {
 	eachSizeToRead(b, oneCallSizes[:len(oneCallSizes)-1], func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
-			buf := buffer(size)
+			buf := benchtest.Buffer(size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
 					return err
 				}
 				n, err := f.Read(buf)
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -36,10 +37,10 @@ func BenchmarkReadOneCall(b *testing.B) {
 func BenchmarkReadAtOneCall(b *testing.B) {
 	eachSizeToRead(b, oneCallSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
-			buf := buffer(size)
+			buf := benchtest.Buffer(size)
 			measure(b, 1, size, func() error {
 				n, err := f.ReadAt(buf, 0)
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -49,7 +50,7 @@ func BenchmarkReadAtOneCall(b *testing.B) {
 func BenchmarkWriteToBuffer(b *testing.B) {
 	// All rounds find the same memory to reuse: with a heap that grows, the first ones would pay
 	// for new memory; with a small one, the collector would give the memory back between them.
-	content(256 * mb)
+	benchtest.Content(256 * benchtest.MB)
 	benchmarkWriteTo(b, func(b *testing.B) io.Writer {
 		b.StopTimer()
 		runtime.GC()
@@ -63,14 +64,14 @@ func BenchmarkWriteToDiscard(b *testing.B) {
 }
 
 func benchmarkWriteTo(b *testing.B, writer func(b *testing.B) io.Writer) {
-	eachSizeToRead(b, []int{mb, 100 * mb}, func(b *testing.B, path string, size int) {
+	eachSizeToRead(b, []int{benchtest.MB, 100 * benchtest.MB}, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f seekWriterTo) {
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
 					return err
 				}
 				n, err := f.WriteTo(writer(b))
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -83,11 +84,11 @@ func BenchmarkOpenRead4KBClose(b *testing.B) {
 
 // BenchmarkOpenOneReadAtClose opens a file of 64 MiB, reads 4 KiB somewhere in it and closes it.
 func BenchmarkOpenOneReadAtClose(b *testing.B) {
-	benchmarkOpenRead(b, 64*mb)
+	benchmarkOpenRead(b, 64*benchtest.MB)
 }
 
 func benchmarkOpenRead(b *testing.B, size int) {
-	path, buf := data(b, size), buffer(readBlock)
+	path, buf := data(b, size), benchtest.Buffer(readBlock)
 	each[io.ReaderAt](b, without(bareCopy), func(b *testing.B, im impl) {
 		var r random
 		measure(b, 1, readBlock, func() error {
@@ -102,7 +103,7 @@ func benchmarkOpenRead(b *testing.B, size int) {
 				n, err = f.(io.ReaderAt).ReadAt(buf, r.below(size-readBlock+1))
 			}
 			if n != readBlock {
-				return whole(n, err, readBlock)
+				return benchtest.Whole(n, err, readBlock)
 			}
 			return f.Close()
 		})
@@ -125,17 +126,17 @@ type growingFile interface {
 }
 
 func benchmarkAppend(b *testing.B, flag int) {
-	const limit = gb // for a long -benchtime
-	for _, size := range []int{100, 4 * kb} {
-		b.Run("size="+sizeName(size), func(b *testing.B) {
-			p := content(size)
+	const limit = benchtest.GB // for a long -benchtime
+	for _, size := range []int{100, 4 * benchtest.KB} {
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
+			p := benchtest.Content(size)
 			path := filepath.Join(tempDir(b), "log")
 			eachOpen(b, size, path, flag|os.O_CREATE|os.O_TRUNC, func(b *testing.B, f growingFile) {
 				written := 0
 				write := func() error {
 					n, err := f.Write(p)
 					written += n
-					return whole(n, err, size)
+					return benchtest.Whole(n, err, size)
 				}
 				w := warmUp(b, size, write)
 				b.SetBytes(int64(size))
@@ -163,10 +164,10 @@ func benchmarkAppend(b *testing.B, flag int) {
 
 // BenchmarkCreateWriteClose creates a file, writes 16 MiB to it and closes it.
 func BenchmarkCreateWriteClose(b *testing.B) {
-	const size = 16 * mb
-	p := content(size)
-	for _, block := range []int{4 * kb, 64 * kb, mb} {
-		b.Run("block="+sizeName(block), func(b *testing.B) {
+	const size = 16 * benchtest.MB
+	p := benchtest.Content(size)
+	for _, block := range []int{4 * benchtest.KB, 64 * benchtest.KB, benchtest.MB} {
+		b.Run("block="+benchtest.SizeName(block), func(b *testing.B) {
 			path := filepath.Join(tempDir(b), "fresh")
 			each[io.Writer](b, everyone, func(b *testing.B, im impl) {
 				b.SetBytes(size)
@@ -187,7 +188,7 @@ func BenchmarkCreateWriteClose(b *testing.B) {
 
 // BenchmarkPipe sends 64 KiB through a pipe and reads them.
 func BenchmarkPipe(b *testing.B) {
-	const size = 64 * kb
+	const size = 64 * benchtest.KB
 	adopt := map[string]func(f *os.File) (io.ReadWriteCloser, error){
 		"os":       func(f *os.File) (io.ReadWriteCloser, error) { return f, nil },
 		"mmapfile": func(f *os.File) (io.ReadWriteCloser, error) { return mmapfile.New(f) },
@@ -205,7 +206,7 @@ func BenchmarkPipe(b *testing.B) {
 			}
 			defer ends[i].Close()
 		}
-		p, buf := content(size/2), make([]byte, size/2)
+		p, buf := benchtest.Content(size/2), make([]byte, size/2)
 		measure(b, 1, size, func() error {
 			for range 2 { // half of what fits into a pipe, so that neither side waits
 				if n, err := ends[1].Write(p); n != len(p) {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // copyFile is what io.Copy between files takes.
@@ -16,7 +18,7 @@ type copyFile interface {
 
 // BenchmarkCopyFileToFile rewrites a file of the same size by io.Copy.
 func BenchmarkCopyFileToFile(b *testing.B) {
-	eachSize(b, []int{mb, 100 * mb}, func(b *testing.B, from string, size int) {
+	eachSize(b, []int{benchtest.MB, 100 * benchtest.MB}, func(b *testing.B, from string, size int) {
 		to := data(b, size)
 		each[copyFile](b, over(size), func(b *testing.B, im impl) {
 			src := open[copyFile](b, im, from, os.O_RDONLY)
@@ -29,7 +31,7 @@ func BenchmarkCopyFileToFile(b *testing.B) {
 					return err
 				}
 				n, err := io.Copy(dst, src)
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -37,7 +39,7 @@ func BenchmarkCopyFileToFile(b *testing.B) {
 
 // BenchmarkCopyFileToTCP sends a file over the loopback by io.Copy, until the other side has it.
 func BenchmarkCopyFileToTCP(b *testing.B) {
-	eachSizeToRead(b, []int{mb, 100 * mb}, func(b *testing.B, path string, size int) {
+	eachSizeToRead(b, []int{benchtest.MB, 100 * benchtest.MB}, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f copyFile) {
 			conn, done := dialReceiver(b, size)
 			measure(b, 1, size, func() error {
@@ -45,7 +47,7 @@ func BenchmarkCopyFileToTCP(b *testing.B) {
 					return err
 				}
 				n, err := io.Copy(conn, f)
-				if err := whole(n, err, size); err != nil {
+				if err := benchtest.Whole(n, err, size); err != nil {
 					return err
 				}
 				return <-done
@@ -76,7 +78,7 @@ func dialReceiver(b *testing.B, size int) (net.Conn, <-chan error) {
 
 	done := make(chan error, 1) // room for the last error, which nobody waits for
 	go func() {
-		buf := make([]byte, mb)
+		buf := make([]byte, benchtest.MB)
 		for got := 0; ; {
 			n, err := peer.Read(buf)
 			if got += n; got >= size {

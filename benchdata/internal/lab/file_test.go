@@ -1,28 +1,22 @@
 package lab
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-const (
-	kb = 1 << 10
-	mb = 1 << 20
-	gb = 1 << 30
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 var (
 	dirFlag = flag.String("dir", os.Getenv("BENCH_DIR"), "`directory` for the files, on the file system to measure")
 	// A file that was made by one large write is in large folios on Linux, and a small write by
 	// os.File to it takes more than twice as long then.
-	pieceFlag = flag.Int("piece", 32*kb, "size in `bytes` of the writes by which files are made; io.Copy's is the default")
+	pieceFlag = flag.Int("piece", 32*benchtest.KB, "size in `bytes` of the writes by which files are made; io.Copy's is the default")
 	hugeFlag  = flag.Int("huge", 0, "size in `GiB` of the file of the states huge-*; 0 leaves them out")
 )
 
@@ -30,7 +24,7 @@ var (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f.Value.String() != "" {
-		fmt.Printf("piece: %s\n", sizeName(*pieceFlag))
+		fmt.Printf("piece: %s\n", benchtest.SizeName(*pieceFlag))
 		fmt.Printf("warm: at least %d rounds of %d calls (%d small ones), until the medians of two are within %.0f%%, for %v at most after %d calls\n",
 			warmFrom, warmRound, warmMany, 100*(warmAgree-1), warmMost, warmLeast)
 	}
@@ -39,18 +33,6 @@ func TestMain(m *testing.M) {
 		os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)
-}
-
-func sizeName(n int) string {
-	switch {
-	case n%gb == 0:
-		return fmt.Sprintf("%dGB", n/gb)
-	case n%mb == 0:
-		return fmt.Sprintf("%dMB", n/mb)
-	case n%kb == 0:
-		return fmt.Sprintf("%dKB", n/kb)
-	}
-	return fmt.Sprintf("%dB", n)
 }
 
 // tempDir is a directory for the files of b.
@@ -71,7 +53,7 @@ func tempDir(b *testing.B) string {
 func data(b *testing.B, size int) string {
 	b.Helper()
 	path := filepath.Join(tempDir(b), "data")
-	if err := writeBlocks(osFile, path, content(size), *pieceFlag); err != nil {
+	if err := writeBlocks(osFile, path, benchtest.Content(size), *pieceFlag); err != nil {
 		b.Fatal(err)
 	}
 	return path
@@ -90,7 +72,7 @@ func dataToRead(b *testing.B, size int) string {
 		}
 		path := filepath.Join(dir, "data")
 		readOnly[size] = path // to be removed, whatever comes
-		if err := writeBlocks(osFile, path, content(size), *pieceFlag); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(size), *pieceFlag); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -107,48 +89,12 @@ func writeBlocks(im impl, path string, data []byte, block int) error {
 	for len(data) > 0 {
 		p := data[:min(block, len(data))]
 		n, err := w.Write(p)
-		if err := whole(n, err, len(p)); err != nil {
+		if err := benchtest.Whole(n, err, len(p)); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		data = data[len(p):]
 	}
 	return f.Close()
-}
-
-// The rows share their memory: making and filling 1 GiB for each of them takes longer than they do.
-var pattern, target []byte
-
-// content is size bytes to write, none of them zero.
-func content(size int) []byte {
-	if len(pattern) < size {
-		const period = 1<<16 + 1 // odd, so that no two pages are alike
-		p := make([]byte, size)
-		r := rand.New(rand.NewPCG(1, 2))
-		for i := range min(size, period) {
-			p[i] = byte(1 + r.IntN(255))
-		}
-		for n := period; n < size; n *= 2 {
-			copy(p[n:], p[:n])
-		}
-		pattern = p
-	}
-	return pattern[:size]
-}
-
-// buffer is size bytes to read into, touched before.
-func buffer(size int) []byte {
-	if len(target) < size {
-		target = bytes.Repeat([]byte{1}, size)
-	}
-	return target[:size]
-}
-
-// whole is err, or that a call moved another number of bytes than it was to.
-func whole[N int | int64](n N, err error, want int) error {
-	if err == nil && int64(n) != int64(want) {
-		return fmt.Errorf("%d bytes, not %d", n, want)
-	}
-	return err
 }
 
 // random is a linear congruence, which costs a nanosecond: math/rand would be in the figures.

@@ -11,6 +11,7 @@ import (
 
 	edsrzf "github.com/edsrzf/mmap-go"
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 	"golang.org/x/exp/mmap"
 	published "peer.example/mmapfile"
 )
@@ -125,7 +126,7 @@ func eachOpen[F any](b *testing.B, bytes int, path string, flag int, fn func(b *
 
 // over is everyone, but os.File once only where an operation takes long, by its bytes.
 func over(bytes int) []impl {
-	if bytes >= 500*mb {
+	if bytes >= 500*benchtest.MB {
 		return without(osAgain)
 	}
 	return everyone

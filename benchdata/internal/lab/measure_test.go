@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // measure times op, which makes so many calls and moves so many bytes in all, in its steady state.
@@ -47,14 +49,14 @@ func together(goroutines int, fn func(i int) error) error {
 // eachSize runs fn for every size, with a file of that many bytes that all implementations share.
 func eachSize(b *testing.B, sizes []int, fn func(b *testing.B, path string, size int)) {
 	for _, size := range sizes {
-		b.Run("size="+sizeName(size), func(b *testing.B) { fn(b, data(b, size), size) })
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) { fn(b, data(b, size), size) })
 	}
 }
 
 // eachSizeToRead is eachSize for rows that do not write.
 func eachSizeToRead(b *testing.B, sizes []int, fn func(b *testing.B, path string, size int)) {
 	for _, size := range sizes {
-		b.Run("size="+sizeName(size), func(b *testing.B) { fn(b, dataToRead(b, size), size) })
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) { fn(b, dataToRead(b, size), size) })
 	}
 }
 
@@ -70,7 +72,7 @@ func readThrough(f io.Reader, buf []byte, size int) error {
 		n, err := f.Read(buf)
 		total += n
 		if err == io.EOF {
-			return whole(total, nil, size)
+			return benchtest.Whole(total, nil, size)
 		}
 		if err != nil {
 			return err
@@ -83,7 +85,7 @@ func readAtThrough(f io.ReaderAt, buf []byte, size int) error {
 	for off := 0; off < size; off += len(buf) {
 		want := min(len(buf), size-off)
 		if n, err := f.ReadAt(buf, int64(off)); n != want {
-			return whole(n, err, want)
+			return benchtest.Whole(n, err, want)
 		}
 	}
 	return nil
@@ -93,7 +95,7 @@ func readAtThrough(f io.ReaderAt, buf []byte, size int) error {
 func writeAtThrough(f io.WriterAt, p []byte, size int) error {
 	for off := 0; off < size; off += len(p) {
 		if n, err := f.WriteAt(p, int64(off)); n != len(p) {
-			return whole(n, err, len(p))
+			return benchtest.Whole(n, err, len(p))
 		}
 	}
 	return nil

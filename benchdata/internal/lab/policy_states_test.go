@@ -3,56 +3,58 @@ package lab
 import (
 	"errors"
 	"sync"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
-const stateFile = 64 * mb
+const stateFile = 64 * benchtest.MB
 
 // writeStates are the states in which a mapping and a system call cost very different things.
 func writeStates() []writeState {
 	states := []writeState{
 		// One place, again and again.
-		{name: "hot-64B", size: stateFile, bytes: 64 * kb, op: inOrder(64, 64*kb)},
-		{name: "rewrite-1KB", size: stateFile, bytes: stateFile, op: inOrder(kb, stateFile)},
-		{name: "rewrite-64KB", size: stateFile, bytes: stateFile, op: inOrder(64*kb, stateFile)},
-		{name: "rewrite-1MB", size: stateFile, bytes: stateFile, op: inOrder(mb, stateFile)},
-		{name: "rewrite-500MB", size: 500 * mb, bytes: 500 * mb, op: inOrder(500*mb, 500*mb)},
+		{name: "hot-64B", size: stateFile, bytes: 64 * benchtest.KB, op: inOrder(64, 64*benchtest.KB)},
+		{name: "rewrite-1KB", size: stateFile, bytes: stateFile, op: inOrder(benchtest.KB, stateFile)},
+		{name: "rewrite-64KB", size: stateFile, bytes: stateFile, op: inOrder(64*benchtest.KB, stateFile)},
+		{name: "rewrite-1MB", size: stateFile, bytes: stateFile, op: inOrder(benchtest.MB, stateFile)},
+		{name: "rewrite-500MB", size: 500 * benchtest.MB, bytes: 500 * benchtest.MB, op: inOrder(500*benchtest.MB, 500*benchtest.MB)},
 
 		// All over the file.
 		{name: "random-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, stateFile)},
-		{name: "random-64B-1GB", size: gb, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, gb)},
-		{name: "scattered-64B", size: stateFile, first: true, bytes: 1024 * 64, op: strided(64, 64*kb, stateFile)},
+		{name: "random-64B-1GB", size: benchtest.GB, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, benchtest.GB)},
+		{name: "scattered-64B", size: stateFile, first: true, bytes: 1024 * 64, op: strided(64, 64*benchtest.KB, stateFile)},
 
 		// Once through.
-		{name: "once-4KB", size: stateFile, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
-		{name: "once-1MB-1GB", size: gb, first: true, bytes: gb, op: inOrder(mb, gb)},
-		{name: "fresh-4KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
-		{name: "fresh-64KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
-		{name: "sparse-4KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
-		{name: "sparse-64KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
-		{name: "allocated-4KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
-		{name: "allocated-64KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(64*kb, stateFile)},
+		{name: "once-4KB", size: stateFile, first: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
+		{name: "once-1MB-1GB", size: benchtest.GB, first: true, bytes: benchtest.GB, op: inOrder(benchtest.MB, benchtest.GB)},
+		{name: "fresh-4KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
+		{name: "fresh-64KB", size: stateFile, ground: fresh, first: true, bytes: stateFile, op: inOrder(64*benchtest.KB, stateFile)},
+		{name: "sparse-4KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
+		{name: "sparse-64KB", size: stateFile, ground: sparse, first: true, bytes: stateFile, op: inOrder(64*benchtest.KB, stateFile)},
+		{name: "allocated-4KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
+		{name: "allocated-64KB", size: stateFile, ground: allocated, first: true, bytes: stateFile, op: inOrder(64*benchtest.KB, stateFile)},
 		{name: "sparse-random-64B", size: stateFile, ground: sparse, first: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
 
 		// And then a Sync.
 		{name: "sync-64B", size: stateFile, bytes: 64, op: synced(anywhere(1, 64, stateFile))},
-		{name: "sync-1KB", size: stateFile, bytes: kb, op: synced(anywhere(1, kb, stateFile))},
+		{name: "sync-1KB", size: stateFile, bytes: benchtest.KB, op: synced(anywhere(1, benchtest.KB, stateFile))},
 		{name: "sync-64x64B", size: stateFile, bytes: 64 * 64, op: synced(anywhere(64, 64, stateFile))},
-		{name: "sync-40x64B-in-64KB", size: stateFile, bytes: 40 * 64, op: synced(within(40, 64, 64*kb))},
-		{name: "sync-5000x64B-in-1MB", size: stateFile, bytes: 5000 * 64, op: synced(within(5000, 64, mb))},
+		{name: "sync-40x64B-in-64KB", size: stateFile, bytes: 40 * 64, op: synced(within(40, 64, 64*benchtest.KB))},
+		{name: "sync-5000x64B-in-1MB", size: stateFile, bytes: 5000 * 64, op: synced(within(5000, 64, benchtest.MB))},
 		{name: "sync-10000x64B", size: stateFile, bytes: 10_000 * 64, op: synced(anywhere(10_000, 64, stateFile))},
 		{name: "sync-20000x64B", size: stateFile, bytes: 20_000 * 64, op: synced(anywhere(20_000, 64, stateFile))},
-		{name: "sync-rewrite-1KB", size: stateFile, bytes: stateFile, op: synced(inOrder(kb, stateFile))},
-		{name: "sync-rewrite-64KB", size: stateFile, bytes: stateFile, op: synced(inOrder(64*kb, stateFile))},
-		{name: "sync-rewrite-1MB", size: stateFile, bytes: stateFile, op: synced(inOrder(mb, stateFile))},
+		{name: "sync-rewrite-1KB", size: stateFile, bytes: stateFile, op: synced(inOrder(benchtest.KB, stateFile))},
+		{name: "sync-rewrite-64KB", size: stateFile, bytes: stateFile, op: synced(inOrder(64*benchtest.KB, stateFile))},
+		{name: "sync-rewrite-1MB", size: stateFile, bytes: stateFile, op: synced(inOrder(benchtest.MB, stateFile))},
 
 		// With others.
 		{name: "halves-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: halves(100_000)},
 		{name: "behind-64B", size: stateFile, behind: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
-		{name: "behind-4KB", size: stateFile, behind: true, bytes: stateFile, op: inOrder(4*kb, stateFile)},
+		{name: "behind-4KB", size: stateFile, behind: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
 	}
-	if huge := *hugeFlag * gb; huge > 0 {
+	if huge := *hugeFlag * benchtest.GB; huge > 0 {
 		states = append(states,
-			writeState{name: "huge-once-1MB", size: huge, ground: sparse, first: true, bytes: huge, op: inOrder(mb, huge)},
+			writeState{name: "huge-once-1MB", size: huge, ground: sparse, first: true, bytes: huge, op: inOrder(benchtest.MB, huge)},
 			writeState{name: "huge-random-64B", size: huge, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, huge)})
 	}
 	return states
@@ -61,10 +63,10 @@ func writeStates() []writeState {
 // inOrder writes size bytes from the start of the file on, in pieces.
 func inOrder(piece, size int) func(f writeFile, r *random) error {
 	return func(f writeFile, _ *random) error {
-		p := content(piece)
+		p := benchtest.Content(piece)
 		for off := 0; off < size; off += piece {
 			if n, err := f.WriteAt(p, int64(off)); n != piece {
-				return whole(n, err, piece)
+				return benchtest.Whole(n, err, piece)
 			}
 		}
 		return nil
@@ -75,11 +77,11 @@ func inOrder(piece, size int) func(f writeFile, r *random) error {
 // from one end to the other.
 func strided(piece, stride, size int) func(f writeFile, r *random) error {
 	return func(f writeFile, _ *random) error {
-		p := content(piece)
+		p := benchtest.Content(piece)
 		for i := 0; i < size; i += stride {
 			off := (i + i/stride%2*size/2) % size // to and fro between the halves
 			if n, err := f.WriteAt(p, int64(off)); n != piece {
-				return whole(n, err, piece)
+				return benchtest.Whole(n, err, piece)
 			}
 		}
 		return nil
@@ -100,10 +102,10 @@ func within(count, piece, window int) func(f writeFile, r *random) error {
 }
 
 func scatter(f writeFile, r *random, count, piece int, start int64, size int) error {
-	p := content(piece)
+	p := benchtest.Content(piece)
 	for range count {
 		if n, err := f.WriteAt(p, start+r.below(size-piece+1)); n != piece {
-			return whole(n, err, piece)
+			return benchtest.Whole(n, err, piece)
 		}
 	}
 	return nil

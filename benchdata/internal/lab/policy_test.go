@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // writeFile is what the states ask for.
@@ -46,7 +47,7 @@ func BenchmarkPolicy(b *testing.B) {
 	for _, s := range writeStates() {
 		b.Run("state="+s.name, func(b *testing.B) {
 			list := []impl{osFile, mmapFile, predecessor}
-			if s.size < 500*mb {
+			if s.size < 500*benchtest.MB {
 				list = append(list, osAgain)
 			}
 			each[writeFile](b, list, s.bench)
@@ -113,10 +114,10 @@ func (s writeState) again(im impl, path string, f writeFile) (writeFile, error) 
 func (s writeState) prepare(im impl, path string) (writeFile, error) {
 	switch s.ground {
 	case scanned:
-		if err := writeBlocks(osFile, path, content(min(s.size, gb)), *pieceFlag); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(min(s.size, benchtest.GB)), *pieceFlag); err != nil {
 			return nil, err
 		}
-		if s.size > gb { // huge: what is behind the first GiB are holes
+		if s.size > benchtest.GB { // huge: what is behind the first GiB are holes
 			if err := os.Truncate(path, int64(s.size)); err != nil {
 				return nil, err
 			}
@@ -154,10 +155,10 @@ func (s writeState) open(im impl, path string) (writeFile, error) {
 	}
 	f := c.(writeFile)
 	if s.ground == scanned {
-		buf := buffer(64 * kb)
-		for off := 0; off < min(s.size, gb); off += len(buf) {
+		buf := benchtest.Buffer(64 * benchtest.KB)
+		for off := 0; off < min(s.size, benchtest.GB); off += len(buf) {
 			if n, err := f.ReadAt(buf, int64(off)); n != len(buf) {
-				return nil, whole(n, err, len(buf))
+				return nil, benchtest.Whole(n, err, len(buf))
 			}
 		}
 	}

@@ -7,18 +7,20 @@ import (
 	"os"
 	"runtime"
 	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // The rows of the benchmark that was published for this package's predecessor.
 
-const readBlock = 4 * kb
+const readBlock = 4 * benchtest.KB
 
-var publishedSizes = []int{kb, 10 * kb, 100 * kb, mb, 10 * mb, 100 * mb, 500 * mb, gb}
+var publishedSizes = []int{benchtest.KB, 10 * benchtest.KB, 100 * benchtest.KB, benchtest.MB, 10 * benchtest.MB, 100 * benchtest.MB, 500 * benchtest.MB, benchtest.GB}
 
 func BenchmarkRead(b *testing.B) {
 	eachSizeToRead(b, publishedSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReadSeeker) {
-			buf := buffer(readBlock)
+			buf := benchtest.Buffer(readBlock)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
 					return err
@@ -32,7 +34,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkReadAt(b *testing.B) {
 	eachSizeToRead(b, publishedSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
-			buf := buffer(readBlock)
+			buf := benchtest.Buffer(readBlock)
 			measure(b, 1, size, func() error { return readAtThrough(f, buf, size) })
 		})
 	})
@@ -45,7 +47,7 @@ func BenchmarkReadAtParallel(b *testing.B) {
 		eachOpen(b, size, path, os.O_RDONLY, func(b *testing.B, f io.ReaderAt) {
 			const reads = 10_000 // milliseconds, beside which waking another processor is nothing
 			n, goroutines := min(size, readBlock), runtime.GOMAXPROCS(0)
-			buf := buffer(readBlock)
+			buf := benchtest.Buffer(readBlock)
 			warmUp(b, size, func() error { return readAtThrough(f, buf, size) })
 			seeds := make([]random, goroutines)
 			for i := range seeds {
@@ -57,7 +59,7 @@ func BenchmarkReadAtParallel(b *testing.B) {
 					buf, r := make([]byte, n), seeds[i]
 					for range reads {
 						if got, err := f.ReadAt(buf, r.below(size-n+1)); got != n {
-							return whole(got, err, n)
+							return benchtest.Whole(got, err, n)
 						}
 					}
 					seeds[i] = r
@@ -75,13 +77,13 @@ func BenchmarkReadAtParallel(b *testing.B) {
 func BenchmarkWrite(b *testing.B) {
 	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriteSeeker) {
-			p := content(size)
+			p := benchtest.Content(size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
 					return err
 				}
 				n, err := f.Write(p)
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -90,10 +92,10 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkWriteAt(b *testing.B) {
 	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f io.WriterAt) {
-			p := content(size)
+			p := benchtest.Content(size)
 			measure(b, 1, size, func() error {
 				n, err := f.WriteAt(p, 0)
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -106,13 +108,13 @@ func BenchmarkReadFrom(b *testing.B) {
 	}
 	eachSize(b, publishedSizes, func(b *testing.B, path string, size int) {
 		eachOpen(b, size, path, os.O_RDWR, func(b *testing.B, f file) {
-			p := content(size)
+			p := benchtest.Content(size)
 			measure(b, 1, size, func() error {
 				if err := rewind(f); err != nil {
 					return err
 				}
 				n, err := f.ReadFrom(bytes.NewReader(p))
-				return whole(n, err, size)
+				return benchtest.Whole(n, err, size)
 			})
 		})
 	})
@@ -141,7 +143,7 @@ func BenchmarkWriteTo(b *testing.B) {
 				return err
 			}
 			n, err := f.WriteTo(io.Discard)
-			return whole(n, err, smallFile)
+			return benchtest.Whole(n, err, smallFile)
 		})
 	})
 }
@@ -164,18 +166,18 @@ func BenchmarkStat(b *testing.B) {
 // BenchmarkSync syncs a file that did not change since.
 func BenchmarkSync(b *testing.B) {
 	type file interface{ Sync() error }
-	eachOpen(b, 0, data(b, kb), os.O_RDWR, func(b *testing.B, f file) {
+	eachOpen(b, 0, data(b, benchtest.KB), os.O_RDWR, func(b *testing.B, f file) {
 		measure(b, 1, 0, f.Sync)
 	})
 }
 
 // BenchmarkClose opens a file and closes it.
 func BenchmarkClose(b *testing.B) {
-	path := data(b, kb)
+	path := data(b, benchtest.KB)
 	each[io.Closer](b, without(bareCopy), func(b *testing.B, im impl) {
 		flag := os.O_RDWR | os.O_CREATE
 		measure(b, 1, 0, func() error {
-			f, err := im.open(path, flag, kb)
+			f, err := im.open(path, flag, benchtest.KB)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"go.dw1.io/mmapfile/benchdata/internal/needle"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 )
 
 // readState is what the pages of a file are in when it is read.
@@ -21,10 +22,10 @@ const (
 // BenchmarkReadThrough reads a file of 64 MiB from one end to the other.
 func BenchmarkReadThrough(b *testing.B) {
 	eachState(b, func(b *testing.B, path string, state readState) {
-		for _, block := range []int{4 * kb, mb} {
-			b.Run("block="+sizeName(block), func(b *testing.B) {
+		for _, block := range []int{4 * benchtest.KB, benchtest.MB} {
+			b.Run("block="+benchtest.SizeName(block), func(b *testing.B) {
 				measureState(b, path, state, stateFile, func(f io.ReaderAt, _ *random) error {
-					return readAtThrough(f, buffer(block), stateFile)
+					return readAtThrough(f, benchtest.Buffer(block), stateFile)
 				})
 			})
 		}
@@ -36,10 +37,10 @@ func BenchmarkReadAnywhere(b *testing.B) {
 	const reads = 1000
 	eachState(b, func(b *testing.B, path string, state readState) {
 		measureState(b, path, state, reads*readBlock, func(f io.ReaderAt, r *random) error {
-			buf := buffer(readBlock)
+			buf := benchtest.Buffer(readBlock)
 			for range reads {
 				if n, err := f.ReadAt(buf, r.below(stateFile-readBlock+1)); n != readBlock {
-					return whole(n, err, readBlock)
+					return benchtest.Whole(n, err, readBlock)
 				}
 			}
 			return nil
@@ -59,14 +60,14 @@ func eachState(b *testing.B, fn func(b *testing.B, path string, state readState)
 
 func measureState(b *testing.B, path string, state readState, bytes int, op func(f io.ReaderAt, r *random) error) {
 	b.Helper()
-	if state == cold && needle.MissingCold != "" {
-		b.Skip(needle.MissingCold)
+	if state == cold && pagecache.Missing != "" {
+		b.Skip(pagecache.Missing)
 	}
 	each[io.ReaderAt](b, without(bareCopy), func(b *testing.B, im impl) {
 		var r random
 		if state == hot {
 			f := open[io.ReaderAt](b, im, path, os.O_RDONLY)
-			if err := readAtThrough(f, buffer(readBlock), stateFile); err != nil {
+			if err := readAtThrough(f, benchtest.Buffer(readBlock), stateFile); err != nil {
 				b.Fatal(err)
 			}
 			measure(b, 1, bytes, func() error { return op(f, &r) })
@@ -76,7 +77,7 @@ func measureState(b *testing.B, path string, state readState, bytes int, op func
 		for b.Loop() {
 			if state == cold {
 				b.StopTimer()
-				if err := needle.Drop(path); err != nil {
+				if err := pagecache.Drop(path); err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // Writes begin to be mapped after some rounds, when prefaulting has paid, and a figure from before or
@@ -28,7 +30,7 @@ type warmed struct {
 func warmUp(b *testing.B, bytes int, op func() error) warmed {
 	b.Helper()
 	round := warmRound
-	if bytes <= 100*kb {
+	if bytes <= 100*benchtest.KB {
 		round = warmMany
 	}
 	w, err := settle(round, b.Elapsed, op) // which stands still while op has stopped the timer

@@ -189,23 +189,6 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-func TestResidentAndDrop(t *testing.T) {
-	if MissingCold != "" {
-		t.Skip(MissingCold)
-	}
-	path := writeFile(t, make([]byte, 100_000))
-	if share, err := Resident(path); share != 1 || err != nil {
-		t.Errorf("just written, in memory: %v, %v", share, err)
-	}
-	if err := Drop(path); err != nil {
-		t.Fatal(err)
-	}
-	// Where files live in memory, they stay there.
-	if share, err := Resident(path); share < 0 || share > 1 || err != nil {
-		t.Errorf("in memory: %v, %v", share, err)
-	}
-}
-
 func TestEachWayCountsTheLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sources")
 	none := func(int64) error { return nil }

@@ -1,11 +1,9 @@
 package peers
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,72 +12,8 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
-
-const (
-	kb = 1 << 10
-	mb = 1 << 20
-	gb = 1 << 30
-)
-
-func sizeName(n int) string {
-	switch {
-	case n%gb == 0:
-		return fmt.Sprintf("%dGB", n/gb)
-	case n%mb == 0:
-		return fmt.Sprintf("%dMB", n/mb)
-	case n%kb == 0:
-		return fmt.Sprintf("%dKB", n/kb)
-	}
-	return fmt.Sprintf("%dB", n)
-}
-
-// tempDir returns a directory for the files of b, in $BENCH_DIR if that is set.
-func tempDir(b *testing.B) string {
-	b.Helper()
-	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-peers-")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
-// The rows share their memory: filling 1 GiB for each of them would take longer than they do.
-var pattern, target []byte
-
-// content returns size bytes to write, none of them zero.
-func content(size int) []byte {
-	if len(pattern) < size {
-		const period = 1<<16 + 1 // odd, so that no two pages are alike
-		p := make([]byte, size)
-		r := rand.New(rand.NewPCG(1, 2))
-		for i := range min(size, period) {
-			p[i] = byte(1 + r.IntN(255))
-		}
-		for n := period; n < size; n *= 2 {
-			copy(p[n:], p[:n])
-		}
-		pattern = p
-	}
-	return pattern[:size]
-}
-
-// buffer returns size bytes to read into, written before.
-func buffer(size int) []byte {
-	if len(target) < size {
-		target = bytes.Repeat([]byte{1}, size)
-	}
-	return target[:size]
-}
-
-// whole returns err, or an error if a call moved another number of bytes than want.
-func whole(n int, err error, want int) error {
-	if err == nil && n != want {
-		return fmt.Errorf("%d bytes, not %d", n, want)
-	}
-	return err
-}
 
 // peerFile opens a file of size bytes in memory, none of them zero.
 func peerFile(b *testing.B, size, flag int) *mmapfile.File {
@@ -109,8 +43,8 @@ func peerFile(b *testing.B, size, flag int) *mmapfile.File {
 // the folios of the page cache are, and what a page costs.
 func peerData(b *testing.B, size int) string {
 	b.Helper()
-	path := filepath.Join(tempDir(b), "data")
-	if err := os.WriteFile(path, content(size), 0o644); err != nil {
+	path := filepath.Join(benchtest.TempDir(b), "data")
+	if err := os.WriteFile(path, benchtest.Content(size), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	return path
@@ -140,14 +74,14 @@ func stride(p []byte) (sum uint64) {
 	return sum
 }
 
-func BenchmarkWalk(b *testing.B)         { walkWindows(b, os.O_RDONLY, 4*kb, 64*kb) }
-func BenchmarkWalkWritable(b *testing.B) { walkWindows(b, os.O_RDWR, 4*kb) }
+func BenchmarkWalk(b *testing.B)         { walkWindows(b, os.O_RDONLY, 4*benchtest.KB, 64*benchtest.KB) }
+func BenchmarkWalkWritable(b *testing.B) { walkWindows(b, os.O_RDWR, 4*benchtest.KB) }
 
 func walkWindows(b *testing.B, flag int, windows ...int) {
 	for _, n := range windows {
-		b.Run("window="+sizeName(n), func(b *testing.B) {
-			f := peerFile(b, 16*mb, flag)
-			peer(b, 16*mb, func() error {
+		b.Run("window="+benchtest.SizeName(n), func(b *testing.B) {
+			f := peerFile(b, 16*benchtest.MB, flag)
+			peer(b, 16*benchtest.MB, func() error {
 				sum := uint64(0)
 				for c, err := range f.Chunks(n) {
 					if err != nil {
@@ -164,8 +98,8 @@ func walkWindows(b *testing.B, flag int, windows ...int) {
 }
 
 func eachPeerSize(b *testing.B, fn func(b *testing.B, f *mmapfile.File, size int)) {
-	for _, size := range []int{mb, 16 * mb, 256 * mb} {
-		b.Run("size="+sizeName(size), func(b *testing.B) { fn(b, peerFile(b, size, os.O_RDONLY), size) })
+	for _, size := range []int{benchtest.MB, 16 * benchtest.MB, 256 * benchtest.MB} {
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) { fn(b, peerFile(b, size, os.O_RDONLY), size) })
 	}
 }
 
@@ -184,7 +118,7 @@ func BenchmarkSumBytes(b *testing.B) {
 	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
 		peer(b, size, func() error {
 			sum := uint64(0)
-			for c, err := range f.Chunks(64 * kb) {
+			for c, err := range f.Chunks(64 * benchtest.KB) {
 				if err != nil {
 					return err
 				}
@@ -222,10 +156,10 @@ func sumBytes(p []byte) (sum uint64) {
 
 func BenchmarkReadInto(b *testing.B) {
 	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
-		buf := buffer(size)
+		buf := benchtest.Buffer(size)
 		peer(b, size, func() error {
 			n, err := f.ReadAt(buf, 0)
-			return whole(n, err, size)
+			return benchtest.Whole(n, err, size)
 		})
 	})
 }
@@ -241,12 +175,12 @@ func randomOffsets(last int) func() int64 {
 	}
 }
 
-var randomSizes = []int{64, 256, 4 * kb, 64 * kb}
+var randomSizes = []int{64, 256, 4 * benchtest.KB, 64 * benchtest.KB}
 
 func BenchmarkRandomRead(b *testing.B) {
 	for _, size := range randomSizes {
-		b.Run("size="+sizeName(size), func(b *testing.B) {
-			f, random := peerFile(b, 16*mb, os.O_RDONLY), randomOffsets(16*mb-size)
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
+			f, random := peerFile(b, 16*benchtest.MB, os.O_RDONLY), randomOffsets(16*benchtest.MB-size)
 			buf := make([]byte, size)
 			peer(b, size, func() error {
 				_, err := f.ReadAt(buf, random())
@@ -270,8 +204,8 @@ func BenchmarkRandomView(b *testing.B) {
 
 func benchRandom(b *testing.B, opener func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error) {
 	for _, size := range randomSizes {
-		b.Run("size="+sizeName(size), func(b *testing.B) {
-			f, random := peerFile(b, 16*mb, os.O_RDONLY), randomOffsets(16*mb-size)
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
+			f, random := peerFile(b, 16*benchtest.MB, os.O_RDONLY), randomOffsets(16*benchtest.MB-size)
 			view, sum := opener(f), uint64(0)
 			first := func(p []byte) error {
 				sum += uint64(p[0])
@@ -284,16 +218,16 @@ func benchRandom(b *testing.B, opener func(f *mmapfile.File) func(off, n int64, 
 }
 
 func BenchmarkTouchPages(b *testing.B) {
-	b.Run("size="+sizeName(gb), func(b *testing.B) {
-		f := peerFile(b, gb, os.O_RDONLY)
-		peer(b, gb, func() error { return f.Advise(0, gb, mmapfile.PopulateRead) })
+	b.Run("size="+benchtest.SizeName(benchtest.GB), func(b *testing.B) {
+		f := peerFile(b, benchtest.GB, os.O_RDONLY)
+		peer(b, benchtest.GB, func() error { return f.Advise(0, benchtest.GB, mmapfile.PopulateRead) })
 	})
 }
 
 func BenchmarkSyncRange(b *testing.B) {
-	for _, size := range []int{64, 4 * kb} {
-		b.Run("size="+sizeName(size), func(b *testing.B) {
-			f, data := peerFile(b, 64*kb, os.O_RDWR), content(size)
+	for _, size := range []int{64, 4 * benchtest.KB} {
+		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
+			f, data := peerFile(b, 64*benchtest.KB, os.O_RDWR), benchtest.Content(size)
 			peer(b, size, func() error {
 				if _, err := f.WriteAt(data, 0); err != nil {
 					return err
@@ -335,18 +269,18 @@ func BenchmarkWritePolicy(b *testing.B) {
 		name   string
 		policy mmapfile.FlushPolicy
 	}{
-		{"none", mmapfile.FlushPolicy{}}, {"64KB", mmapfile.FlushPolicy{Bytes: 64 * kb}},
+		{"none", mmapfile.FlushPolicy{}}, {"64KB", mmapfile.FlushPolicy{Bytes: 64 * benchtest.KB}},
 		{"10ms", mmapfile.FlushPolicy{Interval: 10 * time.Millisecond}},
 	} {
 		b.Run("policy="+p.name, func(b *testing.B) {
-			f, err := mmapfile.Options{Flush: p.policy}.OpenFile(peerData(b, 4*mb), os.O_RDWR, 0)
+			f, err := mmapfile.Options{Flush: p.policy}.OpenFile(peerData(b, 4*benchtest.MB), os.O_RDWR, 0)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer f.Close()
-			data := content(64 * kb)
-			peer(b, 4*mb, func() error {
-				for off := int64(0); off < 4*mb; off += 64 * kb {
+			data := benchtest.Content(64 * benchtest.KB)
+			peer(b, 4*benchtest.MB, func() error {
+				for off := int64(0); off < 4*benchtest.MB; off += 64 * benchtest.KB {
 					if _, err := f.WriteAt(data, off); err != nil {
 						return err
 					}
@@ -358,11 +292,11 @@ func BenchmarkWritePolicy(b *testing.B) {
 }
 
 func BenchmarkGrow(b *testing.B) {
-	f := peerFile(b, mb, os.O_RDWR)
+	f := peerFile(b, benchtest.MB, os.O_RDWR)
 	peer(b, 0, func() error {
-		if err := f.Truncate(8 * mb); err != nil {
+		if err := f.Truncate(8 * benchtest.MB); err != nil {
 			return err
 		}
-		return f.Truncate(mb)
+		return f.Truncate(benchtest.MB)
 	})
 }

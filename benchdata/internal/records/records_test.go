@@ -11,11 +11,7 @@ import (
 
 	"github.com/edsrzf/mmap-go"
 	"go.dw1.io/mmapfile"
-)
-
-const (
-	kb = 1 << 10
-	mb = 1 << 20
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // sizes is a selection of the published grid: of records by the million, and no more, since those
@@ -27,21 +23,17 @@ type sizes struct {
 }
 
 var grid = []sizes{
-	{"10MB", 10 * mb, []int{10, 100, 2 * kb}, []int{0, 100, kb, 8 * kb, 16 * kb, 128 * kb, mb}},
-	{"100MB", 100 * mb, []int{2 * kb}, []int{0, 8 * kb, 128 * kb, mb}},
-	{"1GB", 1024 * mb, []int{2 * kb}, []int{0, 8 * kb}},
+	{"10MB", 10 * benchtest.MB, []int{10, 100, 2 * benchtest.KB}, []int{0, 100, benchtest.KB, 8 * benchtest.KB, 16 * benchtest.KB, 128 * benchtest.KB, benchtest.MB}},
+	{"100MB", 100 * benchtest.MB, []int{2 * benchtest.KB}, []int{0, 8 * benchtest.KB, 128 * benchtest.KB, benchtest.MB}},
+	{"1GB", 1024 * benchtest.MB, []int{2 * benchtest.KB}, []int{0, 8 * benchtest.KB}},
 }
 
-func sizeName(n int) string {
-	switch {
-	case n == 0:
+// bufferName is the size of a buffer, as it stands in the names of rows.
+func bufferName(n int) string {
+	if n == 0 {
 		return "none"
-	case n%mb == 0:
-		return fmt.Sprintf("%dMB", n/mb)
-	case n%kb == 0:
-		return fmt.Sprintf("%dKB", n/kb)
 	}
-	return fmt.Sprintf("%dB", n)
+	return benchtest.SizeName(n)
 }
 
 // job is one cell of the grid.
@@ -63,7 +55,7 @@ func BenchmarkRecords(b *testing.B) {
 						continue // it collects nothing
 					}
 					j := job{size: s.file, record: content(record), n: s.file / record, buffer: buffer}
-					row := fmt.Sprintf("file=%s/pass=%s/record=%s/buffer=%s", s.name, pass, sizeName(record), sizeName(buffer))
+					row := fmt.Sprintf("file=%s/pass=%s/record=%s/buffer=%s", s.name, pass, benchtest.SizeName(record), bufferName(buffer))
 					b.Run(row, func(b *testing.B) { j.eachWay(b, pass == "fresh") })
 				}
 			}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
@@ -106,7 +107,7 @@ func (run *coldRun) do(ctx context.Context, out io.Writer, row coldRow, impl str
 		row.group.Put(&work)
 	}
 	if row.fresh {
-		if err := errors.Join(cold.Drop(work.File), row.group.Empty()); err != nil {
+		if err := errors.Join(pagecache.Drop(work.File), row.group.Empty()); err != nil {
 			return err
 		}
 	}
@@ -178,7 +179,7 @@ func (run *coldRun) prepare(ctx context.Context) error {
 		}
 		if !files[row.work.File] {
 			files[row.work.File] = true
-			if err := cold.Drop(row.work.File); err != nil {
+			if err := pagecache.Drop(row.work.File); err != nil {
 				return err
 			}
 		}

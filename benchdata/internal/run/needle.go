@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/needle"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
@@ -91,8 +92,8 @@ func needleConfig(size int64, ways []needle.Way) [][2]string {
 			config = append(config, [2]string{"note-" + w.Name, w.Note})
 		}
 	}
-	if needle.MissingCold != "" {
-		config = append(config, [2]string{"missing-cold", needle.MissingCold})
+	if pagecache.Missing != "" {
+		config = append(config, [2]string{"missing-cold", pagecache.Missing})
 	}
 	return config
 }
@@ -121,7 +122,7 @@ func (s *searches) round(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
-	if s.warmup || !s.cold || needle.MissingCold != "" {
+	if s.warmup || !s.cold || pagecache.Missing != "" {
 		return nil
 	}
 	for _, w := range s.ways {
@@ -138,8 +139,8 @@ func (s *searches) round(ctx context.Context) error {
 // warm reads the file into memory, in the same manner in each round: how large the pieces are that
 // the system keeps it in depends on how it got there.
 func (s *searches) warm() error {
-	if needle.MissingCold == "" {
-		if err := needle.Drop(s.path); err != nil {
+	if pagecache.Missing == "" {
+		if err := pagecache.Drop(s.path); err != nil {
 			return err
 		}
 	}
@@ -201,13 +202,13 @@ func (s *searches) search(way, state string, workers int, find func(workers int)
 		s.r.show(name)
 	}
 	if state == "cold" {
-		if err := needle.Drop(s.path); err != nil {
+		if err := pagecache.Drop(s.path); err != nil {
 			return err
 		}
 	}
 	resident := ""
-	if needle.MissingCold == "" {
-		share, err := needle.Resident(s.path)
+	if pagecache.Missing == "" {
+		share, err := pagecache.Resident(s.path)
 		if err != nil {
 			return err
 		}

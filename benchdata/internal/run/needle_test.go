@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/needle"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 	"go.dw1.io/mmapfile/benchdata/internal/tables"
 )
@@ -31,7 +32,7 @@ func TestNeedle_SmallRun(t *testing.T) {
 	for _, w := range needle.Ways() {
 		_, missing := res.Config["missing-"+w.Name]
 		for _, state := range []string{"warm", "cold"} {
-			want := w.Missing == "" && (state == "warm" || w.Open == nil && needle.MissingCold == "")
+			want := w.Missing == "" && (state == "warm" || w.Open == nil && pagecache.Missing == "")
 			for _, n := range []int{1, 2, 4, 8} {
 				if got := res.Median(results.SearchRow("Needle", state, n), w.Name) > 0; got != (want && (n == 1 || w.Parallel)) {
 					t.Errorf("%s, %s, %d workers: measured %v", w.Name, state, n, got)

@@ -1,15 +1,12 @@
 //go:build !linux
 
-package needle
+// Package pagecache drops files from the page cache, and says what is in it.
+package pagecache
 
 import "errors"
 
-const (
-	populate        = 0
-	missingPopulate = "it needs Linux"
-	// MissingCold says why nothing can be measured on a file that is not in memory.
-	MissingCold = "making a file leave the memory needs Linux"
-)
+// Missing says why files cannot be dropped here, if they cannot.
+const Missing = "making a file leave the memory needs Linux"
 
 // Drop is there on Linux.
 func Drop(string) error { return errors.ErrUnsupported }

@@ -1,39 +1,43 @@
-package needle
+// Package pagecache drops files from the page cache, and says what is in it.
+package pagecache
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-const (
-	populate        = unix.MAP_POPULATE
-	missingPopulate = ""
-	// MissingCold says why nothing can be measured on a file that is not in memory.
-	MissingCold = ""
-)
+// Missing says why files cannot be dropped here, if they cannot.
+const Missing = ""
 
 // Drop asks the system to forget the pages of the file. What Resident says afterwards is what
-// counts: on some file systems they stay.
+// counts: on some file systems they stay, and so do pages that are mapped.
 func Drop(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := f.Sync(); err != nil { // what is not written yet cannot go
-		return err
-	}
-	return os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	return errors.Join(f.Sync(), // dirty pages stay
+		os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)), f.Close())
 }
 
 // Resident is how much of the file is in memory, from 0 to 1.
 func Resident(path string) (share float64, err error) {
-	p, err := mapFile(path, 0)
-	if err != nil || p == nil {
+	f, err := os.Open(path)
+	if err != nil {
 		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	p, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return 0, &fs.PathError{Op: "mmap", Path: path, Err: err}
 	}
 	defer func() { err = errors.Join(err, unix.Munmap(p)) }()
 	pageSize := os.Getpagesize()

@@ -1,0 +1,77 @@
+// Package benchtest has what the benchmarks of several packages share.
+package benchtest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// Sizes.
+const (
+	KB = 1 << 10
+	MB = 1 << 20
+	GB = 1 << 30
+)
+
+// SizeName is a size as it stands in the names of rows, like 64B or 10MB.
+func SizeName(n int) string {
+	switch {
+	case n >= GB && n%GB == 0:
+		return fmt.Sprintf("%dGB", n/GB)
+	case n >= MB && n%MB == 0:
+		return fmt.Sprintf("%dMB", n/MB)
+	case n >= KB && n%KB == 0:
+		return fmt.Sprintf("%dKB", n/KB)
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
+// TempDir returns a directory for the files of b, in $BENCH_DIR if that is set.
+func TempDir(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-bench-")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// The rows share their memory: making and filling 1 GiB for each of them takes longer than they do.
+var pattern, target []byte
+
+// Content returns size bytes to write, none of them zero.
+func Content(size int) []byte {
+	if len(pattern) < size {
+		const period = 1<<16 + 1 // odd, so that no two pages are alike
+		p := make([]byte, size)
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range min(size, period) {
+			p[i] = byte(1 + r.IntN(255))
+		}
+		for n := period; n < size; n *= 2 {
+			copy(p[n:], p[:n])
+		}
+		pattern = p
+	}
+	return pattern[:size]
+}
+
+// Buffer returns size bytes to read into, written before.
+func Buffer(size int) []byte {
+	if len(target) < size {
+		target = bytes.Repeat([]byte{1}, size)
+	}
+	return target[:size]
+}
+
+// Whole returns err, or an error if a call moved another number of bytes than want.
+func Whole[N int | int64](n N, err error, want int) error {
+	if err == nil && int64(n) != int64(want) {
+		return fmt.Errorf("%d bytes, not %d", n, want)
+	}
+	return err
+}

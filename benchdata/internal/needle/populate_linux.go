@@ -1,0 +1,8 @@
+package needle
+
+import "golang.org/x/sys/unix"
+
+const (
+	populate        = unix.MAP_POPULATE
+	missingPopulate = ""
+)

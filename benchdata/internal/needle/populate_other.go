@@ -1,0 +1,8 @@
+//go:build !linux
+
+package needle
+
+const (
+	populate        = 0
+	missingPopulate = "it needs Linux"
+)
