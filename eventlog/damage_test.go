@@ -142,7 +142,7 @@ func TestRepairKeepsWhatItCuts(t *testing.T) {
 		rec, err := eventlog.Repair(name)
 		wanted := eventlog.Recovery{Events: 2, Offset: offs[2]}
 		if i == 0 {
-			wanted.Cut, wanted.Kept = int64(len(b))-offs[2], filepath.Clean(name)+".cut-59"
+			wanted.Cut, wanted.Kept, wanted.Truncated = int64(len(b))-offs[2], filepath.Clean(name)+".cut-59", int64(len(smallLog)-2)
 		}
 		if rec != wanted || err != nil {
 			t.Fatalf("%+v, %v, want %+v", rec, err, wanted)

@@ -11,6 +11,8 @@ type Recovery struct {
 	Offset int64  // its end, and the beginning of the truncated bytes
 	Cut    int64  // number of bytes from Offset to WriteOffset, which were truncated
 	Kept   string // the file beside the log that they were saved in, if events among them may be valid
+
+	Truncated int64 // number of events that the log had after Offset, as its EventCount says
 }
 
 // recover finds the end of the log, and truncates the file there. Without repair it changes
@@ -46,6 +48,9 @@ func (l *Log) recover(repair bool) error {
 		return damage
 	}
 	l.recovered = Recovery{Events: w.count, Offset: w.end, Cut: max(w.claim-w.end, 0)}
+	if w.head.valid(size) { // else its count is not to be believed
+		l.recovered.Truncated = min(max(w.head.count-w.count, 0), l.recovered.Cut/entrySize)
+	}
 	if repair && damage != nil || w.save {
 		from := w.end
 		if w.claim = min(w.claim, size); w.badHeader {

@@ -222,6 +222,7 @@ func (r *recovery) setAside(firsts []int64) error {
 				r.s.recovered.Kept = kept
 			}
 			r.s.recovered.Cut += max(h.end-headerSize, 0)
+			r.s.recovered.Truncated += h.count
 			stats.cut.Add(uint64(max(h.end-headerSize, 0)))
 		}
 		if err != nil {
@@ -252,6 +253,7 @@ func (r *recovery) open() error {
 	}
 	rec := l.Recovery()
 	rec.Cut += s.recovered.Cut
+	rec.Truncated += s.recovered.Truncated
 	if rec.Kept == "" {
 		rec.Kept = s.recovered.Kept
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.dw1.io/mmapfile/eventlog"
 )
@@ -22,11 +23,12 @@ writer: repair reports it, and leaves it as it is.
 
 // result is a JSON line of repair.
 type result struct {
-	Path   string `json:"path"`
-	Events int64  `json:"events"` // in the log, or in the last segment of a stream
-	Offset int64  `json:"offset"` // where it was truncated
-	Cut    int64  `json:"cut"`
-	Kept   string `json:"kept,omitempty"` // file with what was truncated
+	Path      string `json:"path"`
+	Events    int64  `json:"events"`         // that are left in the log or the stream
+	Offset    int64  `json:"offset"`         // where a log was truncated
+	Cut       int64  `json:"cut"`            // number of bytes that were truncated
+	Truncated int64  `json:"truncated"`      // number of events that were truncated or set aside
+	Kept      string `json:"kept,omitempty"` // file with what was truncated
 }
 
 func repair(*flag.FlagSet) func(*env) error {
@@ -44,20 +46,26 @@ func repair(*flag.FlagSet) func(*env) error {
 }
 
 func (e *env) repairLog(name string) error {
-	r, err := eventlog.Repair(name)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("%s is not a regular file", name)
-	}
-	if err != nil {
-		return err
-	}
-	return e.repaired(name, r)
+	_, err := e.repairFile(name)
+	return err
 }
 
-// repaired prints what was done.
+// repairFile repairs a log, and returns the number of events that were truncated.
+func (e *env) repairFile(name string) (truncated int64, err error) {
+	r, err := eventlog.Repair(name)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return 0, fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return r.Truncated, e.repaired(name, r)
+}
+
+// repaired prints what was done with a file.
 func (e *env) repaired(name string, r eventlog.Recovery) error {
 	if e.json {
-		return e.printJSON(result{name, r.Events, r.Offset, r.Cut, r.Kept})
+		return e.printJSON(result{name, r.Events, r.Offset, r.Cut, r.Truncated, r.Kept})
 	}
 	fmt.Fprintf(e.out, "%s: %d events, ", name, r.Events)
 	switch {
@@ -65,30 +73,34 @@ func (e *env) repaired(name string, r eventlog.Recovery) error {
 		fmt.Fprint(e.out, "nothing was truncated")
 	case r.Kept == "":
 		fmt.Fprintf(e.out, "truncated at offset %d, %d bytes without a valid event", r.Offset, r.Cut)
-	default:
+	case wholeFile(name, r.Kept):
+		fmt.Fprintf(e.out, "the header was damaged; all of the file as it was is saved in %s", r.Kept)
+	case r.Truncated == 0:
 		fmt.Fprintf(e.out, "truncated at offset %d, the rest is saved in %s", r.Offset, r.Kept)
+	default:
+		fmt.Fprintf(e.out, "truncated at offset %d, %d events from there on are saved in %s", r.Offset, r.Truncated, r.Kept)
 	}
 	return e.out.WriteByte('\n')
+}
+
+// wholeFile reports whether the file that Repair has made has all of the log, because of its
+// header.
+func wholeFile(name, kept string) bool {
+	return kept == name+".cut-0" || strings.HasPrefix(kept, name+".cut-0.")
 }
 
 // repairStream repairs segments until the stream can be opened. It has no lock between two
 // calls, but no other writer can open the stream then.
 func (e *env) repairStream(dir string) error {
 	done := map[string]bool{} // segments that were repaired
+	truncated := int64(0)     // events
 	for {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}
 		s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
 		if err == nil {
-			r := s.Recovery()
-			if err := s.Close(); err != nil {
-				return err
-			}
-			if err := e.repaired(dir, r); err != nil {
-				return err
-			}
-			return e.checkRest(dir)
+			return e.repairedStream(dir, s, truncated, len(done) > 0)
 		}
 		corrupt, at := (*eventlog.CorruptError)(nil), (*fs.PathError)(nil)
 		if !errors.As(err, &corrupt) || !errors.As(err, &at) {
@@ -96,25 +108,63 @@ func (e *env) repairStream(dir string) error {
 		}
 		names, lerr := segments(dir)
 		k := slices.Index(names, filepath.Base(at.Path))
+		n := int64(0)
 		switch {
 		case lerr != nil || k < 0:
 			return errors.Join(err, lerr)
 		case !done[at.Path]:
 			done[at.Path] = true
-			err = e.repairLog(at.Path)
+			n, err = e.repairFile(at.Path)
 		case k+1 < len(names):
-			err = e.setAside(dir, names[k+1:])
+			n, err = e.setAside(dir, names[k+1:])
 		}
 		if err != nil {
 			return err
 		}
+		truncated += n
 	}
 }
 
-// setAside renames segments, the last one first: a crash leaves no gap.
-func (e *env) setAside(dir string, names []string) error {
+// repairedStream prints what is left of a stream that could be opened, and its damage.
+func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, repaired bool) error {
+	r, events := s.Recovery(), s.Next()-s.First()
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if r.Cut > 0 || r.Kept != "" {
+		names, err := segments(dir)
+		if err != nil {
+			return err
+		}
+		if err := e.repaired(filepath.Join(dir, names[len(names)-1]), r); err != nil {
+			return err
+		}
+		truncated, repaired = truncated+r.Truncated, true
+	}
+	err := error(nil)
+	switch {
+	case e.json:
+		err = e.printJSON(result{Path: dir, Events: events, Truncated: truncated})
+	case repaired:
+		_, err = fmt.Fprintf(e.out, "%s: %d events are left; truncated or set aside: %d\n", dir, events, truncated)
+	default:
+		_, err = fmt.Fprintf(e.out, "%s: %d events, nothing was truncated\n", dir, events)
+	}
+	if err != nil {
+		return err
+	}
+	return e.checkRest(dir)
+}
+
+// setAside renames segments, the last one first: a crash leaves no gap. It returns the number of
+// their events.
+func (e *env) setAside(dir string, names []string) (events int64, err error) {
 	for _, name := range slices.Backward(names) {
 		name = filepath.Join(dir, name)
+		h, err := readHeader(name)
+		if err != nil {
+			return events, err
+		}
 		kept := name + ".cut"
 		for i := 1; ; i++ {
 			if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
@@ -123,19 +173,19 @@ func (e *env) setAside(dir string, names []string) error {
 			kept = fmt.Sprintf("%s.cut.%d", name, i)
 		}
 		if err := os.Rename(name, kept); err != nil {
-			return err
+			return events, err
 		}
-		err := error(nil)
+		events += h.count
 		if e.json {
-			err = e.printJSON(result{Path: name, Kept: kept})
+			err = e.printJSON(result{Path: name, Truncated: h.count, Kept: kept})
 		} else {
-			_, err = fmt.Fprintf(e.out, "%s: renamed to %s\n", name, kept)
+			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, kept, h.count)
 		}
 		if err != nil {
-			return err
+			return events, err
 		}
 	}
-	return nil
+	return events, nil
 }
 
 // checkRest reports damage that is left.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,8 +87,8 @@ func TestRepair_Log(t *testing.T) {
 	if _, err := eventlog.Open(name, eventlog.Options{}); err == nil {
 		t.Fatal("Open accepts the damage")
 	}
-	want(t, 0, "PATH: 1 events, truncated at offset 50, the rest is saved in PATH.cut-50\n", name, "repair")
-	want(t, 0, `{"path":"PATH","events":1,"offset":50,"cut":0}`+"\n", name, "repair", "-json")
+	want(t, 0, "PATH: 1 events, truncated at offset 50, 5 events from there on are saved in PATH.cut-50\n", name, "repair")
+	want(t, 0, `{"path":"PATH","events":1,"offset":50,"cut":0,"truncated":0}`+"\n", name, "repair", "-json")
 	want(t, 0, "event zero\n", name, "dump", "-raw")
 }
 
@@ -112,10 +113,29 @@ func TestRepair_LastSegment(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment4), 24+16)
-	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, the rest is saved in PATH/`+segment4+`.cut-24
-PATH: 0 events, nothing was truncated
+	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 2 events from there on are saved in PATH/`+segment4+`.cut-24
+PATH: 4 events are left; truncated or set aside: 2
 `, dir, "repair")
 	want(t, 0, "PATH: 4 events, 35 bytes of data; damaged places: 0\n", dir, "verify")
+}
+
+// A crash has left a part of the last event.
+func TestRepair_TornTail(t *testing.T) {
+	t.Parallel()
+	dir := newStream(t, six...)
+	last := filepath.Join(dir, segment4)
+	if err := os.Truncate(last, 24+23+20); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, `{"path":"PATH/`+segment4+`","events":1,"offset":47,"cut":23,"truncated":1}
+{"path":"PATH","events":5,"offset":0,"cut":0,"truncated":1}
+`, dir, "repair", "-json")
+	if err := os.Truncate(last, 24+10); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 23 bytes without a valid event
+PATH: 4 events are left; truncated or set aside: 1
+`, dir, "repair")
 }
 
 // Damage that a writer does not meet stays, and is reported.
@@ -123,7 +143,7 @@ func TestRepair_OldSegment(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment0), 24+16)
-	want(t, 1, `PATH: 2 events, nothing was truncated
+	want(t, 1, `PATH: 6 events, nothing was truncated
 PATH/`+segment0+`: damaged at offset 24: event 0: checksum does not match
 `, dir, "repair")
 }
@@ -134,7 +154,7 @@ func TestRepair_Header(t *testing.T) {
 	name := newLog(t, six...)
 	whole := files(t, name)["a.log"]
 	damageAt(t, name, 0) // WriteOffset is inside an event then
-	want(t, 0, "PATH: 6 events, truncated at offset 169, the rest is saved in PATH.cut-0\n", name, "repair")
+	want(t, 0, "PATH: 6 events, the header was damaged; all of the file as it was is saved in PATH.cut-0\n", name, "repair")
 	if all := files(t, name); all["a.log"] != whole || len(all["a.log.cut-0"]) != len(whole) {
 		t.Errorf("files: %q", all)
 	}
@@ -154,8 +174,8 @@ func TestRepair_Gap(t *testing.T) {
 		t.Fatal("OpenStream accepts the gap")
 	}
 	want(t, 0, `PATH/`+segment2+`: 1 events, nothing was truncated
-PATH/`+segment4+`: renamed to PATH/`+segment4+`.cut
-PATH: 1 events, nothing was truncated
+PATH/`+segment4+`: renamed to PATH/`+segment4+`.cut with 2 events
+PATH: 3 events are left; truncated or set aside: 2
 `, dir, "repair")
 	want(t, 0, "PATH: 3 events, 28 bytes of data; damaged places: 0\n", dir, "verify")
 	if files(t, dir)[filepath.Base(kept)+".cut"] != whole {
