@@ -98,7 +98,7 @@ func TestValidEventsBehindAPageOfZerosAreKept(t *testing.T) {
 	put(t, damaged, b)
 	l = open(t, damaged, eventlog.Options{})
 	rec := l.Recovery()
-	if rec != (eventlog.Recovery{Events: 3, Offset: third, Cut: end - third, Kept: damaged + ".cut-27072"}) {
+	if rec != (eventlog.Recovery{Events: 3, Offset: third, Cut: end - third, Kept: damaged + ".cut-27072", Truncated: 17}) {
 		t.Errorf("%+v", rec)
 	} else if !bytes.Equal(get(t, rec.Kept), b[third:end]) {
 		t.Error("something else was kept")
