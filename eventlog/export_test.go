@@ -1,6 +1,8 @@
 package eventlog
 
 import (
+	"cmp"
+	"os"
 	"syscall"
 
 	"go.dw1.io/mmapfile"
@@ -83,6 +85,20 @@ func FailMeta(s *Stream, n int) (restore func()) {
 		return old(f)
 	}
 	return func() { syncMeta = old }
+}
+
+// FailSyncDir makes the next flush of a directory fail, and counts all, until restore is called.
+func FailSyncDir(count *int) (restore func()) {
+	byName, open := syncDir, syncNames
+	fail := func() error {
+		if *count++; *count == 1 {
+			return syscall.EIO
+		}
+		return nil
+	}
+	syncDir = func(name string) error { return cmp.Or(fail(), byName(name)) }
+	syncNames = func(dir *os.File) error { return cmp.Or(fail(), open(dir)) }
+	return func() { syncDir, syncNames = byName, open }
 }
 
 // FailDir makes every flush of the directory fail.

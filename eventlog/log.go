@@ -78,7 +78,7 @@ type Log struct {
 // Other errors are a *[fs.PathError] with Op "open": [fs.ErrInvalid] for a negative
 // number in o, [errors.ErrUnsupported] for what is not a regular file, or the system's.
 // When Open returns, all events are durable. So is a new log's directory entry, if the
-// system can sync a directory.
+// system can sync a directory, and the process may read it.
 func Open(name string, o Options) (*Log, error) {
 	if !o.valid() {
 		return nil, openError(name, fs.ErrInvalid)
@@ -139,20 +139,20 @@ func (l *Log) create() error {
 	if err := l.f.Sync(); err != nil {
 		return err
 	}
-	syncDir(l.f.Name())
+	if err := syncDir(dirOf(l.f.Name())); err != nil {
+		l.f.Truncate(0) // for the next Open to do this again
+		return err
+	}
 	l.end, l.count = h.end, 0
 	l.attach(headerSize)
 	return nil
 }
 
-// syncDir makes the directory entry of a new file durable, if the system can open and
-// sync a directory.
-func syncDir(name string) {
-	if dir, err := os.Open(dirOf(name)); err == nil {
-		dir.Sync()
-		dir.Close()
-	}
-}
+// Tests let these fail.
+var (
+	syncDir   = sys.SyncDir
+	syncNames = sys.SyncNames
+)
 
 // dirOf returns the directory of the file itself, if name is a link to it.
 func dirOf(name string) string {

@@ -51,11 +51,13 @@ func (l *Log) save(from, to int64) (name string, err error) {
 	if cerr := out.Close(); err == nil {
 		err = cerr
 	}
+	if err == nil && copied > 0 {
+		err = syncDir(dirOf(name))
+	}
 	if err != nil || copied == 0 {
 		os.Remove(name)
 		return "", err
 	}
-	syncDir(name)
 	return name, nil
 }
 

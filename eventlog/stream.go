@@ -52,7 +52,7 @@ type Stream struct {
 	o    StreamOptions
 	lock *os.File       // locked
 	file *mmapfile.File // meta
-	dirf *os.File       // the directory, to be synced; nil if the system cannot do that
+	dirf *os.File       // the directory, to be synced
 
 	recovered Recovery
 
@@ -110,10 +110,6 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if s.dirf, err = os.Open(dir); err != nil {
 		return nil, err
 	}
-	if s.dirf.Sync() != nil {
-		s.dirf.Close()
-		s.dirf = nil
-	}
 	if s.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, err
 	}
@@ -166,11 +162,15 @@ func makeDir(dir string) error {
 		}
 		made = append(made, d)
 	}
-	err := os.MkdirAll(dir, 0o777)
-	for _, d := range made {
-		syncDir(d)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
 	}
-	return err
+	for _, d := range made {
+		if err := syncDir(dirOf(d)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // First returns the sequence number of the first event, or Next if there is none. After
@@ -261,9 +261,7 @@ func (s *Stream) Close() error {
 	if cerr := s.file.Close(); err == nil {
 		err = cerr
 	}
-	if s.dirf != nil {
-		s.dirf.Close()
-	}
+	s.dirf.Close()
 	sys.Unlock(s.lock)
 	if cerr := s.lock.Close(); err == nil {
 		err = cerr

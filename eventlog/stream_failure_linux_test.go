@@ -219,6 +219,48 @@ func TestStream_FailedFlushOfDirectory(t *testing.T) {
 	}
 }
 
+// A flush of the directory that fails once does not mean that the system has no such flush.
+func TestOpenStream_FailedFlushOfDirectory(t *testing.T) {
+	dir := newDir(t) // which is there: OpenStream flushes the one above, and dir
+	for _, good := range []int{0, 1} {
+		n := -good
+		restore := eventlog.FailSyncDir(&n)
+		_, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		restore()
+		if !errors.Is(err, syscall.EIO) {
+			t.Fatalf("after %d flushes: %v, want EIO", good, err)
+		}
+	}
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 400})
+	n := 1
+	restore := eventlog.FailSyncDir(&n)
+	for range 50 {
+		if _, err := s.AppendSync(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStream(t, s)
+	restore()
+	if want := len(segments(t, dir)) - 1; n-1 != want || want < 10 {
+		t.Errorf("%d flushes of the directory, want %d", n-1, want)
+	}
+}
+
+// A new log whose name may not be durable is an error of Open, which creates it again then.
+func TestOpen_FailedFlushOfDirectory(t *testing.T) {
+	name, n := newName(t), 0
+	restore := eventlog.FailSyncDir(&n)
+	defer restore()
+	if _, err := eventlog.Open(name, eventlog.Options{}); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("%v, want EIO", err)
+	}
+	l := open(t, name, eventlog.Options{})
+	add(t, l, "event")
+	if err := l.Close(); err != nil || n != 2 {
+		t.Errorf("%v, %d flushes of the directory, want 2", err, n)
+	}
+}
+
 // The directories that OpenStream creates may be several.
 func TestOpenStream_CreatesDirectories(t *testing.T) {
 	t.Parallel()

@@ -200,10 +200,8 @@ func (l *Log) begin(now int64, prepared bool) error {
 
 // syncDir makes the names of the files durable, if the system can do that.
 func (s *Stream) syncDir() error {
-	if s.dirf != nil {
-		if err := s.dirf.Sync(); err != nil {
-			return s.fail("sync", err)
-		}
+	if err := syncNames(s.dirf); err != nil {
+		return s.fail("sync", err)
 	}
 	s.o.trace("syncdir", s.dir)
 	return nil

@@ -3,7 +3,6 @@ package raftlog
 import (
 	"errors"
 	"os"
-	"runtime"
 )
 
 // writeDurably writes b, and returns when it is durable.
@@ -25,17 +24,4 @@ func writeFile(name string, b []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncDir makes the entries of a directory durable. Windows and Plan 9 have no call for that.
-func syncDir(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil && runtime.GOOS != "windows" && runtime.GOOS != "plan9" {
-		return err
-	}
-	return nil
 }

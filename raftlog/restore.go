@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 var (
@@ -56,7 +58,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 	if err := os.Remove(filepath.Join(dir, dataName)); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return sys.SyncDir(dir)
 }
 
 // isOld reports whether a snapshot ends before the stream begins, which dropped what follows it.

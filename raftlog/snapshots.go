@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Snapshots keeps the snapshots of a Store. It implements raft.SnapshotStore.
@@ -321,7 +323,7 @@ func (k *sink) finish() error {
 		if err := writeFile(filepath.Join(k.temp(), metaName), b); err != nil {
 			return err
 		}
-		if err := syncDir(k.temp()); err != nil {
+		if err := sys.SyncDir(k.temp()); err != nil {
 			return err
 		}
 		return os.Rename(k.temp(), k.n.path(k.meta.ID))
@@ -329,7 +331,7 @@ func (k *sink) finish() error {
 	if err != nil {
 		return err
 	}
-	return syncDir(k.n.dir())
+	return sys.SyncDir(k.n.dir())
 }
 
 // finishData makes the events durable, and verifies them before anything relies on them.

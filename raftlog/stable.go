@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // stable is a small map of which every change is durable and atomic. Its file has two slots of
@@ -193,7 +195,7 @@ func (s *stable) rewrite(slot int64) error {
 	err := os.Rename(temp, s.name)
 	if err == nil {
 		s.gen, s.slot = s.gen+1, slot
-		err = syncDir(filepath.Dir(s.name))
+		err = sys.SyncDir(filepath.Dir(s.name))
 	}
 	if oerr := s.reopen(); oerr != nil {
 		s.closed = fmt.Errorf("stable store is lost: %w", oerr)
