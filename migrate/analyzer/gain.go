@@ -179,6 +179,7 @@ func (c *checker) gain(group *slot) (likely, none string) {
 		return "", "open for writing only"
 	}
 	kernel := appends || synced // each write is a system call
+	kept := slices.ContainsFunc(group.vars, func(v *types.Var) bool { return v.IsField() || v.Parent() == c.Pkg.Scope() })
 	reads, at, pass, writes := 0, 0, false, false
 	for _, u := range group.uses {
 		switch u.name {
@@ -191,7 +192,7 @@ func (c *checker) gain(group *slot) (likely, none string) {
 				return "WriteAt", ""
 			}
 		case "Seek":
-			if !kernel && !u.ends {
+			if !kernel && !u.ends && (u.again || kept) {
 				return "Seek", ""
 			}
 		case "Read":

@@ -19,10 +19,16 @@ func Run() {
 		{"large", large}, {"largeArray", largeArray}, {"smaller", smaller}, {"seek", seek}, {"inPlace", inPlace},
 		{"inLoop", inLoop}, {"full", full}, {"archive", archive}, {"all", all}, {"scan", scan}, {"write", write},
 		{"buffered", buffered}, {"writeOnly", writeOnly}, {"appends", appends}, {"synchronous", synchronous},
-		{"list", list},
+		{"list", list}, {"seeks", seeks}, {"asked", asked},
 	} {
 		observe.Case("gain."+c.name, func(name string) any { c.fn(name); return nil })
 	}
+	observe.Case("gain.kept", func(name string) any {
+		t := kept(name)
+		t.find(10)
+		handedOver(t)
+		return nil
+	})
 	observe.Case("gain.captured", func(name string) any { captured(name)(); return nil })
 	observe.Case("gain.sniff", func(name string) any {
 		var b bytes.Buffer

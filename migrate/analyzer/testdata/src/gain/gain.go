@@ -80,10 +80,39 @@ func section(name string) io.Reader {
 }
 
 func seek(name string) {
-	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek`
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
 	f.Seek(10, io.SeekStart)
-	f.Write(nil)
+	f.Read(nil)
 }
+
+func seeks(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek`
+	for i := range int64(10) {
+		f.Seek(10*i, io.SeekStart)
+		f.Write(nil)
+	}
+}
+
+type table struct{ file *os.File }
+
+func (t table) find(off int64) { t.file.Seek(off, io.SeekStart) }
+
+func kept(name string) table {
+	f, _ := os.Open(name) // want `likely to pay: Seek`
+	return table{f}
+}
+
+// handedOver seeks the file of a field in a function that has it as a parameter.
+func handedOver(t table) { seekTo(t.file, 10) }
+
+func seekTo(f *os.File, off int64) { f.Seek(off, io.SeekStart) }
+
+func asked(name string) {
+	f, _ := os.Open(name) // want `likely to pay: Seek`
+	parse(f)
+}
+
+func parse(r io.ReadSeeker) { r.Seek(10, io.SeekStart) }
 
 func inPlace(name string) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: WriteAt`
