@@ -104,10 +104,7 @@ func Open(name string, o Options) (*Log, error) {
 
 // openLocked opens the file and locks it.
 func openLocked(name string, o Options, flag int) (*Log, error) {
-	if err := regular(name); err != nil {
-		return nil, err
-	}
-	f, err := mmapfile.OpenFile(name, os.O_RDWR|flag, 0o666)
+	f, err := openRegular(name, os.O_RDWR|flag)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +116,14 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 		return nil, openError(name, err)
 	}
 	return &Log{space: space{f: f}, os: f.OS(), o: o, clock: newClock(o.Now)}, nil
+}
+
+// openRegular opens the file, if it is a regular one.
+func openRegular(name string, flag int) (*mmapfile.File, error) {
+	if err := regular(name); err != nil {
+		return nil, err
+	}
+	return mmapfile.OpenFile(name, flag, 0o666)
 }
 
 // regular refuses what exists and is not a regular file: opening a pipe may block.

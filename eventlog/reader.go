@@ -3,11 +3,10 @@ package eventlog
 import (
 	"context"
 	"iter"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
-
-	"go.dw1.io/mmapfile"
 )
 
 // Reader is a log that is open for reading. Any number of them may be open, in any process,
@@ -25,10 +24,7 @@ type Reader struct {
 // An error is a *[fs.PathError] with Op "open": [errors.ErrUnsupported] for what is not a
 // regular file, or the system's.
 func OpenReader(name string) (*Reader, error) {
-	if err := regular(name); err != nil {
-		return nil, err
-	}
-	f, err := mmapfile.Open(name)
+	f, err := openRegular(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -32,7 +31,7 @@ func parseSegmentName(name string) int64 {
 		return -1
 	}
 	first, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
+	if err != nil || first > maxSeq {
 		return -1
 	}
 	return first
@@ -105,10 +104,7 @@ func (s *segment) open() (*segmentFile, error) {
 	case s.gone:
 		return nil, s.c.fail("open", fs.ErrNotExist)
 	}
-	if err := regular(s.name()); err != nil {
-		return nil, err
-	}
-	f, err := mmapfile.Open(s.name())
+	f, err := openRegular(s.name(), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

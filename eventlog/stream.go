@@ -110,7 +110,11 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if s.dirf, err = os.Open(dir); err != nil {
 		return nil, err
 	}
-	if s.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	name := filepath.Join(dir, lockName)
+	if err := regular(name); err != nil {
+		return nil, err
+	}
+	if s.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, err
 	}
 	if err := sys.Lock(s.lock); err != nil {

@@ -71,10 +71,11 @@ func position(list []*segment, seq int64) int {
 	return i
 }
 
-// add appends a segment to the list. It is called with mu held.
+// add appends a segment to the list. A goroutine that has loaded the list sees no change: it is
+// appended to in place, and made anew for any other change. It is called with mu held.
 func (c *catalog) add(first int64) *segment {
 	s := &segment{first: first, c: c}
-	list := append(slices.Clip(c.segments()), s)
+	list := append(c.segments(), s)
 	c.list.Store(&list)
 	return s
 }

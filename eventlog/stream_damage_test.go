@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,6 +51,78 @@ func TestStream_OpenDamaged(t *testing.T) {
 		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
 			t.Errorf("%s: a reader: %v", what, err)
 		}
+	}
+}
+
+// Meta, or a name, with a number that no stream has gives no event such a number.
+func TestOpenStream_ImpossibleNumbers(t *testing.T) {
+	t.Parallel()
+	const largest = 3 << 61
+	for what, m := range map[string]meta{
+		"first":    {generation: 100, first: math.MaxInt64},
+		"first+":   {generation: 100, first: largest + 1},
+		"back":     {generation: 100, back: math.MaxInt64},
+		"negative": {generation: 100, first: 1 << 63},
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{})
+		pushN(t, s, 3)
+		closeStream(t, s)
+		putMeta(t, dir, m)
+		_, werr := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		_, rerr := eventlog.OpenStreamReader(dir)
+		for _, err := range []error{werr, rerr} {
+			if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{})
+	if err := s.TruncateFront(1 << 62); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 3)
+	closeStream(t, s)
+	put(t, filepath.Join(dir, fmt.Sprintf("%020d.log", int64(math.MaxInt64))), nil)
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	if seq, err := s.Append(nil); seq != 1<<62+3 || err != nil {
+		t.Errorf("event %d, %v", seq, err)
+	}
+	closeStream(t, s)
+	putMeta(t, dir, meta{generation: 100, first: largest})
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	if seq, err := s.Append(nil); seq != largest || err != nil {
+		t.Errorf("event %d, %v", seq, err)
+	}
+}
+
+// Opening takes time and memory in proportion to the number of segments. It does not run in
+// parallel, since it counts bytes.
+func TestOpenStream_ManySegments(t *testing.T) {
+	n := int64(4000)
+	if small() {
+		n = 2000
+	}
+	dir := newDir(t)
+	closeStream(t, openStream(t, dir, eventlog.StreamOptions{}))
+	log, _ := logOf(t, "event")
+	for seq := range n {
+		put(t, filepath.Join(dir, fmt.Sprintf("%020d.log", seq)), log)
+	}
+	taken := func(fn func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		fn()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	var s *eventlog.Stream
+	if bytes := taken(func() { s = openStream(t, dir, eventlog.StreamOptions{}) }); bytes > uint64(n)*3000 {
+		t.Errorf("opening %d segments allocates %d bytes", n, bytes)
+	}
+	if s.Next() != n {
+		t.Errorf("next is %d, want %d", s.Next(), n)
 	}
 }
 

@@ -155,6 +155,77 @@ func TestStream_PipeAsSegment(t *testing.T) {
 	}
 }
 
+// A pipe or a device in place of the other files does not block, and is refused.
+func TestStream_PipeAsMeta(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"meta", "lock"} {
+		for what, replace := range map[string]func(name string) error{
+			"pipe":   func(name string) error { return syscall.Mkfifo(name, 0o666) },
+			"device": func(name string) error { return os.Symlink("/dev/zero", name) },
+		} {
+			dir := newDir(t)
+			s := openStream(t, dir, eventlog.StreamOptions{})
+			pushN(t, s, 3)
+			closeStream(t, s)
+			os.Remove(filepath.Join(dir, name))
+			if err := replace(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+			within(t, "OpenStream", func() {
+				if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); !errors.Is(err, errors.ErrUnsupported) {
+					t.Errorf("OpenStream, %s is a %s: %v", name, what, err)
+					if err == nil {
+						s.Close()
+					}
+				}
+			})
+			within(t, "OpenStreamReader", func() {
+				r, err := eventlog.OpenStreamReader(dir)
+				if name == "meta" != errors.Is(err, errors.ErrUnsupported) { // a reader needs no lock
+					t.Errorf("OpenStreamReader, %s is a %s: %v", name, what, err)
+				}
+				if err == nil {
+					r.Close()
+				}
+			})
+		}
+	}
+}
+
+// An append that fails for another reason than a full disk leaves the file of the next segment.
+func TestStream_FailedAppendKeepsSpare(t *testing.T) {
+	t.Parallel()
+	for what, appendTo := range map[string]func(s *eventlog.Stream) error{
+		"Append": func(s *eventlog.Stream) error { _, err := s.AppendSync(make([]byte, 100)); return err },
+		"AppendBatch": func(s *eventlog.Stream) error {
+			_, err := s.AppendBatch(make([]byte, 9000), make([]byte, 9000))
+			return err
+		},
+	} {
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 50_000})
+		for _, size := range []int{100, 26_000, 100} {
+			if _, err := s.AppendSync(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventlog.WaitJobs(s)
+		spare := filepath.Join(dir, "next.tmp")
+		if _, err := os.Stat(spare); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(segments(t, dir)[0], 24); err != nil {
+			t.Fatal(err)
+		}
+		if err := appendTo(s); err == nil {
+			t.Errorf("%s to a file that was truncated: no error", what)
+		}
+		if _, err := os.Stat(spare); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // Get finds an event however many segments were created since the last look.
 func TestStreamReader_GetManySegmentsLater(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 
 	"go.dw1.io/mmapfile"
@@ -51,10 +52,11 @@ func (b bounds) bytes() []byte {
 	return p
 }
 
-// parseBounds reports whether p is a valid slot.
-func parseBounds(p []byte) (b bounds, ok bool) {
+// parseBounds reports whether p is a valid slot. A slot that is valid but for its numbers is an
+// error: no crash leaves that.
+func parseBounds(p []byte) (b bounds, ok bool, err error) {
 	if le.Uint32(p[36:]) != crc32.ChecksumIEEE(p[:36]) {
-		return b, false
+		return b, false, nil
 	}
 	b = bounds{
 		generation: le.Uint64(p),
@@ -63,7 +65,10 @@ func parseBounds(p []byte) (b bounds, ok bool) {
 		backs:      int64(le.Uint64(p[24:])),
 		cutting:    le.Uint32(p[32:])&metaCutting != 0,
 	}
-	return b, b.generation > 0 && b.first >= 0 && b.back >= 0 && b.backs >= 0
+	if b.generation == 0 || min(b.first, b.back, b.backs) < 0 || max(b.first, b.back) > maxSeq {
+		return b, false, &CorruptError{0, errBounds}
+	}
+	return b, true, nil
 }
 
 // readMeta returns the newest bounds in f. They are zero if f is one that its writer has
@@ -77,7 +82,11 @@ func readMeta(f *mmapfile.File) (newest bounds, err error) {
 			return newest, err
 		}
 		clear(p[n:])
-		if b, ok := parseBounds(p[:]); ok && b.generation > newest.generation {
+		b, ok, err := parseBounds(p[:])
+		if err != nil {
+			return newest, err
+		}
+		if ok && b.generation > newest.generation {
 			newest = b
 		} else if !ok && p != [metaBytes]byte{} {
 			damaged = true
@@ -113,7 +122,7 @@ func (c *catalog) bounds() (bounds, error) {
 // readBounds returns the bounds in the file of a StreamReader. It is called with mu held.
 func (c *catalog) readBounds() (b bounds, err error) {
 	if c.meta == nil {
-		c.meta, err = mmapfile.Open(filepath.Join(c.dir, metaName))
+		c.meta, err = openRegular(filepath.Join(c.dir, metaName), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			return bounds{}, nil // its writer has only just created the stream
 		}

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"go.dw1.io/mmapfile"
 )
 
 // recover makes the directory a stream, and opens its last segment.
@@ -21,7 +19,7 @@ func (s *Stream) recover() error {
 	if err != nil {
 		return err
 	}
-	if s.file, err = mmapfile.OpenFile(filepath.Join(s.dir, metaName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	if s.file, err = openRegular(filepath.Join(s.dir, metaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
 	b, err := readMeta(s.file)
@@ -391,10 +389,7 @@ func eventAt(name string, off int64) (bool, error) {
 // scanSegment calls fn with the file of a segment and its size. It returns false if fn returns
 // that an event is not whole.
 func scanSegment(name string, fn func(src *source, size int64) error) (whole bool, err error) {
-	if err := regular(name); err != nil {
-		return false, err
-	}
-	f, err := mmapfile.Open(name)
+	f, err := openRegular(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
 	}

@@ -11,8 +11,12 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// maxSeq is the largest number that TruncateFront accepts. It leaves room to count up.
-const maxSeq = 1 << 62
+// maxFirst is the largest number that TruncateFront accepts. From there to maxSeq, above which
+// there is no event, appends count up for centuries.
+const (
+	maxFirst = 1 << 62
+	maxSeq   = maxFirst + maxFirst/2
+)
 
 // TruncateFront removes all events before number first, durably. It removes the files of
 // whole segments, in the background. A first up to First does nothing. A first after Next
@@ -23,7 +27,7 @@ const maxSeq = 1 << 62
 // block for the next segment. If the disk is full, the stream stays as it was. If the disk
 // fails, all appends and truncations may return the error until the stream is opened again.
 func (s *Stream) TruncateFront(first int64) error {
-	if first < 0 || first > maxSeq {
+	if first < 0 || first > maxFirst {
 		return s.fail("truncate", fs.ErrInvalid)
 	}
 	s.cutMu.Lock()
