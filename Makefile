@@ -25,7 +25,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
 help:
@@ -56,6 +56,9 @@ fuzz-names:
 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -v -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
+
+crashes: ## have streams of package eventlog crash at every step, 300 of them
+	go test -count=1 -v -timeout 2h -run Crash ./eventlog -eventlog.crashes=300
 
 tools: ## install what platforms needs (as root: Debian packages)
 	platforms/install
@@ -106,11 +109,22 @@ lint: ## gofmt, go vet, staticcheck (here, for Windows, without any mapping), ac
 	go -C platforms build -o '$(BIN)/' github.com/rhysd/actionlint/cmd/actionlint
 	'$(BIN)/actionlint'
 
+vulncheck: ## look for known vulnerabilities in what the modules call (needs the network)
+	go -C platforms build -o '$(BIN)/' golang.org/x/vuln/cmd/govulncheck
+	'$(BIN)/govulncheck' ./...
+	cd adapters && '$(BIN)/govulncheck' ./...
+	cd migrate && '$(BIN)/govulncheck' ./...
+	cd raftlog && '$(BIN)/govulncheck' ./...
+
+cover: ## print the share of statements that the tests reach, for each package and for all
+	@platforms/cover
+
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
 
+# BENCH_ROUNDS=2 for a shorter run.
 bench: ## compare with os.File and v0.1.2: a selection
-	@$(benchdata) run -rounds 5 -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
+	@$(benchdata) run -rounds $(or $(BENCH_ROUNDS),5) -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out results/bench.txt -skip '$(BENCH_SKIP)')
 
 # FULL_ROUNDS=3 for a shorter run.

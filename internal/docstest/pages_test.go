@@ -148,6 +148,9 @@ func TestReadme_Snippets(t *testing.T) {
 // The README is short. It names one command for tests, which CI calls, and one for benchmarks.
 func TestReadme_Minute(t *testing.T) {
 	ci := fileLines(t, ".ci/run")
+	for i, line := range ci {
+		ci[i] = strings.TrimSpace(line)
+	}
 	var tests, benchmarks int
 	for _, p := range mdPages(t) {
 		if n := len(p.lines) - 1; p.name == "README.md" && n > 150 {
@@ -174,26 +177,27 @@ func TestReadme_Minute(t *testing.T) {
 	}
 }
 
-func TestReadme_MakeTargets(t *testing.T) {
-	var (
-		call = regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
-		rule = regexp.MustCompile(`^([A-Za-z][\w .-]*):(?:[^=]|$)`)
-	)
-	targets := func(makefile string) (list []string) {
-		for _, line := range fileLines(t, makefile) {
-			if r := rule.FindStringSubmatch(line); r != nil {
-				list = append(list, strings.Fields(r[1])...)
-			}
+// makeTargets returns the targets of a Makefile.
+func makeTargets(t *testing.T, makefile string) (list []string) {
+	t.Helper()
+	rule := regexp.MustCompile(`^([A-Za-z][\w .-]*):(?:[^=]|$)`)
+	for _, line := range fileLines(t, makefile) {
+		if r := rule.FindStringSubmatch(line); r != nil {
+			list = append(list, strings.Fields(r[1])...)
 		}
-		if makefile == "Makefile" { // it asks for the platforms
-			for _, line := range fileLines(t, "platforms/targets") {
-				if f := strings.Fields(line); len(f) > 0 && f[0] != "#" {
-					list = append(list, f[0])
-				}
-			}
-		}
-		return list
 	}
+	if makefile == "Makefile" { // it asks for the platforms
+		for _, line := range fileLines(t, "platforms/targets") {
+			if f := strings.Fields(line); len(f) > 0 && f[0] != "#" {
+				list = append(list, f[0])
+			}
+		}
+	}
+	return list
+}
+
+func TestReadme_MakeTargets(t *testing.T) {
+	call := regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
 	n := 0
 	for _, p := range mdPages(t) {
 		code := inlineCode.FindAllString(strings.Join(p.text(), "\n"), -1)
@@ -212,7 +216,7 @@ func TestReadme_MakeTargets(t *testing.T) {
 				makefile := path.Join(m[1], "Makefile")
 				for _, target := range strings.Fields(m[2]) {
 					n++
-					if !slices.Contains(targets(makefile), target) {
+					if !slices.Contains(makeTargets(t, makefile), target) {
 						t.Errorf("%s says %q, but %s has no target %s", p.name, m[0], makefile, target)
 					}
 				}
