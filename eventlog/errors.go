@@ -28,6 +28,7 @@ var (
 	errBegun    = errors.New("a truncation was begun, and has not ended")
 	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
+	errReplaced = errors.New("directory was replaced by another one while the stream was open")
 	errSearch   = errors.New("too much data to search for events after the damage")
 )
 

@@ -108,6 +108,10 @@ func (s *segment) open() (*segmentFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.c.here(); err != nil {
+		f.Close()
+		return nil, err
+	}
 	file := &segmentFile{space: space{f: f}}
 	s.file.Store(file)
 	s.c.opened.Add(1)

@@ -47,12 +47,15 @@ func (o *StreamOptions) valid() bool {
 // The package's sections on durability and damage hold for a Stream, too. Events of
 // one file are older than those of the next. A crash of the system at any time loses
 // no event that was synced.
+//
+// If another directory takes the place of the stream's, as when a backup is restored, the
+// Stream leaves it alone: appends are errors from the next segment on.
 type Stream struct {
 	catalog
 	o    StreamOptions
 	lock *os.File       // locked
 	file *mmapfile.File // meta
-	dirf *os.File       // the directory, to be synced
+	dirf *os.File       // the directory, to be synced, and to keep the number of home its own
 
 	recovered Recovery
 
@@ -108,6 +111,9 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 		}
 	}()
 	if s.dirf, err = os.Open(dir); err != nil {
+		return nil, err
+	}
+	if s.home, err = s.dirf.Stat(); err != nil {
 		return nil, err
 	}
 	name := filepath.Join(dir, lockName)

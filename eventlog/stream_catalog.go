@@ -27,6 +27,7 @@ const mostOpen = 256
 // a StreamReader follows the directory.
 type catalog struct {
 	dir    string
+	home   fs.FileInfo // of a Stream: the directory that it has open
 	closed atomic.Bool
 	state  atomic.Pointer[bounds] // of a Stream; nil in a StreamReader
 	opened atomic.Int64           // number of open segments
@@ -46,6 +47,20 @@ type catalog struct {
 
 // segments returns all segments, ascending.
 func (c *catalog) segments() []*segment { return *c.list.Load() }
+
+// here returns an error if the directory's name leads to another one than that which a Stream has
+// open, or to none. A Stream asks that before it creates, opens or removes a file by name, so that
+// nothing is acknowledged into a backup that was restored.
+func (c *catalog) here() error {
+	if c.home == nil {
+		return nil
+	}
+	fi, err := os.Stat(c.dir)
+	if err == nil && !os.SameFile(fi, c.home) {
+		err = errReplaced
+	}
+	return err
+}
 
 func (c *catalog) fail(op string, err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {

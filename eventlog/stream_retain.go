@@ -53,7 +53,9 @@ func (s *Stream) discard(dropped []*segment) {
 	<-before
 	for _, seg := range dropped {
 		seg.drop()
-		os.Remove(seg.name())
+		if s.here() == nil {
+			os.Remove(seg.name())
+		}
 		s.o.trace("remove", seg.name())
 	}
 }

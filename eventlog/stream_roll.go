@@ -114,6 +114,9 @@ func (s *Stream) end(a *active) error {
 // header. It is called with mu held. The caller syncs the directory.
 func (s *Stream) start(first int64, blank bool) error {
 	now := newClock(s.o.Now).read() // before anything is done, since Options.Now may panic
+	if err := s.here(); err != nil {
+		return err
+	}
 	name := segmentName(s.dir, first)
 	prepared := s.spare == spareReady && !blank
 	flag := os.O_CREATE | os.O_EXCL
@@ -134,7 +137,11 @@ func (s *Stream) start(first int64, blank bool) error {
 		}
 		return err
 	}
-	if err := l.begin(now, prepared); err != nil {
+	err = s.here() // still: else the new file may be in another directory
+	if err == nil {
+		err = l.begin(now, prepared)
+	}
+	if err != nil {
 		sys.Unlock(l.f)
 		l.f.Close()
 		os.Remove(name)
@@ -243,7 +250,9 @@ func (s *Stream) prepareNext() {
 func (s *Stream) prepare() {
 	defer s.jobs.Done()
 	state := spareReady
-	if err := writeSpare(s.spareName(), s.o.SegmentSize); err != nil {
+	if err := s.here(); err != nil {
+		state = spareNone
+	} else if err := writeSpare(s.spareName(), s.o.SegmentSize); err != nil {
 		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
 		state = spareNone
 	}
@@ -292,8 +301,8 @@ func (s *Stream) releaseSpare(err error) bool {
 
 // removeSpare removes the spare file. It is called when nothing in the background uses it.
 func (s *Stream) removeSpare() {
-	if s.spare != spareNone {
+	if s.spare != spareNone && s.here() == nil {
 		os.Remove(s.spareName())
-		s.spare = spareNone
 	}
+	s.spare = spareNone
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -129,6 +130,89 @@ func TestStream_OpenErrors(t *testing.T) {
 	if _, err := eventlog.OpenStreamReader(filepath.Join(dir, "lock")); err == nil {
 		t.Error("a file is no stream")
 	}
+}
+
+// A stream whose directory is replaced, as by a restore from a backup, touches nothing in the
+// other one, and goes on when its own is back.
+func TestStream_ReplacedDirectory(t *testing.T) {
+	t.Parallel()
+	root := newDir(t)
+	dir, backup, away := filepath.Join(root, "stream"), filepath.Join(root, "backup"), filepath.Join(root, "away")
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 200)
+	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(backup, "next.tmp"), []byte("of the other"))
+	pushN(t, s, 50)
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	eventlog.WaitJobs(s)
+	if err := os.Rename(dir, away); err != nil {
+		t.Skip("a directory with open files cannot be renamed: ", err)
+	}
+	if err := os.Rename(backup, dir); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, dir)
+	wantErr := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "replaced") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	acknowledged := s.Next()
+	err := error(nil)
+	for range 500 {
+		var seq int64
+		if seq, err = s.AppendSync([]byte(nth(acknowledged))); err == nil {
+			if seq != acknowledged {
+				t.Fatalf("event %d, want %d", seq, acknowledged)
+			}
+			acknowledged++
+		}
+	}
+	wantErr("AppendSync", err)
+	_, err = s.AppendBatch(make([]byte, 5000))
+	wantErr("AppendBatch", err)
+	_, err = s.Get(0)
+	wantErr("Get", err)
+	wantErr("TruncateFront", s.TruncateFront(150))
+	wantErr("TruncateFront past the end", s.TruncateFront(1500))
+	wantErr("TruncateBack", s.TruncateBack(100))
+	wantErr("Check", s.Check())
+	eventlog.WaitJobs(s)
+	if after := tree(t, dir); !maps.Equal(before, after) {
+		t.Error("the other directory has changed")
+	}
+	if err := os.Rename(dir, backup); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AppendBatch(make([]byte, 5000)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a directory: %v", err)
+	}
+	if err := os.Rename(away, dir); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 200)
+	closeStream(t, s)
+	s = openStream(t, dir, eventlog.StreamOptions{})
+	wantNth(t, s.Events(0), 0, acknowledged+200)
+}
+
+// tree returns the content of all files in dir.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		files[e.Name()] = string(get(t, filepath.Join(dir, e.Name())))
+	}
+	return files
 }
 
 // A stream does what a list does, for its writer and for a reader.

@@ -59,10 +59,13 @@ func (s *Stream) TruncateFront(first int64) error {
 
 // usable returns why the stream cannot be changed. It is called with mu held.
 func (s *Stream) usable() error {
-	if s.gone {
+	switch {
+	case s.gone:
 		return os.ErrClosed
+	case s.broken != nil:
+		return s.broken
 	}
-	return s.broken
+	return s.here()
 }
 
 // setBounds makes b the bounds, durably, with the next generation. It is called with
