@@ -84,3 +84,27 @@ func fillDisk(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 }
+
+// mappedMemory returns how many bytes of the file the process has mapped and in its memory.
+func mappedMemory(t testing.TB, name string) (n int64) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	ofFile := false
+	for line := range strings.Lines(string(b)) {
+		key, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case strings.Contains(key, "-"): // a new range: its addresses, with the device after them
+			ofFile = strings.HasSuffix(rest, " "+name)
+		case key == "Rss" && ofFile:
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, " kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += kb << 10
+		}
+	}
+	return n
+}

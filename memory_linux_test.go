@@ -272,3 +272,55 @@ func childEAGAIN(args []string) error {
 	}
 	return nil
 }
+
+// What a mapping has of a file counts as memory of the process, and POSIX_FADV_DONTNEED does not
+// drop it from the page cache. After DontNeed neither holds.
+func TestAdvise_DontNeedReleases(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.CanMap {
+		t.Skip("nothing is mapped in this build")
+	}
+	const size = 4 << 20
+	name := tempFile(t, pattern(size))
+	drop := func() {
+		t.Helper()
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := f.Sync(); err != nil { // dirty pages stay
+			t.Fatal(err)
+		}
+		if err := unix.Fadvise(int(f.Fd()), 0, size, unix.FADV_DONTNEED); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := openReadOnly(t, name)
+	want := func(when string, mapped, cached int64) {
+		t.Helper()
+		got, err := f.Resident(0, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rss := mappedMemory(t, name); rss != mapped || got != cached {
+			t.Errorf("%s: the process has %d bytes of the file and the page cache %d, want %d and %d", when, rss, got, mapped, cached)
+		}
+	}
+	drop()
+	if n, err := f.Resident(0, size); err != nil || n != 0 {
+		t.Skip("the file system keeps its pages: ", n, err)
+	}
+	if err := f.Advise(0, size, mmapfile.PopulateRead); err != nil {
+		t.Fatal(err)
+	}
+	want("read", size, size)
+	drop()
+	want("dropped while mapped", size, size)
+	if err := f.Advise(0, size, mmapfile.DontNeed); err != nil {
+		t.Fatal(err)
+	}
+	want("released", 0, size)
+	drop()
+	want("dropped", 0, 0)
+}
