@@ -25,7 +25,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold needle events durable migrate migrate-survey adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
 help:
@@ -149,6 +149,12 @@ bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.
 # It needs Linux, and root for the parts with a cgroup, which are left out without.
 bench-cold: ## compare on files that are not in memory, or larger than it
 	@$(benchdata) cold
+
+# It needs Linux, and root for the rows with a loop device or a cgroup, which are left out without.
+# ROW=regexp selects some: ROW='^(order|scan)'. AHEAD_ROUNDS=3 for a shorter run.
+ROW ?=
+bench-ahead: ## compare what the disk can begin before it is asked: in order, scattered, short lives
+	@$(benchdata) ahead -rounds $(or $(AHEAD_ROUNDS),10) $(if $(ROW),-out results/selection.txt -what '$(ROW)')
 
 # For needle: the size of the file, how often, and where the raw results go, from benchdata on.
 SIZE ?= 1G

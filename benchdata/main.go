@@ -8,6 +8,7 @@
 //	benchdata durable [flags]         the same, with logs that are durable when an append returns
 //	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
 //	benchdata cold [flags]            measure files that are not in memory, or larger than it
+//	benchdata ahead [flags]           measure what the disk can begin before it is asked
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
 //	benchdata tables FILE...          print all tables from raw results
 //	benchdata readme FILE...          put them into the README and the pages, and draw the pictures
@@ -55,6 +56,7 @@ var measures = map[string]func(ctx context.Context, args []string) (*results.Set
 	"durable":  run.Durable,
 	"programs": run.Programs,
 	"cold":     run.Cold,
+	"ahead":    run.Ahead,
 }
 
 // shows are the commands for files of raw results.
@@ -92,12 +94,12 @@ func command(ctx context.Context, args []string) error {
 			}
 		}
 		return nil
-	case name == cold.Command: // by run.Cold
+	case name == cold.Command: // by run.Cold and run.Ahead
 		return cold.Run(args, os.Stdout)
 	case name == "compare":
 		return run.Compare(ctx, args)
 	}
-	return errors.New("usage: {run | peers | needle | events | durable | programs | cold} [flags] | compare [flags] BASE [HEAD] | " +
+	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | ahead} [flags] | compare [flags] BASE [HEAD] | " +
 		"{tables | readme | check} FILE [FILE]")
 }
 

@@ -49,8 +49,12 @@ type Work struct {
 	Memory     int64 // limit of memory, for the pages that are brought in first
 	Goroutines int
 	Reads      int
+	Piece      int // bytes of a call
 	For        time.Duration
 }
+
+// NoLimit is the memory of a group that has all memory, and can be told to evict pages.
+const NoLimit = -1
 
 // flags describes the work as flags of a command, with its values as defaults.
 func (w *Work) flags() *flag.FlagSet {
@@ -64,6 +68,7 @@ func (w *Work) flags() *flag.FlagSet {
 	flags.Int64Var(&w.Memory, "memory", w.Memory, "")
 	flags.IntVar(&w.Goroutines, "goroutines", w.Goroutines, "")
 	flags.IntVar(&w.Reads, "reads", w.Reads, "")
+	flags.IntVar(&w.Piece, "piece", w.Piece, "")
 	flags.DurationVar(&w.For, "for", w.For, "")
 	return flags
 }
@@ -78,7 +83,7 @@ func (w *Work) Args() []string {
 // Figure is one result of the work.
 type Figure struct {
 	Name   string // empty if there is one figure only
-	NS     int64  // nanoseconds
+	NS     float64
 	Faults float64
 }
 
@@ -92,6 +97,27 @@ var works = map[string]func(w *Work, r reader) ([]Figure, error){
 	"ticker":          func(w *Work, r reader) ([]Figure, error) { return ticker(w, r.ReadAt) },
 	"ticker-view":     tickerView,
 	"ticker-populate": tickerPopulate,
+
+	"order-read-4KB":    order(readBlocks(4 << 10)),
+	"order-read-64KB":   order(readBlocks(64 << 10)),
+	"order-scanner":     order(scanLines),
+	"order-copy":        order(copyToWriter),
+	"order-tcp":         order(copyToTCP),
+	"scan":              func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, countLines) },
+	"scattered":         func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readScattered) },
+	"scattered-advised": func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readAdvised) },
+	"advise-in-memory":  adviseInMemory,
+	"uniform":           uniform,
+	"moving":            moving,
+	"evicted-back":      evictedBack,
+	"hot-anywhere":      hotAnywhere,
+	"hot-order":         hotOrder,
+}
+
+// filesOfTheirOwn are works that open their files themselves.
+var filesOfTheirOwn = map[string]func(w *Work) ([]Figure, error){
+	"life":           life,
+	"write-anywhere": writeAnywhere,
 }
 
 // Run does the work that the arguments describe, and writes a line for each figure.
@@ -105,7 +131,7 @@ func Run(args []string, out io.Writer) error {
 		return fmt.Errorf("%s, %s: %w", w.What, w.Impl, err)
 	}
 	for _, f := range figures {
-		if _, err := fmt.Fprintf(out, "%q %d %g\n", f.Name, f.NS, f.Faults); err != nil {
+		if _, err := fmt.Fprintf(out, "%q %g %g\n", f.Name, f.NS, f.Faults); err != nil {
 			return err
 		}
 	}
@@ -114,17 +140,20 @@ func Run(args []string, out io.Writer) error {
 
 // Parse reads a line that Run wrote.
 func Parse(line string) (f Figure, err error) {
-	_, err = fmt.Sscanf(line, "%q %d %g", &f.Name, &f.NS, &f.Faults)
+	_, err = fmt.Sscanf(line, "%q %g %g", &f.Name, &f.NS, &f.Faults)
 	return f, err
 }
 
 func (w *Work) do() (figures []Figure, err error) {
-	work, ok := works[w.What]
-	if !ok {
+	work, alone := works[w.What], filesOfTheirOwn[w.What]
+	if work == nil && alone == nil {
 		return nil, fmt.Errorf("no work %q", w.What)
 	}
 	if err := join(w.Procs); err != nil {
 		return nil, err
+	}
+	if alone != nil {
+		return alone(w)
 	}
 	r, err := open(w.Impl, w.File)
 	if err != nil {

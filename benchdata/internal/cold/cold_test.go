@@ -16,7 +16,7 @@ import (
 func testFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("0123456789abcdef"), 4<<20/16), 0o644); err != nil {
+	if err := os.WriteFile(path, bytes.Repeat([]byte("0123456789abcde\n"), 4<<20/16), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -50,8 +50,80 @@ func TestRun_AllWorks(t *testing.T) {
 	}
 }
 
+// Each case runs with both, on a small file.
+func TestRun_AllCases(t *testing.T) {
+	path := testFile(t)
+	for _, c := range Cases() {
+		if c.Work.What == "evicted-back" {
+			continue // it needs a group
+		}
+		for _, impl := range c.Impls[:2] {
+			w := c.Work
+			w.Impl, w.File, w.For, w.Reads = impl, path, time.Millisecond, min(c.Work.Reads, 10)
+			if c.Size == 0 {
+				w.File = filepath.Join(t.TempDir(), "own")
+			}
+			var out strings.Builder
+			if err := Run(w.Args()[1:], &out); err != nil {
+				t.Errorf("%s, %s: %v", c.Key, impl, err)
+				continue
+			}
+			if f, err := Parse(out.String()); err != nil || f.NS <= 0 {
+				t.Errorf("%s, %s: %q: %v", c.Key, impl, out.String(), err)
+			}
+		}
+	}
+}
+
+func TestRun_EvictedBack(t *testing.T) {
+	g, err := NewMemoryGroup(0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer g.Remove()
+	w := Work{What: "evicted-back", Impl: Mmapfile, File: testFile(t)}
+	g.Put(&w)
+	w.Procs = "" // this process has other pages
+	if _, err := w.do(); err != nil && !strings.Contains(err.Error(), "still in memory") {
+		t.Error(err)
+	}
+}
+
+func TestLoop_ReadAhead(t *testing.T) {
+	l, err := NewLoop(t.TempDir(), 32<<20)
+	if err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(l.Dir, "file")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o644); err != nil {
+		t.Error(err)
+	}
+	if got, want := ReadAhead(path), "128 KiB"; got != want {
+		t.Errorf("reads ahead %q, want %q", got, want)
+	}
+	if err := l.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(l.Dir); err == nil {
+		t.Error("it leaves its directory")
+	}
+}
+
+func TestBlocksAnywhere_Different(t *testing.T) {
+	seen := map[int64]bool{}
+	for _, off := range blocksAnywhere(256, 256*block) {
+		if seen[off] || off%block != 0 {
+			t.Fatalf("offset %d", off)
+		}
+		seen[off] = true
+	}
+	if len(seen) != 256 {
+		t.Errorf("%d blocks", len(seen))
+	}
+}
+
 func TestWork_Args(t *testing.T) {
-	w := Work{"larger", Mmapfile, "/a b", "/p", "/r", "0", 1 << 40, 4, 7, time.Second}
+	w := Work{"larger", Mmapfile, "/a b", "/p", "/r", "0", 1 << 40, 4, 7, 64, time.Second}
 	var got Work
 	if err := got.flags().Parse(w.Args()[1:]); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,7 @@
 package cold
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
@@ -58,26 +56,15 @@ func evicted(w *Work, r reader, read pass) ([]Figure, error) {
 	if err := readAnywhere(&hot, r); err != nil {
 		return nil, err
 	}
-	for range 20 { // it evicts what was used lately at the second or third time
-		err := os.WriteFile(w.Reclaim, []byte(w.Amount), 0)
-		share, residentErr := pagecache.Resident(w.File)
-		if residentErr != nil {
-			return nil, residentErr
-		}
-		if share < 0.01 {
-			time.Sleep(150 * time.Millisecond) // a service that has evicted pages was idle
-			return timedPass(w, r, read)
-		}
-		if err != nil {
-			time.Sleep(10 * time.Millisecond)
-		}
+	if err := w.evict(); err != nil {
+		return nil, err
 	}
-	share, err := pagecache.Resident(w.File)
-	return nil, fmt.Errorf("%.0f%% of the file are still in memory (%v)", 100*share, err)
+	time.Sleep(150 * time.Millisecond) // a service that has evicted pages was idle
+	return timedPass(w, r, read)
 }
 
 func timedPass(w *Work, r reader, read pass) ([]Figure, error) {
 	faults, began := majorFaults(), time.Now()
 	err := read(w, r)
-	return []Figure{{NS: time.Since(began).Nanoseconds(), Faults: majorFaults() - faults}}, err
+	return []Figure{{NS: float64(time.Since(began).Nanoseconds()), Faults: majorFaults() - faults}}, err
 }

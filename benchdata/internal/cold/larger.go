@@ -30,38 +30,42 @@ func larger(w *Work, r reader) ([]Figure, error) {
 	if err := w.fill(r.size()); err != nil {
 		return nil, err
 	}
-	if _, err := w.readZipf(r, w.For/2); err != nil {
+	places := func(source *rand.Rand) func() int64 {
+		zipf := rand.NewZipf(source, skew, 1, uint64(r.size()/record)-1)
+		return func() int64 { return place(zipf.Uint64(), r.size()) }
+	}
+	if _, err := w.readFor(r, w.For/2, record, places); err != nil {
 		return nil, err
 	}
 	faults, began := majorFaults(), time.Now()
-	times, err := w.readZipf(r, w.For)
+	times, err := w.readFor(r, w.For, record, places)
 	elapsed := time.Since(began)
 	if err != nil {
 		return nil, err
 	}
 	perRead := (majorFaults() - faults) / float64(times.count)
 	return []Figure{
-		{"read", max(elapsed.Nanoseconds()/times.count, 1), perRead},
-		{"p99", times.percentile(99).Nanoseconds(), perRead},
+		{"read", float64(elapsed.Nanoseconds() / times.count), perRead},
+		{"p99", float64(times.percentile(99).Nanoseconds()), perRead},
 	}, nil
 }
 
-// readZipf reads for some time and returns how long each read took.
-func (w *Work) readZipf(r reader, atLeast time.Duration) (histogram, error) {
+// readFor reads n bytes at a time, for some time, and returns how long each read took. Each goroutine has a
+// function of its own for the offsets.
+func (w *Work) readFor(r reader, atLeast time.Duration, n int, places func(source *rand.Rand) func() int64) (histogram, error) {
 	var all histogram
 	var failed error
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	end := time.Now().Add(atLeast)
-	for n := range w.Goroutines {
+	for id := range w.Goroutines {
 		running.Go(func() {
-			source := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(n)))
-			zipf := rand.NewZipf(source, skew, 1, uint64(r.size()/record)-1)
+			next := places(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(id))))
 			var own histogram
 			var err error
-			p := make([]byte, record)
+			p := make([]byte, n)
 			for began := time.Now(); began.Before(end) && err == nil; {
-				_, err = r.ReadAt(p, place(zipf.Uint64(), r.size()))
+				_, err = r.ReadAt(p, next())
 				now := time.Now()
 				own.add(now.Sub(began))
 				began = now

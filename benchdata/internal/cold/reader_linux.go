@@ -17,6 +17,7 @@ type reader interface {
 	io.ReaderAt
 	io.Closer
 	size() int64
+	file() file // nil for a mapping
 }
 
 func open(impl, path string) (reader, error) {
@@ -44,6 +45,7 @@ type osReader struct {
 }
 
 func (r osReader) size() int64 { return r.n }
+func (r osReader) file() file  { return r.File }
 
 type mmapReader struct {
 	*mmapfile.File
@@ -51,6 +53,7 @@ type mmapReader struct {
 }
 
 func (r mmapReader) size() int64 { return r.n }
+func (r mmapReader) file() file  { return r.File }
 
 // mapping copies from mapped memory, and has no advice for the kernel.
 type mapping []byte
@@ -65,6 +68,7 @@ func mapWhole(path string, size int64) (reader, error) {
 }
 
 func (m mapping) size() int64  { return int64(len(m)) }
+func (m mapping) file() file   { return nil }
 func (m mapping) Close() error { return unix.Munmap(m) }
 
 func (m mapping) ReadAt(p []byte, off int64) (int, error) { return copy(p, m[off:]), nil }
@@ -76,4 +80,13 @@ func majorFaults() float64 {
 		return 0
 	}
 	return float64(usage.Majflt)
+}
+
+// adviseFile tells the kernel that a range of a file will be read.
+func adviseFile(r reader, off, n int64) error {
+	f, ok := r.file().(*os.File)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), off, n, unix.FADV_WILLNEED))
 }

@@ -14,11 +14,13 @@ type reader interface {
 	io.ReaderAt
 	io.Closer
 	size() int64
+	file() file
 }
 
-func open(string, string) (reader, error) { return nil, errors.ErrUnsupported }
-func majorFaults() float64                { return 0 }
-func join(string) error                   { return nil }
+func open(string, string) (reader, error)   { return nil, errors.ErrUnsupported }
+func adviseFile(reader, int64, int64) error { return errors.ErrUnsupported }
+func majorFaults() float64                  { return 0 }
+func join(string) error                     { return nil }
 
 // Group is a control group with a limit.
 type Group struct{}
@@ -40,3 +42,15 @@ func (g *Group) Remove() error { return nil }
 
 // ReadAhead returns what the kernel reads ahead on the disk of a file, "" if that is not known.
 func ReadAhead(string) string { return "" }
+
+// Loop is a file system on a loop device.
+type Loop struct{ Dir string }
+
+// NewLoop makes a file system of size bytes below dir.
+func NewLoop(string, int64) (*Loop, error) { return nil, errors.ErrUnsupported }
+
+// Remove unmounts the file system and removes its image.
+func (l *Loop) Remove() error { return nil }
+
+// NewTmpfs makes a directory in /dev/shm.
+func NewTmpfs() (string, error) { return "", errors.ErrUnsupported }

@@ -65,9 +65,9 @@ func ticker(w *Work, read func(p []byte, off int64) (int, error)) ([]Figure, err
 	}
 	faults = majorFaults() - faults
 	return []Figure{
-		{"p50", late.percentile(50).Nanoseconds(), faults},
-		{"p99", min(late.percentile(99), worst).Nanoseconds(), faults},
-		{"max", worst.Nanoseconds(), faults},
+		{"p50", float64(late.percentile(50).Nanoseconds()), faults},
+		{"p99", float64(min(late.percentile(99), worst).Nanoseconds()), faults},
+		{"max", float64(worst.Nanoseconds()), faults},
 	}, nil
 }
 

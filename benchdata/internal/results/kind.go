@@ -18,6 +18,7 @@ const (
 	Durable  Kind = "durable"
 	Programs Kind = "programs"
 	Cold     Kind = "cold"
+	Ahead    Kind = "ahead"
 )
 
 // The rows of a kind begin with these.
@@ -27,6 +28,7 @@ const (
 	DurableRows = "Durable/"
 	ProgramRows = "Programs/"
 	ColdRows    = "Cold/"
+	AheadRows   = "Ahead/"
 )
 
 // Kind returns what was measured.
@@ -34,7 +36,7 @@ func (res *Set) Kind() Kind {
 	for _, k := range []struct {
 		rows string
 		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}} {
+	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {AheadRows, Ahead}} {
 		if res.Measured(k.rows) {
 			return k.kind
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -32,22 +33,31 @@ type coldRow struct {
 	threads int // GOMAXPROCS, 0 for the default
 	// fresh has the group emptied before each work: files of other rows leave no pages in it.
 	fresh bool
+	// ownFile is true for work that makes its file.
+	ownFile bool
 }
 
-// coldRun measures the rows.
+// coldRun measures the rows, each in processes of its own.
 type coldRun struct {
-	dir     string
-	self    string
-	rows    []coldRow
-	groups  []*cold.Group
-	missing [][2]string // keys and reasons
-	match   *regexp.Regexp
-	each    time.Duration
+	prefix   string // of the rows' names
+	dir      string
+	self     string
+	rows     []coldRow
+	removers []func() error
+	missing  [][2]string // keys and reasons
+	match    *regexp.Regexp
+	each     time.Duration
 }
 
 // Cold measures reads of files that are not in memory, or larger than it.
-func Cold(ctx context.Context, args []string) (res *results.Set, err error) {
+func Cold(ctx context.Context, args []string) (*results.Set, error) {
 	flags, opt := newFlags("cold", 7, "800ms")
+	return opt.runWorks(ctx, flags, args, results.ColdRows, (*coldRun).coldRows)
+}
+
+// runWorks measures rows that are made by a function.
+func (opt *options) runWorks(ctx context.Context, flags *flag.FlagSet, args []string, prefix string,
+	rows func(run *coldRun) []coldRow) (res *results.Set, err error) {
 	dir := flags.String("dir", filepath.Join(cmp.Or(os.Getenv("BENCH_DIR"), os.TempDir()), "mmapfile-cold"),
 		"`directory` of the data, about 4 GB, which is kept for the next time; on a disk")
 	only := flags.String("what", "", "`regexp` of the rows; all if empty")
@@ -56,7 +66,7 @@ func Cold(ctx context.Context, args []string) (res *results.Set, err error) {
 		fmt.Fprintln(os.Stderr, "nothing was measured:", cold.Missing)
 		return nil, nil
 	}
-	run := &coldRun{}
+	run := &coldRun{prefix: prefix}
 	if run.match, err = regexp.Compile(*only); err != nil {
 		return nil, err
 	}
@@ -69,8 +79,15 @@ func Cold(ctx context.Context, args []string) (res *results.Set, err error) {
 	if run.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, run.remove()) }()
-	if err := run.prepare(ctx); err != nil {
+	if err := os.MkdirAll(run.dir, 0o755); err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, remove := range slices.Backward(run.removers) {
+			err = errors.Join(err, remove())
+		}
+	}()
+	if err := run.prepare(ctx, rows(run)); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "the data stays in %s\n", run.dir)
@@ -125,7 +142,7 @@ func (run *coldRun) do(ctx context.Context, out io.Writer, row coldRow, impl str
 		if err != nil {
 			return fmt.Errorf("%s, %s: not a figure: %q", row.key, impl, line)
 		}
-		name := results.ColdRows + row.key
+		name := run.prefix + row.key
 		if figure.Name != "" {
 			name += "/figure=" + figure.Name
 		}
@@ -137,16 +154,43 @@ func (run *coldRun) do(ctx context.Context, out io.Writer, row coldRow, impl str
 	return nil
 }
 
-// remove removes the groups.
-func (run *coldRun) remove() (err error) {
-	for _, g := range run.groups {
-		err = errors.Join(err, g.Remove())
+// leaveOut notes why rows are not measured.
+func (run *coldRun) leaveOut(key string, why error) {
+	entry := [2]string{"missing-" + key, why.Error()}
+	if !slices.Contains(run.missing, entry) {
+		fmt.Fprintf(os.Stderr, "%s is left out: %v\n", key, why)
+		run.missing = append(run.missing, entry)
 	}
-	return err
 }
 
-// prepare makes the rows that match, their groups and their files.
-func (run *coldRun) prepare(ctx context.Context) error {
+// prepare keeps the rows that match, and makes their files.
+func (run *coldRun) prepare(ctx context.Context, rows []coldRow) error {
+	for _, row := range rows {
+		if run.match.MatchString(row.key) {
+			run.rows = append(run.rows, row)
+		}
+	}
+	if len(run.rows) == 0 {
+		return errors.New("no row matches")
+	}
+	files := map[string]bool{}
+	for _, row := range run.rows {
+		if files[row.work.File] || row.ownFile {
+			continue
+		}
+		files[row.work.File] = true
+		if err := makeFile(ctx, row.work.File); err != nil {
+			return err
+		}
+		if err := pagecache.Drop(row.work.File); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coldRows are the rows of Cold.
+func (run *coldRun) coldRows() []coldRow {
 	all := run.droppedRows()
 	for _, part := range []struct {
 		key  string // of the reason why it is left out
@@ -159,64 +203,46 @@ func (run *coldRun) prepare(ctx context.Context) error {
 	} {
 		rows, err := part.rows()
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s is left out: %v\n", part.key, err)
-			run.missing = append(run.missing, [2]string{"missing-" + part.key, err.Error()})
+			run.leaveOut(part.key, err)
 		}
 		all = append(all, rows...)
 	}
-	for _, row := range all {
-		if run.match.MatchString(row.key) {
-			run.rows = append(run.rows, row)
-		}
-	}
-	if len(run.rows) == 0 {
-		return errors.New("no row matches")
-	}
-	files := map[string]bool{}
-	for _, row := range run.rows {
-		if err := run.makeFile(ctx, row.work.File); err != nil {
-			return err
-		}
-		if !files[row.work.File] {
-			files[row.work.File] = true
-			if err := pagecache.Drop(row.work.File); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return all
 }
 
-// file returns the path of the file of a size. Its name has the size, so that makeFile knows it.
-func (run *coldRun) file(size int64) string {
-	return filepath.Join(run.dir, fmt.Sprintf("%dM.dat", size>>20))
+// file returns the path of the file of a size.
+func (run *coldRun) file(size int64) string { return filepath.Join(run.dir, fileName(size)) }
+
+// fileName is the name of a file of a size, which makeFile knows from it.
+func fileName(size int64) string {
+	if size < 1<<20 {
+		return fmt.Sprintf("%dK.dat", size>>10)
+	}
+	return fmt.Sprintf("%dM.dat", size>>20)
 }
 
 // makeFile writes a file of noise unless it is there.
-func (run *coldRun) makeFile(ctx context.Context, path string) error {
+func makeFile(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var megabytes int
-	if _, err := fmt.Sscanf(filepath.Base(path), "%dM.dat", &megabytes); err != nil {
+	var size int64
+	var unit rune
+	if _, err := fmt.Sscanf(filepath.Base(path), "%d%c.dat", &size, &unit); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "writing a file of %d MiB\n", megabytes)
-	if err := os.MkdirAll(run.dir, 0o755); err != nil {
-		return err
-	}
+	size *= map[rune]int64{'K': 1 << 10, 'M': 1 << 20}[unit]
+	fmt.Fprintf(os.Stderr, "writing a file of %s\n", results.SizeName(results.FormatSize(size)))
 	part := path + ".part"
 	f, err := os.Create(part)
 	if err != nil {
 		return err
 	}
-	source, p := rand.NewChaCha8([32]byte{}), make([]byte, 1<<20)
-	for range megabytes {
+	source, p := rand.NewChaCha8([32]byte{}), make([]byte, min(size, 1<<20))
+	for n := int64(0); n < size && err == nil; n += int64(len(p)) {
 		source.Read(p)
 		_, writeErr := f.Write(p)
-		if err = errors.Join(writeErr, ctx.Err()); err != nil {
-			break
-		}
+		err = errors.Join(writeErr, ctx.Err())
 	}
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(part))
@@ -234,7 +260,7 @@ func (run *coldRun) droppedRows() []coldRow {
 // keep keeps a group until the end, if there is one.
 func (run *coldRun) keep(g *cold.Group, err error) (*cold.Group, error) {
 	if err == nil {
-		run.groups = append(run.groups, g)
+		run.removers = append(run.removers, g.Remove)
 	}
 	return g, err
 }
@@ -279,9 +305,6 @@ func (run *coldRun) sweepRows() (rows []coldRow, err error) {
 }
 
 func (run *coldRun) tickerRows() ([]coldRow, error) {
-	if err := os.MkdirAll(run.dir, 0o755); err != nil {
-		return nil, err
-	}
 	group, err := run.keep(cold.NewThrottledGroup(run.dir, cold.TickReads))
 	if err != nil {
 		return nil, err

@@ -224,7 +224,7 @@ func (runs *programRuns) run(ctx context.Context, program, state, impl string) e
 	if err != nil {
 		return err
 	}
-	return writeResult(runs.r, results.ProgramRow(program, state)+"/impl="+impl, n, ns)
+	return writeResult(runs.r, results.ProgramRow(program, state)+"/impl="+impl, n, float64(ns))
 }
 
 // time runs a program n times, and returns the time of one.

@@ -10,11 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -120,11 +122,11 @@ func build(ctx context.Context, args ...string) error {
 }
 
 // writeResult writes a line in Go's benchmark format, with further figures like "3 faults".
-func writeResult(w io.Writer, name string, n, ns int64, more ...string) error {
+func writeResult(w io.Writer, name string, n int64, ns float64, more ...string) error {
 	if procs := runtime.GOMAXPROCS(0); procs > 1 {
 		name += fmt.Sprintf("-%d", procs)
 	}
-	line := fmt.Sprintf("Benchmark%s\t%d\t%d ns/op", name, n, max(ns, 1))
+	line := fmt.Sprintf("Benchmark%s\t%d\t%s ns/op", name, n, strconv.FormatFloat(max(math.Round(10*ns)/10, 0.1), 'f', -1, 64))
 	for _, figure := range more {
 		line += "\t" + figure
 	}

@@ -10,8 +10,43 @@ import (
 	"strings"
 	"testing"
 
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
+
+// TestMain does the work of Cold and Ahead, whose processes are the command again.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == cold.Command {
+		if err := cold.Run(os.Args[2:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestAhead_SmallRun(t *testing.T) {
+	if cold.Missing != "" {
+		t.Skip(cold.Missing)
+	}
+	dir := t.TempDir()
+	res, err := Ahead(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "ahead.txt"), "-rounds", "2", "-benchtime", "1ms", "-what", "^(life|tmpfs.*size=1MB)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Kind() != results.Ahead || res.Rounds() != 2 {
+		t.Errorf("%d rounds of %s", res.Rounds(), res.Kind())
+	}
+	for _, key := range []string{"life/reads=0", "life/reads=1000", "tmpfs/read=64B/size=1MB"} {
+		if row := results.AheadRows + key; res.Median(row, "mmapfile") == 0 && res.Config["missing-tmpfs"] == "" {
+			t.Errorf("%s was not measured", row)
+		}
+	}
+	if _, err := Ahead(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "none.txt"), "-what", "^none"}); err == nil {
+		t.Error("no error without a row")
+	}
+}
 
 func TestCopyResults(t *testing.T) {
 	out := "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n" +

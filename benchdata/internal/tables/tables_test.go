@@ -330,13 +330,13 @@ func TestArtifact_StaleFailsTheCheck(t *testing.T) {
 func TestKind_Each(t *testing.T) {
 	for want, text := range map[results.Kind]string{
 		results.Calls: resultstest.Sample, results.Peers: peersSample(), results.Needle: needleSample(), results.Events: eventsSample(),
-		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample("dropped"),
+		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample("dropped"), results.Ahead: aheadSample(),
 	} {
 		if got := resultstest.Parse(t, text).Kind(); got != want {
 			t.Errorf("%s are taken for %s", want, got)
 		}
 	}
-	if len(kinds) != 7 {
+	if len(kinds) != 8 {
 		t.Errorf("%d kinds", len(kinds))
 	}
 }

@@ -1,0 +1,142 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// aheadParts are the parts of the page, with what holds for their rows.
+var aheadParts = []struct{ part, text string }{
+	{cold.PartOrder, "A file of 256 MiB, dropped from the page cache. %s"},
+	{cold.PartScattered, "256 × 4 KiB anywhere in 256 MiB."},
+	{cold.PartLarger, "A memory cgroup of 128 MiB, which has all memory in the last row. The time is that of a read, with the goroutines side by side."},
+	{cold.PartWrites, "The time is that of a write."},
+	{cold.PartTmpfs, "Files in `/dev/shm`. The time is that of a read."},
+	{cold.PartLives, "The file is in memory. The time is that of a life."},
+}
+
+// aheadRatio is mmapfile's time relative to that of os.File that a case is compared with.
+func aheadRatio(res *results.Set, c cold.Case) float64 {
+	base := res.Median(results.AheadRows+aheadBase(c), cold.OS)
+	if base == 0 {
+		return 0
+	}
+	return res.Median(results.AheadRows+c.Key, cold.Mmapfile) / base
+}
+
+func aheadBase(c cold.Case) string {
+	if c.Base != "" {
+		return c.Base
+	}
+	return c.Key
+}
+
+// aheadGrid is the table of a part, with the demands that are not met.
+func aheadGrid(res *results.Set, part string) (g grid, missed []miss) {
+	g = grid{{"", "os.File", "mmapfile", "mmapfile / os.File", "noise", "at most"}}
+	for _, c := range cold.Cases() {
+		row, ratio := results.AheadRows+c.Key, aheadRatio(res, c)
+		if c.Part != part || ratio == 0 {
+			continue
+		}
+		limit, met := results.Number(c.Limit), ratio <= c.Limit
+		measured := results.Number(ratio)
+		if c.Within > 0 {
+			own := res.Median(row, cold.Mmapfile)
+			limit, met, measured = results.Duration(c.Within.Seconds()), own <= c.Within.Seconds(), results.Duration(own)
+		}
+		text := results.Number(ratio)
+		if c.Base == "" {
+			text = ratioInBold(res, row)
+		}
+		if !met {
+			missed = append(missed, miss{c.Part, fmt.Sprintf("%s (%s)", c.What, measured)})
+		}
+		g = append(g, []string{c.What, results.Duration(res.Median(results.AheadRows+aheadBase(c), cold.OS)),
+			results.Duration(res.Median(row, cold.Mmapfile)), text, results.Number(math.Exp(res.Noise(row))), limit})
+	}
+	return g, missed
+}
+
+// aheadGaps says which rows were not measured, and why. It is an error if there is no reason.
+func aheadGaps(res *results.Set) (string, error) {
+	var reasons []string
+	for _, c := range cold.Cases() {
+		if aheadRatio(res, c) > 0 {
+			continue
+		}
+		why := res.Config["missing-"+c.Place]
+		if why == "" && c.Work.Memory != 0 {
+			why = res.Config["missing-memory"]
+		}
+		if why == "" {
+			return "", fmt.Errorf("%s was not measured", c.Key)
+		}
+		if !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(reasons) == 0 {
+		return "", nil
+	}
+	return "Rows were not measured: " + strings.Join(reasons, "; ") + ".\n\n", nil
+}
+
+// renderAhead is the page with all figures.
+func renderAhead(res *results.Set) (string, error) {
+	gaps, err := aheadGaps(res)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("# The disk works ahead\n\n" +
+		"What the disk can begin before it is asked, and what a `File` costs until it gains. " +
+		"Each figure is of a process of its own. Made from [ahead.txt](results/ahead.txt) by `make -C benchdata readme`. " +
+		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" + gaps)
+	var missed []miss
+	for _, part := range aheadParts {
+		g, more := aheadGrid(res, part.part)
+		if len(g) == 1 {
+			continue
+		}
+		missed = append(missed, more...)
+		text := part.text
+		if strings.Contains(text, "%s") {
+			text = fmt.Sprintf(text, "The kernel reads ahead "+res.Config["readahead"]+" where nothing else is said.")
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", part.part, text)
+		g.markdown(&b)
+	}
+	b.WriteString(missedText(missed) + "\n" + origin(res, "make bench-ahead"))
+	return b.String(), nil
+}
+
+// aheadPages is the page.
+func aheadPages(res *results.Set, dir string) ([]Artifact, error) {
+	page, err := renderAhead(res)
+	return []Artifact{{filepath.Join(dir, "ahead.md"), []byte(page)}}, err
+}
+
+// reportAhead prints all tables.
+func reportAhead(out io.Writer, res *results.Set) error {
+	var missed []miss
+	for _, part := range aheadParts {
+		g, more := aheadGrid(res, part.part)
+		missed = append(missed, more...)
+		if len(g) > 1 {
+			fmt.Fprintf(out, "\n%s\n", part.part)
+			if err := g.print(out); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := fmt.Fprintf(out, "\nMedians of %d rounds. %s", res.Rounds(), results.Plain(missedText(missed)))
+	return err
+}

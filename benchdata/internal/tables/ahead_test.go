@@ -1,0 +1,79 @@
+package tables
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
+	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
+)
+
+// aheadSample is a run in which mmapfile takes half of os.File's time, but for one row, which takes twice as long.
+func aheadSample() string {
+	var b strings.Builder
+	b.WriteString("date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nreadahead: 8192 KiB\n")
+	for round := range 10 {
+		for _, c := range cold.Cases() {
+			for impl, ns := range map[string]int{"os": 1000, "mmapfile": 500, "os-again": 1010} {
+				if c.Key == "life/reads=64" && impl == "mmapfile" {
+					ns = 2000
+				}
+				fmt.Fprintf(&b, "BenchmarkAhead/%s/impl=%s-2\t1\t%d ns/op\t0 majfaults\n", c.Key, impl, ns+round)
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestAhead_Page(t *testing.T) {
+	res := resultstest.Parse(t, aheadSample())
+	page, err := renderAhead(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"reads ahead 8192 KiB", "| `Read` 4 KiB | 1 µs | 504 ns | 0.50 | 1.01 | 1.05 |\n", "device that reads 128 KiB ahead | 1 µs | 504 ns | 0.50 | 1.01 | 0.80 |\n",
+		"| **2.00** | 1.01 | 1.20 |\n", "- Short lives: open, 64 × `ReadAt`", "medians of 10 interleaved rounds", "| 50 ns |\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in\n%s", want, page)
+		}
+	}
+	var out bytes.Buffer
+	if err := reportAhead(&out, res); err != nil || strings.Count(out.String(), "at most") != len(aheadParts) {
+		t.Errorf("%v, printed\n%s", err, out.String())
+	}
+}
+
+func TestAhead_Missing(t *testing.T) {
+	text := regexp.MustCompile(`(?m)^.*/device=loop/.*\n`).ReplaceAllString(aheadSample(), "")
+	if _, err := renderAhead(resultstest.Parse(t, text)); err == nil {
+		t.Error("a run without the loop device is published")
+	}
+	page, err := renderAhead(resultstest.Parse(t, "missing-loop: no losetup\n"+text))
+	if err != nil || !strings.Contains(page, "Rows were not measured: no losetup.\n") {
+		t.Errorf("%v in\n%s", err, page)
+	}
+}
+
+// Each case is in a part of the page, and has a row of its own.
+func TestAhead_Cases(t *testing.T) {
+	keys := map[string]bool{}
+	for _, c := range cold.Cases() {
+		if keys[c.Key] || strings.Contains(c.Key, "/way=") || strings.Contains(c.Key, "/impl=") {
+			t.Errorf("key %s", c.Key)
+		}
+		keys[c.Key] = true
+	}
+	n := 0
+	for _, part := range aheadParts {
+		g, _ := aheadGrid(resultstest.Parse(t, aheadSample()), part.part)
+		n += len(g) - 1
+	}
+	if n != len(keys) {
+		t.Errorf("the page has %d of %d rows", n, len(keys))
+	}
+}
