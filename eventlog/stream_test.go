@@ -132,6 +132,38 @@ func TestStream_OpenErrors(t *testing.T) {
 	}
 }
 
+// What a killed writer, or one of an earlier version, has left for the next segment is not used.
+func TestOpenStream_LeftoverFiles(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	closeStream(t, openStream(t, dir, eventlog.StreamOptions{}))
+	old, _ := logOf(t, strings.Repeat("old", 1000))
+	for _, name := range []string{"next.tmp", "skip.tmp"} {
+		put(t, filepath.Join(dir, name), old)
+	}
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	for range 10 {
+		pushN(t, s, 30)
+		if err := s.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		eventlog.WaitJobs(s)
+	}
+	if err := s.TruncateBack(290); err != nil {
+		t.Fatal(err)
+	}
+	closeStream(t, s)
+	for _, name := range segments(t, dir) {
+		if strings.Contains(string(get(t, name)), "oldold") {
+			t.Errorf("%s has bytes of a file that was left", name)
+		}
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "*.tmp")); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+	wantNth(t, openStreamReader(t, dir).Events(0), 0, 290)
+}
+
 // A stream whose directory is replaced, as by a restore from a backup, touches nothing in the
 // other one, and goes on when its own is back.
 func TestStream_ReplacedDirectory(t *testing.T) {

@@ -3,8 +3,7 @@
 //
 //	go run go.dw1.io/mmapfile/eventlog/cmd/eventlog@latest help
 //
-// Reading takes no lock that a writer needs, and changes no file. A stream without the file
-// "lock", which a copy may lack, gets an empty one.
+// Reading takes no lock, and changes no file.
 package main
 
 import (
