@@ -17,7 +17,7 @@ const reported = 3
 func TestFix_Builds(t *testing.T) {
 	dir := module(t, filepath.FromSlash("analyzer/testdata/src"))
 	copySource(t, filepath.FromSlash("testdata/golden"), dir)
-	packages := []string{"./behaviour", "./callee", "./dot", "./exported", "./fields", "./gain", "./gainall",
+	packages := []string{"./behaviour", "./callee", "./dot", "./exported", "./fields", "./funcs", "./gain", "./gainall",
 		"./generated", "./imports", "./locals", "./notreturned", "./progress", "./returned", "./tags", "./types"}
 	execute(t, dir, 0, "go", append([]string{"build"}, packages...)...)
 	run := func(flags ...string) string {

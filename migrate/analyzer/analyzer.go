@@ -53,7 +53,7 @@ type checker struct {
 	files   []*source
 	slots   map[*types.Var]*slot
 	sites   []*site
-	siteOf  map[*ast.CallExpr]*site
+	siteOf  map[ast.Expr]*site
 	decls   map[*types.Var]*decl
 	values  map[*types.Func][]*ast.Ident // functions that are used other than by a call
 	called  map[*ast.Ident]bool
@@ -71,7 +71,7 @@ func run(pass *analysis.Pass) (any, error) {
 		Pass:    pass,
 		root:    pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
 		slots:   map[*types.Var]*slot{},
-		siteOf:  map[*ast.CallExpr]*site{},
+		siteOf:  map[ast.Expr]*site{},
 		decls:   map[*types.Var]*decl{},
 		values:  map[*types.Func][]*ast.Ident{},
 		called:  map[*ast.Ident]bool{},

@@ -6,7 +6,6 @@ import (
 	"go/types"
 	"strings"
 
-	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
@@ -15,8 +14,11 @@ type decl struct {
 	pkg     *ast.Ident  // "os" in the declared type; nil if the type is inferred
 	owner   *types.Func // the function whose parameter or result it is
 	of      string      // the name of the struct type whose field it is
+	holder  *types.Var  // the variable or field with a function type that it is in
 	refusal string      // why the declaration cannot change
 }
+
+const inUnnamed = "may have to agree with a struct type without a name"
 
 // declare finds the declarations of all variables of type *os.File. A variable
 // without one is never rewritten.
@@ -29,11 +31,7 @@ func (c *checker) declare() {
 		case *ast.FuncDecl:
 			c.declareFunc(n, methods)
 		case *ast.FuncLit:
-			refusal := "belongs to a function literal"
-			if cur.ParentEdgeKind() == edge.CallExpr_Fun {
-				refusal = "" // called where it stands
-			}
-			c.declareSignature(n.Type, c.TypesInfo.TypeOf(n).(*types.Signature), nil, refusal)
+			c.declareSignature(n.Type, c.TypesInfo.TypeOf(n).(*types.Signature), decl{})
 		case *ast.ValueSpec:
 			var vars []*types.Var
 			for _, name := range n.Names {
@@ -41,7 +39,7 @@ func (c *checker) declare() {
 					vars = append(vars, v)
 				}
 			}
-			c.declareVars(n.Type, vars, nil, "")
+			c.declareVars(n.Type, vars, decl{})
 		case *ast.AssignStmt:
 			c.declareAssigned(n)
 		case *ast.StructType:
@@ -52,9 +50,10 @@ func (c *checker) declare() {
 			}
 		}
 	}
+	c.declareFuncTypes(methods, anonymous)
 	for v, d := range c.decls {
 		if v.IsField() && anonymous[v.Name()] && d.refusal == "" {
-			d.refusal = "may have to agree with a struct type without a name"
+			d.refusal = inUnnamed
 		}
 	}
 	for id, obj := range c.TypesInfo.Uses {
@@ -101,17 +100,22 @@ func (c *checker) declareFunc(n *ast.FuncDecl, methods map[string]bool) {
 	if !ok {
 		return
 	}
-	refusal := ""
-	switch {
-	case n.Body == nil:
-		refusal = "belongs to a function without a body"
-	case n.Recv != nil && methods[n.Name.Name]:
-		refusal = "belongs to a method that an interface may ask for"
-	}
-	c.declareSignature(n.Type, fn.Signature(), fn, refusal)
+	c.declareSignature(n.Type, fn.Signature(), decl{owner: fn, refusal: refusalOf(n, methods)})
 }
 
-func (c *checker) declareSignature(n *ast.FuncType, sig *types.Signature, owner *types.Func, refusal string) {
+// refusalOf says why a function keeps its signature.
+func refusalOf(n *ast.FuncDecl, methods map[string]bool) string {
+	switch {
+	case n.Body == nil:
+		return "belongs to a function without a body"
+	case n.Recv != nil && methods[n.Name.Name]:
+		return "belongs to a method that an interface may ask for"
+	}
+	return ""
+}
+
+// declareSignature declares the parameters and results of a function, as d.
+func (c *checker) declareSignature(n *ast.FuncType, sig *types.Signature, d decl) {
 	declare := func(list *ast.FieldList, vars *types.Tuple) {
 		i := 0
 		for _, field := range list.List {
@@ -120,7 +124,7 @@ func (c *checker) declareSignature(n *ast.FuncType, sig *types.Signature, owner 
 				names = append(names, vars.At(i))
 				i++
 			}
-			c.declareVars(field.Type, names, owner, refusal)
+			c.declareVars(field.Type, names, d)
 		}
 	}
 	declare(n.Params, sig.Params())
@@ -130,15 +134,18 @@ func (c *checker) declareSignature(n *ast.FuncType, sig *types.Signature, owner 
 }
 
 // declareVars declares the variables of one type expression, which change type
-// together.
-func (c *checker) declareVars(typ ast.Expr, vars []*types.Var, owner *types.Func, refusal string) {
+// together, as d.
+func (c *checker) declareVars(typ ast.Expr, vars []*types.Var, d decl) {
 	var first *slot
 	for _, v := range vars {
+		if typ == nil && fileFunc(v.Type()) != nil {
+			c.decls[v] = &decl{}
+		}
 		if !isFile(v.Type()) {
 			continue
 		}
-		d := &decl{owner: owner, refusal: refusal}
-		c.decls[v] = d
+		d := d
+		c.decls[v] = &d
 		if typ == nil {
 			continue
 		}
@@ -179,7 +186,7 @@ func (c *checker) declareAssigned(n *ast.AssignStmt) {
 	}
 	for _, lhs := range n.Lhs {
 		if v, ok := c.TypesInfo.Defs[lhs.(*ast.Ident)].(*types.Var); ok {
-			c.declareVars(nil, []*types.Var{v}, nil, "")
+			c.declareVars(nil, []*types.Var{v}, decl{})
 		}
 	}
 }
@@ -199,12 +206,12 @@ func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymo
 		for _, name := range field.Names {
 			if v, ok := c.TypesInfo.Defs[name].(*types.Var); ok {
 				vars = append(vars, v)
-				if !named && isFile(v.Type()) {
+				if !named && (isFile(v.Type()) || fileFunc(v.Type()) != nil) {
 					anonymous[name.Name] = true
 				}
 			}
 		}
-		c.declareVars(field.Type, vars, nil, "")
+		c.declareVars(field.Type, vars, decl{})
 		for _, v := range vars {
 			if d := c.decls[v]; d != nil && named {
 				d.of = spec.Name.Name
@@ -239,28 +246,39 @@ func (c *checker) standing(v *types.Var) (obstacle, bool) {
 		return refuse(d.refusal, writeHand)
 	case d.owner != nil && d.owner.Exported():
 		return refuse("belongs to "+d.owner.Name()+", which is exported", writeAPI)
-	case d.owner != nil && len(c.values[d.owner]) > 0:
-		return refuse("belongs to "+d.owner.Name()+", which is used as a value", writeHand)
 	}
-	name := v.Name()
+	var reason, write string
 	switch {
 	case d.owner != nil:
-		name = d.owner.Name()
-	case v.IsField() || v.Parent() == c.Pkg.Scope():
-		if v.Exported() {
-			return refuse("is exported", writeAPI)
-		}
+		reason, write = c.usedElsewhere(d.owner, d.of)
+	case d.holder != nil:
+		reason, write = c.usedElsewhere(d.holder, d.of)
 	default:
-		return obstacle{}, false
+		reason, write = c.usedElsewhere(v, d.of)
 	}
-	file, ok := c.outside.names[name]
-	if !ok && d.of != "" {
-		file, ok = c.outside.literals[d.of]
-	}
-	if ok {
-		return refuse("may be used in "+file+", which this build leaves out", writeHand)
+	if reason != "" {
+		return refuse(reason, write)
 	}
 	return obstacle{}, false
+}
+
+// usedElsewhere says why code that this pass does not have may use a declaration, if it may. A
+// field is one of the struct type of that name.
+func (c *checker) usedElsewhere(obj types.Object, of string) (reason, write string) {
+	if v, ok := obj.(*types.Var); ok && !v.IsField() && v.Parent() != c.Pkg.Scope() {
+		return "", ""
+	}
+	if obj.Exported() {
+		return "is exported", writeAPI
+	}
+	file, ok := c.outside.names[obj.Name()]
+	if !ok && of != "" {
+		file, ok = c.outside.literals[of]
+	}
+	if ok {
+		return "may be used in " + file + ", which this build leaves out", writeHand
+	}
+	return "", ""
 }
 
 // nameOf names a variable in a message.
@@ -269,6 +287,8 @@ func (c *checker) nameOf(v *types.Var) string {
 	switch {
 	case v.IsField():
 		return "field " + v.Name()
+	case d != nil && d.holder != nil:
+		return c.nameOf(d.holder)
 	case d != nil && d.owner != nil && (v.Name() == "" || isResult(d.owner, v)):
 		return strings.TrimSpace("a result " + v.Name())
 	case d != nil && d.owner != nil:

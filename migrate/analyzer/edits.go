@@ -17,7 +17,7 @@ func (c *checker) edits(group *slot) []analysis.TextEdit {
 	var edits []analysis.TextEdit
 	for _, s := range c.files {
 		if idents := c.idents(group, s); len(idents) > 0 {
-			edits = append(edits, c.editsOf(s, idents)...)
+			edits = append(edits, c.editsOf(s, idents, c.valuesOf(group))...)
 		}
 	}
 	return edits
@@ -44,7 +44,25 @@ func (c *checker) idents(group *slot, in *source) []*ast.Ident {
 	return idents
 }
 
-func (c *checker) editsOf(s *source, idents []*ast.Ident) []analysis.TextEdit {
+// options returns the composite literal that mmapfile.OpenFile needs as a value, since the
+// function itself has an optional parameter.
+func (s *site) options() string {
+	if s.call == nil && s.fn.Name() == "OpenFile" {
+		return ".Options{}"
+	}
+	return ""
+}
+
+// valuesOf returns what follows the package's name in the sites that are values.
+func (c *checker) valuesOf(group *slot) map[*ast.Ident]*site {
+	values := map[*ast.Ident]*site{}
+	for _, s := range group.sites {
+		values[s.pkg] = s
+	}
+	return values
+}
+
+func (c *checker) editsOf(s *source, idents []*ast.Ident, values map[*ast.Ident]*site) []analysis.TextEdit {
 	var at []token.Pos
 	changed := map[*ast.Ident]bool{}
 	for _, id := range idents {
@@ -54,7 +72,14 @@ func (c *checker) editsOf(s *source, idents []*ast.Ident) []analysis.TextEdit {
 	name, imported := c.importName(s, mmapfilePath, "mmapfile", at)
 	var edits []analysis.TextEdit
 	for _, id := range idents {
-		edits = append(edits, analysis.TextEdit{Pos: id.Pos(), End: id.End(), NewText: []byte(name)})
+		text := name
+		if site := values[id]; site != nil && site.options() != "" {
+			text += site.options()
+			if c.inHeader(id) {
+				text = "(" + text + ")" // the brace would begin the block
+			}
+		}
+		edits = append(edits, analysis.TextEdit{Pos: id.Pos(), End: id.End(), NewText: []byte(text)})
 	}
 	spec := strconv.Quote(mmapfilePath)
 	if name != "mmapfile" {
@@ -64,6 +89,19 @@ func (c *checker) editsOf(s *source, idents []*ast.Ident) []analysis.TextEdit {
 		spec = ""
 	}
 	return append(edits, c.imports(s, c.unusedAfter(s, changed), spec)...)
+}
+
+// inHeader reports whether id is in a statement before its block.
+func (c *checker) inHeader(id *ast.Ident) bool {
+	cur, ok := c.root.FindNode(id)
+	if !ok {
+		return true
+	}
+	for stmt := range cur.Enclosing((*ast.BlockStmt)(nil), (*ast.IfStmt)(nil), (*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.SwitchStmt)(nil), (*ast.TypeSwitchStmt)(nil)) {
+		_, block := stmt.Node().(*ast.BlockStmt)
+		return !block
+	}
+	return false
 }
 
 // unusedAfter returns the import of os if all its uses are in changed.

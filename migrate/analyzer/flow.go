@@ -14,6 +14,7 @@ type place struct {
 	what string       // for messages
 	fn   *types.Func  // the function whose parameter it is
 	look string       // how code of another package looks at its dynamic type
+	slot *slot        // of a parameter of a function value
 }
 
 // collect finds all flows of files and of interfaces that may hold one.
@@ -105,8 +106,14 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 	if t == nil || c.TypesInfo.Types[src].IsNil() {
 		return
 	}
+	if fileFunc(t) != nil {
+		c.flowFunc(dst, src, t)
+		return
+	}
 	if !isFile(t) {
-		if dst.typ != nil && isFile(dst.typ) && dst.v != nil {
+		if dst.slot != nil {
+			dst.slot.refuse(src.Pos(), "it also holds "+describe(ast.Unparen(src)), writeNew)
+		} else if dst.typ != nil && isFile(dst.typ) && dst.v != nil {
 			c.slotOf(dst.v).refuse(src.Pos(), "it also holds "+describe(ast.Unparen(src)), writeNew)
 		} else if carries(t) {
 			from := c.vars(src, i)
@@ -120,6 +127,8 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 	s := c.source(src, i)
 	switch {
 	case dst.typ == nil: // the blank identifier
+	case dst.slot != nil:
+		unite(dst.slot, s)
 	case isFile(dst.typ) && dst.v != nil && isFile(dst.v.Type()):
 		unite(c.slotOf(dst.v), s)
 	case isFile(dst.typ) && dst.v != nil:
@@ -289,6 +298,8 @@ func (c *checker) ranges(n *ast.RangeStmt) {
 		if isFile(p.typ) && p.v != nil {
 			c.decls[p.v] = &decl{}
 			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeNew)
+		} else if fileFunc(p.typ) != nil {
+			c.refuseFunc(e, p.typ, "it also holds the elements of "+types.ExprString(n.X))
 		} else if carries(p.typ) {
 			from := c.vars(n.X, 0)
 			if _, ok := core(c.TypesInfo.TypeOf(n.X)).(*types.Signature); ok {
@@ -338,6 +349,8 @@ func (c *checker) refuseRest() {
 					c.source(e, i).refuse(e.Pos(), "its use is not followed", writeHand)
 				}
 			}
+		} else if fileFunc(tv.Type) != nil {
+			c.refuseFunc(e, tv.Type, nameOfExpr(e)+" is used in a way that is not followed")
 		} else if isFile(tv.Type) {
 			c.source(e, 0).refuse(e.Pos(), nameOfExpr(e)+" is used in a way that is not followed", writeHand)
 		}

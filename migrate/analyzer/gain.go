@@ -173,7 +173,7 @@ func (c *checker) gain(group *slot) (likely, none string) {
 		flag, ok := c.flag(s)
 		writeOnly = writeOnly && ok && flag&c.osConstant("O_WRONLY") != 0
 		appends = appends && ok && flag&c.osConstant("O_APPEND") != 0
-		synced = synced && mentions(s.call, "O_SYNC", "O_DSYNC", "O_DIRECT")
+		synced = synced && s.call != nil && mentions(s.call, "O_SYNC", "O_DSYNC", "O_DIRECT")
 	}
 	if writeOnly {
 		return "", "open for writing only"
@@ -236,7 +236,7 @@ func (c *checker) flag(s *site) (int64, bool) {
 	if s.fn.Name() != "OpenFile" {
 		return 0, true
 	}
-	if len(s.call.Args) != 3 {
+	if s.call == nil || len(s.call.Args) != 3 {
 		return 0, false
 	}
 	return constant.Int64Val(constant.ToInt(c.constant(s.call.Args[1])))

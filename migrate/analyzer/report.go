@@ -3,7 +3,6 @@ package analyzer
 import (
 	"cmp"
 	"fmt"
-	"go/ast"
 	"go/token"
 	"slices"
 
@@ -26,13 +25,13 @@ func (c *checker) report(options Options) {
 		}
 		likely, none := c.gain(group)
 		for _, s := range group.sites {
-			d := analysis.Diagnostic{Pos: s.call.Pos(), End: s.call.End(), Category: Rewrite}
-			name := s.fn.Name()
+			d := analysis.Diagnostic{Pos: s.at.Pos(), End: s.at.End(), Category: Rewrite}
+			name := "mmapfile" + s.options() + "." + s.fn.Name()
 			switch {
 			case likely != "":
-				d.Message = fmt.Sprintf("os.%s can be mmapfile.%s, which is likely to pay: %s", name, name, likely)
+				d.Message = fmt.Sprintf("os.%s can be %s, which is likely to pay: %s", s.fn.Name(), name, likely)
 			default:
-				d.Message = fmt.Sprintf("os.%s can be mmapfile.%s, without a gain in sight: %s", name, name, none)
+				d.Message = fmt.Sprintf("os.%s can be %s, without a gain in sight: %s", s.fn.Name(), name, none)
 			}
 			if likely == "" && !options.All {
 				d.Category = NoGain
@@ -45,7 +44,6 @@ func (c *checker) report(options Options) {
 			c.Report(d)
 		}
 	}
-	c.reportValues()
 }
 
 // groups returns the groups that have a site, in the order of the first.
@@ -69,7 +67,7 @@ func (c *checker) comparePos(a, b token.Pos) int {
 	return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Offset, q.Offset))
 }
 
-func (c *checker) compareSites(a, b *site) int { return c.comparePos(a.call.Pos(), b.call.Pos()) }
+func (c *checker) compareSites(a, b *site) int { return c.comparePos(a.at.Pos(), b.at.Pos()) }
 
 // obstacles returns all that is in the way of a group, in source order.
 func (c *checker) obstacles(group *slot) []obstacle {
@@ -84,9 +82,9 @@ func (c *checker) obstacles(group *slot) []obstacle {
 	}
 	for _, s := range group.sites {
 		if s.pkg == nil {
-			all = append(all, obstacle{s.call.Pos(), "package os is imported with a dot", writeHand})
+			all = append(all, obstacle{s.at.Pos(), "package os is imported with a dot", writeHand})
 		}
-		all = append(all, c.unwritable(s.call.Pos())...)
+		all = append(all, c.unwritable(s.at.Pos())...)
 	}
 	slices.SortStableFunc(all, func(a, b obstacle) int { return cmp.Or(c.comparePos(a.pos, b.pos), cmp.Compare(a.why, b.why)) })
 	return slices.CompactFunc(all, func(a, b obstacle) bool { return a == b })
@@ -105,29 +103,12 @@ func (c *checker) reportRefused(group *slot, obstacles []obstacle) {
 	for _, s := range group.sites {
 		first := obstacles[0]
 		d := analysis.Diagnostic{
-			Pos: s.call.Pos(), End: s.call.End(), Category: Refused,
+			Pos: s.at.Pos(), End: s.at.End(), Category: Refused,
 			Message: fmt.Sprintf("os.%s stays: %s (%s): %s", s.fn.Name(), first.why, c.line(first.pos), first.write),
 		}
 		for _, o := range obstacles[1:] {
 			d.Related = append(d.Related, analysis.RelatedInformation{Pos: o.pos, Message: "also in the way: " + o.why})
 		}
 		c.Report(d)
-	}
-}
-
-// reportValues reports the openers that are used other than by a call.
-func (c *checker) reportValues() {
-	var idents []*ast.Ident
-	for fn, uses := range c.values {
-		if isOpener(fn) {
-			idents = append(idents, uses...)
-		}
-	}
-	slices.SortFunc(idents, func(a, b *ast.Ident) int { return c.comparePos(a.Pos(), b.Pos()) })
-	for _, id := range idents {
-		c.Report(analysis.Diagnostic{
-			Pos: id.Pos(), End: id.End(), Category: Refused,
-			Message: fmt.Sprintf("os.%s stays: it is used as a value of a type with *os.File: change that type by hand", id.Name),
-		})
 	}
 }

@@ -22,9 +22,10 @@ type slot struct {
 	uses      []use
 }
 
-// site is a call of one of the openers.
+// site is a call of one of the openers, or one of them as a value.
 type site struct {
-	call *ast.CallExpr
+	at   ast.Expr
+	call *ast.CallExpr // nil for a value
 	fn   *types.Func
 	pkg  *ast.Ident // "os", or nil in a file with a dot import
 	slot *slot
@@ -122,6 +123,8 @@ func (c *checker) source(e ast.Expr, i int) *slot {
 			if v := sig.Results().At(i); v.Pkg() == c.Pkg {
 				return c.slotOf(v)
 			}
+		} else if s := c.calledFile(e, (*types.Signature).Results, i); s != nil {
+			return s
 		}
 	}
 	return refused(e.Pos(), "it also holds "+describe(e), writeNew)
@@ -153,12 +156,19 @@ func (c *checker) site(call *ast.CallExpr) *site {
 	if !isOpener(fn) {
 		return nil
 	}
-	s := &site{call: call, fn: fn, slot: &slot{}}
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+	s := c.newSite(call, call.Fun, fn)
+	s.call = call
+	return s
+}
+
+// newSite returns a site at an expression in which fun is the name of the function.
+func (c *checker) newSite(at, fun ast.Expr, fn *types.Func) *site {
+	s := &site{at: at, fn: fn, slot: &slot{}}
+	if sel := selector(fun); sel != nil {
 		s.pkg, _ = sel.X.(*ast.Ident)
 	}
 	s.slot.sites = []*site{s}
-	c.siteOf[call] = s
+	c.siteOf[at] = s
 	c.sites = append(c.sites, s)
 	return s
 }

@@ -45,8 +45,15 @@ func (c *checker) selector(n *ast.SelectorExpr) {
 	}
 }
 
-// call accounts for the arguments of a call or a conversion.
+// call accounts for the function and the arguments of a call or a conversion.
 func (c *checker) call(n *ast.CallExpr) {
+	c.handle(n.Fun)
+	switch fun := ast.Unparen(n.Fun).(type) {
+	case *ast.IndexExpr:
+		c.handle(fun.X)
+	case *ast.IndexListExpr:
+		c.handle(fun.X)
+	}
 	if c.TypesInfo.Types[n.Fun].IsType() {
 		if len(n.Args) == 1 {
 			t := c.TypesInfo.TypeOf(n.Fun)
@@ -94,6 +101,9 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 	}
 	if declared == nil {
 		p.via = []*types.Var{c.graph.unseen}
+		if isFile(p.typ) {
+			p.slot = c.calledFile(n, (*types.Signature).Params, j)
+		}
 		if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && c.TypesInfo.Selections[sel] != nil {
 			p.look = c.lookAtMethod(sel.Sel.Name, j)
 		}
@@ -215,6 +225,8 @@ func (c *checker) convert(s *slot, dst place, src ast.Expr) {
 	c.graph.convert(s, dst, src)
 }
 
+const converted = "is in a struct type that is converted to another"
+
 // convertStructs refuses the fields of two struct types that are converted into
 // one another: their types have to stay identical.
 func (c *checker) convertStructs(a, b types.Type) {
@@ -226,7 +238,14 @@ func (c *checker) convertStructs(a, b types.Type) {
 		for v := range t.Fields() {
 			c.connect(v.Origin())
 			if d := c.decls[v.Origin()]; d != nil && isFile(v.Type()) {
-				d.refusal = "is in a struct type that is converted to another"
+				d.refusal = converted
+			}
+			if sig := fileFunc(v.Type()); sig != nil {
+				for in := range variables(sig) {
+					if d := c.decls[in.Origin()]; d != nil {
+						d.refusal = converted
+					}
+				}
 			}
 		}
 	}

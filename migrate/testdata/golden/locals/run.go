@@ -28,4 +28,5 @@ func Run() {
 		return fmt.Sprint(n, err, m, serr)
 	})
 	observe.Case("locals.unused", func(name string) any { unused(name); return nil })
+	observe.Case("locals.assigned", func(name string) any { assigned(name); return nil })
 }

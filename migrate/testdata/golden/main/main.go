@@ -5,6 +5,7 @@ import (
 	"test.example/behaviour"
 	"test.example/callee"
 	"test.example/fields"
+	"test.example/funcs"
 	"test.example/gain"
 	"test.example/gainall"
 	"test.example/imports"
@@ -18,6 +19,7 @@ func main() {
 	behaviour.Run()
 	callee.Run()
 	fields.Run()
+	funcs.Run()
 	gain.Run()
 	gainall.Run()
 	imports.Run()

@@ -82,9 +82,9 @@ func unused(name string) {
 	_ = err
 }
 
-// twoReaders is merged with the parameter of a literal that is not called.
-func twoReaders(name string) {
-	f, _ := os.Open(name) // want `os.Open stays: g belongs to a function literal`
+// assigned is merged with the parameter of a literal.
+func assigned(name string) {
+	f, _ := os.Open(name) // want `os.Open can be`
 	fn := func(g *os.File) { g = f; g.Close() }
 	fn(nil)
 }

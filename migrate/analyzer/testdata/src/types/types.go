@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 )
 
@@ -106,33 +105,6 @@ func (disk) open(name string) (*os.File, error) {
 }
 
 var _ opener = disk{}
-
-type options struct {
-	openFile func(string, int, os.FileMode) (*os.File, error)
-}
-
-var defaults = options{openFile: os.OpenFile} // want `os.OpenFile stays: it is used as a value of a type with \*os.File: change that type by hand`
-
-func (o options) open(name string) {
-	f, _ := os.Open(name) // want `it also holds the result of o.openFile`
-	if f == nil {
-		f, _ = o.openFile(name, 0, 0)
-	}
-	f.WriteAt(nil, 0)
-}
-
-func openData() (*os.File, error) {
-	return os.Open("data") // want `a result belongs to openData, which is used as a value`
-}
-
-var openOnce = sync.OnceValues(openData)
-
-func literal() {
-	open := func(name string) (*os.File, error) {
-		return os.Open(name) // want `a result belongs to a function literal`
-	}
-	open("x")
-}
 
 type left struct{ f *os.File }
 
