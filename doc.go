@@ -64,9 +64,8 @@
 //   - Everywhere else, a fault in memory from [File.Bytes], [At] or [SliceAt] ends the
 //     process.
 //
-// Even in View, Guard and Chunks, a fault ends the process if the access is made by the Go
-// runtime itself. For example, ch <- p[i] reads p[i] under a lock of the runtime. So copy
-// a value to a variable before sending it to a channel or printing it.
+// Even in View, Guard and Chunks, a fault inside the Go runtime ends the process: copy a
+// value to a variable before sending it to a channel or printing it.
 //
 // # Concurrency
 //
@@ -104,10 +103,8 @@
 // does not. If a mapped write is concurrent with such a truncation, only a part of the
 // write may remain. A pwrite(2) comes entirely before or after the truncation.
 //
-// On a frozen file system (fsfreeze(8), a snapshot by LVM) a write waits. In a system call
-// only that goroutine waits. If the File made a mapped write in the 50 ms before the
-// freeze, its next mapped write waits in a page fault. The garbage collector waits for
-// that, and so do Stat and Close.
+// On a frozen file system (fsfreeze(8), a snapshot by LVM) a mapped write can stop the whole
+// program. The page docs/known-issues.md has this, and all else that cannot be mended.
 //
 // Reading from the mapping does not move the access time.
 //

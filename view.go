@@ -121,8 +121,8 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 //
 // Any other panic of fn continues, with its value. View knows a fault in p by its address.
 // If the address is missing or wrong (qemu-user), a nil dereference in fn looks like a
-// fault of a truncated file. A fault inside the Go runtime ends the process. For example,
-// copy a value of p to a variable before sending it to a channel.
+// fault of a truncated file. A fault inside the Go runtime ends the process: copy a value of
+// p to a variable before sending it to a channel.
 //
 // If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
 // Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,

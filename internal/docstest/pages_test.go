@@ -14,6 +14,10 @@ import (
 // The documentation must be true: snippets stand in examples, commands in scripts, and names and
 // links exist.
 
+// root is where each test changes to, itself: the go command does not see what TestMain does, and
+// would keep results of other files.
+const root = "../.."
+
 // fileLines returns the lines of a file of the repository.
 func fileLines(t *testing.T, name string) []string {
 	t.Helper()
@@ -127,6 +131,7 @@ func sourceLines(t *testing.T, pattern string) (lines []string) {
 }
 
 func TestReadme_Snippets(t *testing.T) {
+	t.Chdir(root)
 	examples := sourceLines(t, "example*_test.go")
 	n := map[string]int{}
 	for _, p := range mdPages(t) {
@@ -147,6 +152,7 @@ func TestReadme_Snippets(t *testing.T) {
 
 // The README is short. It names one command for tests, which CI calls, and one for benchmarks.
 func TestReadme_Minute(t *testing.T) {
+	t.Chdir(root)
 	ci := fileLines(t, ".ci/run")
 	for i, line := range ci {
 		ci[i] = strings.TrimSpace(line)
@@ -197,6 +203,7 @@ func makeTargets(t *testing.T, makefile string) (list []string) {
 }
 
 func TestReadme_MakeTargets(t *testing.T) {
+	t.Chdir(root)
 	call := regexp.MustCompile(`\bmake(?: -C ([\w./-]+))?((?: [a-z][\w/-]*)*)`)
 	n := 0
 	for _, p := range mdPages(t) {
@@ -230,6 +237,7 @@ func TestReadme_MakeTargets(t *testing.T) {
 
 // Each test that a page names for a feature exists.
 func TestReadme_Features(t *testing.T) {
+	t.Chdir(root)
 	source := strings.Join(sourceLines(t, "*_test.go"), "\n")
 	test := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
 	n := 0
@@ -250,6 +258,7 @@ func TestReadme_Features(t *testing.T) {
 
 // The figures stand between two lines that their generator looks for.
 func TestReadme_Figures(t *testing.T) {
+	t.Chdir(root)
 	for name, blocks := range map[string][]string{
 		"README.md":            {"bench"},
 		"benchdata/README.md":  {"calls", "performance", "programs"},
@@ -281,6 +290,7 @@ func (p mdPage) anchors() (names []string) {
 }
 
 func TestReadme_Links(t *testing.T) {
+	t.Chdir(root)
 	link := regexp.MustCompile(`\]\(([^):]+)\)`) // what has a colon leads elsewhere
 	n := 0
 	all := mdPages(t)
@@ -341,6 +351,7 @@ func (p mdPage) paragraphs() (list []string) {
 
 // Sentences are short, and use no private language. Generated text is exempt.
 func TestReadme_Language(t *testing.T) {
+	t.Chdir(root)
 	written := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchdata/README.md", "benchdata/events.md", "benchdata/durable.md",
 		"benchdata/peers.md"}
 	const most = 25

@@ -24,6 +24,7 @@ func workflows(t *testing.T) map[string][]string {
 
 // A tag can be moved to other code, a commit cannot.
 func TestWorkflows_Pinned(t *testing.T) {
+	t.Chdir(root)
 	pinned := regexp.MustCompile(`@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)$`)
 	commits := map[string]string{}
 	for name, lines := range workflows(t) {
@@ -51,6 +52,7 @@ func TestWorkflows_Pinned(t *testing.T) {
 
 // What a workflow calls exists, and each step of .ci/run is in one: ci.yml runs what -list names.
 func TestWorkflows_Calls(t *testing.T) {
+	t.Chdir(root)
 	call := regexp.MustCompile(`\bmake((?: -s)?(?: [a-z][\w/-]*)+)`)
 	targets := makeTargets(t, "Makefile")
 	n := 0
