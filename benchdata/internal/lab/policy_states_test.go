@@ -24,6 +24,13 @@ func writeStates() []writeState {
 		{name: "random-64B-1GB", size: benchtest.GB, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, benchtest.GB)},
 		{name: "scattered-64B", size: stateFile, first: true, bytes: 1024 * 64, op: strided(64, 64*benchtest.KB, stateFile)},
 
+		// The same in single pages, and in large folios, in which a small write by os.File takes several times as long.
+		{name: "random-64B-pages", size: stateFile, piece: 4 * benchtest.KB, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, stateFile)},
+		{name: "random-64B-folios", size: stateFile, piece: benchtest.MB, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, stateFile)},
+		{name: "scattered-64B-folios", size: stateFile, piece: benchtest.MB, first: true, bytes: 1024 * 64, op: strided(64, 64*benchtest.KB, stateFile)},
+		{name: "rewrite-1KB-folios", size: stateFile, piece: benchtest.MB, bytes: stateFile, op: inOrder(benchtest.KB, stateFile)},
+		{name: "sync-64B-folios", size: stateFile, piece: benchtest.MB, bytes: 64, op: synced(anywhere(1, 64, stateFile))},
+
 		// Once through.
 		{name: "once-4KB", size: stateFile, first: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
 		{name: "once-1MB-1GB", size: benchtest.GB, first: true, bytes: benchtest.GB, op: inOrder(benchtest.MB, benchtest.GB)},

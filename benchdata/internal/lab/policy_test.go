@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,7 +38,8 @@ type writeState struct {
 	size   int // of the file
 	ground ground
 	first  bool // the file is opened anew each time, outside of the figure: no write came before
-	behind bool // somebody else syncs the file all the time
+	behind bool // another descriptor syncs the file all the time
+	piece  int  // of the writes that make the file, if it is not the flag's: Linux has large folios for large ones
 	bytes  int  // that op writes
 	op     func(f writeFile, r *random) error
 }
@@ -114,7 +116,7 @@ func (s writeState) again(im impl, path string, f writeFile) (writeFile, error) 
 func (s writeState) prepare(im impl, path string) (writeFile, error) {
 	switch s.ground {
 	case scanned:
-		if err := writeBlocks(osFile, path, benchtest.Content(min(s.size, benchtest.GB)), *pieceFlag); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(min(s.size, benchtest.GB)), cmp.Or(s.piece, *pieceFlag)); err != nil {
 			return nil, err
 		}
 		if s.size > benchtest.GB { // huge: what is behind the first GiB are holes
