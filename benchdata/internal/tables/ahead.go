@@ -140,3 +140,34 @@ func reportAhead(out io.Writer, res *results.Set) error {
 	_, err := fmt.Fprintf(out, "\nMedians of %d rounds. %s", res.Rounds(), results.Plain(missedText(missed)))
 	return err
 }
+
+// aheadBlock is what the page about where it pays says of reading once. It has its own heading, for
+// the page has none before it is measured.
+var aheadBlock = block{paysPage, "ahead", renderAheadPays}
+
+// aheadPaysRows are the rows in it.
+var aheadPaysRows = []string{
+	"order/device=disk/call=read-4KB", "order/device=loop/call=read-4KB", "order/device=loop/call=scanner", "order/device=loop/call=copy",
+	"scattered/how=one", "scattered/how=advised", "scan", "life/reads=1", "life/reads=64", "life/reads=1000",
+}
+
+func renderAheadPays(res *results.Set) (string, error) {
+	g := grid{{"files that are read once", "os.File", "mmapfile", "mmapfile / os.File"}}
+	for _, c := range cold.Cases() {
+		ratio := aheadRatio(res, c)
+		if !slices.Contains(aheadPaysRows, c.Key) || ratio == 0 {
+			continue
+		}
+		what := c.What
+		if c.Part != cold.PartLives {
+			what = c.Part + ": " + what
+		}
+		g = append(g, []string{what, results.Duration(res.Median(results.AheadRows+aheadBase(c), cold.OS)),
+			results.Duration(res.Median(results.AheadRows+c.Key, cold.Mmapfile)), results.Number(ratio)})
+	}
+	var b strings.Builder
+	b.WriteString("## Files that are read once\n\n[benchdata/ahead.md](../benchdata/ahead.md) has all rows, with their noise.\n\n")
+	g.markdown(&b)
+	b.WriteString(origin(res, "make bench-ahead"))
+	return b.String(), nil
+}

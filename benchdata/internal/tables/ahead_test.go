@@ -3,6 +3,8 @@ package tables
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,6 +58,18 @@ func TestAhead_Missing(t *testing.T) {
 	page, err := renderAhead(resultstest.Parse(t, "missing-loop: no losetup\n"+text))
 	if err != nil || !strings.Contains(page, "Rows were not measured: no losetup.\n") {
 		t.Errorf("%v in\n%s", err, page)
+	}
+}
+
+func TestAhead_Published(t *testing.T) {
+	file, page := oldPages(t, aheadSample(), aheadBlock)
+	putBlocks(t, file)
+	text := page(aheadBlock)
+	if n := strings.Count(text, "| 0.50 |\n") + strings.Count(text, "| 2.00 |\n"); n != len(aheadPaysRows) {
+		t.Errorf("%d of %d rows in\n%s", n, len(aheadPaysRows), text)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "..", "ahead.md")); err != nil {
+		t.Error(err)
 	}
 }
 

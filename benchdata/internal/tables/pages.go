@@ -72,7 +72,7 @@ var kinds = map[results.Kind]shown{
 	results.Durable:  {reportDurable, []block{durableBlock}, nil},
 	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {reportCold, nil, coldPages},
-	results.Ahead:    {reportAhead, nil, aheadPages},
+	results.Ahead:    {reportAhead, []block{aheadBlock}, aheadPages},
 }
 
 // ResultsDir is the directory of the raw results, below that of the pages.

@@ -87,7 +87,21 @@ func programSummary(res *results.Set) grid {
 		}
 		g = append(g, line)
 	}
-	return g
+	return append(g, programMeans(res, names))
+}
+
+// programMeans is the line of the geometric means.
+func programMeans(res *results.Set, names []string) []string {
+	line := []string{"**geometric mean**", ""}
+	for _, state := range results.ProgramStates {
+		var rows []string
+		for _, name := range names {
+			rows = append(rows, results.ProgramRow(name, state.Key))
+		}
+		mean, _ := res.Geomean(rows, "os")
+		line = append(line, "**"+results.Number(mean)+"**")
+	}
+	return line
 }
 
 // programLosses names the rows in which mmapfile is slower.
