@@ -75,3 +75,12 @@ func Whole[N int | int64](n N, err error, want int) error {
 	}
 	return err
 }
+
+// Random is a linear congruence, which costs a nanosecond: math/rand would be in the figures.
+type Random uint64
+
+// Below returns a number from 0 to n-1.
+func (r *Random) Below(n int) int64 {
+	*r = *r*6364136223846793005 + 1442695040888963407
+	return int64(uint64(*r>>32) * uint64(n) >> 32)
+}

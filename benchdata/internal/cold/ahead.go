@@ -22,7 +22,7 @@ type Case struct {
 	Key   string // of the row
 	What  string // for people
 	Place string
-	Size  int64 // of the file; 0 if the work makes it
+	Size  int64 // of the file; 0 if the work makes it, or has a directory of events
 	Work  Work
 	Impls []string
 	// Base is the row whose time with os.File is that to compare with; empty: this one.
@@ -37,6 +37,7 @@ type Case struct {
 // Parts of the page, in their order.
 const (
 	PartOrder     = "In order, not in memory"
+	PartEvents    = "Events, not in memory"
 	PartScattered = "Scattered reads, not in memory"
 	PartLarger    = "A little larger than memory"
 	PartWrites    = "Small writes anywhere"
@@ -87,6 +88,18 @@ func Cases() []Case {
 		Size: Size, Work: Work{What: "order-read-4KB", Memory: 64 << 20}})
 	add(Case{Part: PartOrder, Key: "scan", What: "`scan.Count`, against four goroutines that `pread` 1 MiB",
 		Size: Size, Work: Work{What: "scan", Goroutines: 4}, Limit: 1})
+
+	for _, work := range []struct{ name, what string }{
+		{"read", "`Events` over a stream"}, {"recover", "open a log that a crash has left"},
+	} {
+		for _, place := range []string{OnDisk, OnLoop} {
+			row := Case{Part: PartEvents, Key: "events-" + work.name + "/device=" + place, What: work.what, Place: place, Work: Work{What: "events-" + work.name}}
+			if place == OnLoop {
+				row.What += fmt.Sprintf(", device that reads %d KiB ahead", LoopReadAhead)
+			}
+			add(row)
+		}
+	}
 
 	scattered := Work{What: "scattered", Reads: 256, Goroutines: 1}
 	add(Case{Part: PartScattered, Key: "scattered/how=one", What: "one by one", Size: Size, Work: scattered})

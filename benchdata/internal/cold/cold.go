@@ -118,6 +118,8 @@ var works = map[string]func(w *Work, r reader) ([]Figure, error){
 var filesOfTheirOwn = map[string]func(w *Work) ([]Figure, error){
 	"life":           life,
 	"write-anywhere": writeAnywhere,
+	"events-read":    readEvents,
+	"events-recover": recoverLog,
 }
 
 // Run does the work that the arguments describe, and writes a line for each figure.

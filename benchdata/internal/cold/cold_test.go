@@ -54,8 +54,8 @@ func TestRun_AllWorks(t *testing.T) {
 func TestRun_AllCases(t *testing.T) {
 	path := testFile(t)
 	for _, c := range Cases() {
-		if c.Work.What == "evicted-back" {
-			continue // it needs a group
+		if c.Work.What == "evicted-back" || c.Part == PartEvents {
+			continue // they need a group, or events
 		}
 		for _, impl := range c.Impls[:2] {
 			w := c.Work
@@ -70,6 +70,21 @@ func TestRun_AllCases(t *testing.T) {
 			}
 			if f, err := Parse(out.String()); err != nil || f.NS <= 0 {
 				t.Errorf("%s, %s: %q: %v", c.Key, impl, out.String(), err)
+			}
+		}
+	}
+}
+
+func TestRun_Events(t *testing.T) {
+	dir := t.TempDir()
+	if err := MakeEvents(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"events-read", "events-recover"} {
+		for _, impl := range []string{OS, Mmapfile} {
+			w := Work{What: what, Impl: impl, File: dir}
+			if figures, err := w.do(); err != nil || len(figures) != 1 || figures[0].NS <= 0 {
+				t.Errorf("%s, %s: %v, %v", what, impl, figures, err)
 			}
 		}
 	}

@@ -6,25 +6,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
-
-// linear is a linear congruence, which costs a nanosecond: math/rand would be in the figures.
-type linear uint64
-
-// below returns a number from 0 to n-1.
-func (r *linear) below(n int64) int64 {
-	*r = *r*6364136223846793005 + 1442695040888963407
-	return int64(uint64(*r>>32) * uint64(n) >> 32)
-}
 
 // hotAnywhere measures reads of w.Piece bytes anywhere in a file in memory.
 func hotAnywhere(w *Work, r reader) ([]Figure, error) {
 	if err := readInOrder(w, r); err != nil {
 		return nil, err
 	}
-	p, source := make([]byte, w.Piece), linear(1)
+	p, source := make([]byte, w.Piece), benchtest.Random(1)
 	return repeated(w, func() error {
-		_, err := r.ReadAt(p, source.below(r.size()-int64(len(p))+1))
+		_, err := r.ReadAt(p, source.Below(int(r.size())-len(p)+1))
 		return err
 	})
 }
@@ -47,14 +40,14 @@ func life(w *Work) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, source := make([]byte, 64), linear(1)
+	p, source := make([]byte, 64), benchtest.Random(1)
 	return repeated(w, func() error {
 		f, err := openFile(w.Impl, w.File, os.O_RDONLY)
 		if err != nil {
 			return err
 		}
 		for range w.Reads {
-			if _, err := f.ReadAt(p, source.below(info.Size()-int64(len(p))+1)); err != nil {
+			if _, err := f.ReadAt(p, source.Below(int(info.Size())-len(p)+1)); err != nil {
 				return errors.Join(err, f.Close())
 			}
 		}
@@ -74,10 +67,10 @@ func writeAnywhere(w *Work) (figures []Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p, source := make([]byte, 64), linear(1)
+	p, source := make([]byte, 64), benchtest.Random(1)
 	began := time.Now()
 	for range w.Reads {
-		if _, err := f.WriteAt(p, source.below(size-int64(len(p))+1)); err != nil {
+		if _, err := f.WriteAt(p, source.Below(size-len(p)+1)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}

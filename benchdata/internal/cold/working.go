@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 )
 
@@ -73,11 +74,11 @@ func evictedBack(w *Work, r reader) ([]Figure, error) {
 	if err := readInOrder(w, f); err != nil {
 		return nil, err
 	}
-	p, source := make([]byte, block), linear(1)
+	p, source := make([]byte, block), benchtest.Random(1)
 	window := func(r reader) (time.Duration, error) {
 		began := time.Now()
 		for range 256 {
-			if _, err := r.ReadAt(p, source.below(r.size()/block)*block); err != nil {
+			if _, err := r.ReadAt(p, source.Below(int(r.size()/block))*block); err != nil {
 				return 0, err
 			}
 		}

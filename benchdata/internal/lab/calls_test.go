@@ -90,7 +90,7 @@ func BenchmarkOpenOneReadAtClose(b *testing.B) {
 func benchmarkOpenRead(b *testing.B, size int) {
 	path, buf := data(b, size), benchtest.Buffer(readBlock)
 	each[io.ReaderAt](b, without(bareCopy), func(b *testing.B, im impl) {
-		var r random
+		var r benchtest.Random
 		measure(b, 1, readBlock, func() error {
 			f, err := im.open(path, os.O_RDONLY, 0)
 			if err != nil {
@@ -100,7 +100,7 @@ func benchmarkOpenRead(b *testing.B, size int) {
 			if seq, ok := f.(io.Reader); ok && size == readBlock {
 				n, err = seq.Read(buf)
 			} else {
-				n, err = f.(io.ReaderAt).ReadAt(buf, r.below(size-readBlock+1))
+				n, err = f.(io.ReaderAt).ReadAt(buf, r.Below(size-readBlock+1))
 			}
 			if n != readBlock {
 				return benchtest.Whole(n, err, readBlock)

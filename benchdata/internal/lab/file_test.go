@@ -96,12 +96,3 @@ func writeBlocks(im impl, path string, data []byte, block int) error {
 	}
 	return f.Close()
 }
-
-// random is a linear congruence, which costs a nanosecond: math/rand would be in the figures.
-type random uint64
-
-// below is a number from 0 to n-1.
-func (r *random) below(n int) int64 {
-	*r = *r*6364136223846793005 + 1442695040888963407
-	return int64(uint64(*r>>32) * uint64(n) >> 32)
-}

@@ -68,8 +68,8 @@ func writeStates() []writeState {
 }
 
 // inOrder writes size bytes from the start of the file on, in pieces.
-func inOrder(piece, size int) func(f writeFile, r *random) error {
-	return func(f writeFile, _ *random) error {
+func inOrder(piece, size int) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, _ *benchtest.Random) error {
 		p := benchtest.Content(piece)
 		for off := 0; off < size; off += piece {
 			if n, err := f.WriteAt(p, int64(off)); n != piece {
@@ -82,8 +82,8 @@ func inOrder(piece, size int) func(f writeFile, r *random) error {
 
 // strided writes a piece at each multiple of stride, from the middle on, so that it is no walk
 // from one end to the other.
-func strided(piece, stride, size int) func(f writeFile, r *random) error {
-	return func(f writeFile, _ *random) error {
+func strided(piece, stride, size int) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, _ *benchtest.Random) error {
 		p := benchtest.Content(piece)
 		for i := 0; i < size; i += stride {
 			off := (i + i/stride%2*size/2) % size // to and fro between the halves
@@ -96,22 +96,22 @@ func strided(piece, stride, size int) func(f writeFile, r *random) error {
 }
 
 // anywhere writes so many pieces anywhere in the first size bytes.
-func anywhere(count, piece, size int) func(f writeFile, r *random) error {
-	return func(f writeFile, r *random) error { return scatter(f, r, count, piece, 0, size) }
+func anywhere(count, piece, size int) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, r *benchtest.Random) error { return scatter(f, r, count, piece, 0, size) }
 }
 
 // within writes so many pieces inside one window of the file, another one each time.
-func within(count, piece, window int) func(f writeFile, r *random) error {
-	return func(f writeFile, r *random) error {
-		start := r.below(stateFile/window) * int64(window)
+func within(count, piece, window int) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, r *benchtest.Random) error {
+		start := r.Below(stateFile/window) * int64(window)
 		return scatter(f, r, count, piece, start, window)
 	}
 }
 
-func scatter(f writeFile, r *random, count, piece int, start int64, size int) error {
+func scatter(f writeFile, r *benchtest.Random, count, piece int, start int64, size int) error {
 	p := benchtest.Content(piece)
 	for range count {
-		if n, err := f.WriteAt(p, start+r.below(size-piece+1)); n != piece {
+		if n, err := f.WriteAt(p, start+r.Below(size-piece+1)); n != piece {
 			return benchtest.Whole(n, err, piece)
 		}
 	}
@@ -119,8 +119,8 @@ func scatter(f writeFile, r *random, count, piece int, start int64, size int) er
 }
 
 // synced is op and a Sync.
-func synced(op func(f writeFile, r *random) error) func(f writeFile, r *random) error {
-	return func(f writeFile, r *random) error {
+func synced(op func(f writeFile, r *benchtest.Random) error) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, r *benchtest.Random) error {
 		if err := op(f, r); err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func synced(op func(f writeFile, r *random) error) func(f writeFile, r *random) 
 }
 
 // halves has two goroutines write so many pieces of 64 B, each anywhere in its half of the file.
-func halves(count int) func(f writeFile, r *random) error {
-	return func(f writeFile, r *random) error {
+func halves(count int) func(f writeFile, r *benchtest.Random) error {
+	return func(f writeFile, r *benchtest.Random) error {
 		const half = stateFile / 2
 		var errs [2]error
 		var wg sync.WaitGroup
 		for i := range errs {
-			own := random(r.below(1 << 30))
+			own := benchtest.Random(r.Below(1 << 30))
 			wg.Go(func() { errs[i] = scatter(f, &own, count, 64, int64(i*half), half) })
 		}
 		wg.Wait()

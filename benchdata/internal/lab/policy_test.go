@@ -41,7 +41,7 @@ type writeState struct {
 	behind bool // another descriptor syncs the file all the time
 	piece  int  // of the writes that make the file, if it is not the flag's: Linux has large folios for large ones
 	bytes  int  // that op writes
-	op     func(f writeFile, r *random) error
+	op     func(f writeFile, r *benchtest.Random) error
 }
 
 // BenchmarkPolicy shows the choice between a store and a system call, state by state.
@@ -66,7 +66,7 @@ func (s writeState) bench(b *testing.B, im impl) {
 	if s.behind {
 		defer syncBehind(b, path)()
 	}
-	r := new(random)
+	r := new(benchtest.Random)
 	var w warmed
 	if !s.first {
 		w = warmUp(b, s.bytes, func() error { return s.op(f, r) })

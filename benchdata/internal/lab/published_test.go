@@ -51,14 +51,14 @@ func BenchmarkReadAtParallel(b *testing.B) {
 			warmUp(b, size, func() error { return readAtThrough(f, buf, size) })
 			seeds := make([]random, goroutines)
 			for i := range seeds {
-				seeds[i] = random(i + 1)
+				seeds[i] = benchtest.Random(i + 1)
 			}
 			b.SetBytes(int64(n * reads * goroutines))
 			for b.Loop() {
 				err := together(goroutines, func(i int) error {
 					buf, r := make([]byte, n), seeds[i]
 					for range reads {
-						if got, err := f.ReadAt(buf, r.below(size-n+1)); got != n {
+						if got, err := f.ReadAt(buf, r.Below(size-n+1)); got != n {
 							return benchtest.Whole(got, err, n)
 						}
 					}

@@ -24,7 +24,7 @@ func BenchmarkReadThrough(b *testing.B) {
 	eachState(b, func(b *testing.B, path string, state readState) {
 		for _, block := range []int{4 * benchtest.KB, benchtest.MB} {
 			b.Run("block="+benchtest.SizeName(block), func(b *testing.B) {
-				measureState(b, path, state, stateFile, func(f io.ReaderAt, _ *random) error {
+				measureState(b, path, state, stateFile, func(f io.ReaderAt, _ *benchtest.Random) error {
 					return readAtThrough(f, benchtest.Buffer(block), stateFile)
 				})
 			})
@@ -36,10 +36,10 @@ func BenchmarkReadThrough(b *testing.B) {
 func BenchmarkReadAnywhere(b *testing.B) {
 	const reads = 1000
 	eachState(b, func(b *testing.B, path string, state readState) {
-		measureState(b, path, state, reads*readBlock, func(f io.ReaderAt, r *random) error {
+		measureState(b, path, state, reads*readBlock, func(f io.ReaderAt, r *benchtest.Random) error {
 			buf := benchtest.Buffer(readBlock)
 			for range reads {
-				if n, err := f.ReadAt(buf, r.below(stateFile-readBlock+1)); n != readBlock {
+				if n, err := f.ReadAt(buf, r.Below(stateFile-readBlock+1)); n != readBlock {
 					return benchtest.Whole(n, err, readBlock)
 				}
 			}
@@ -58,13 +58,13 @@ func eachState(b *testing.B, fn func(b *testing.B, path string, state readState)
 	}
 }
 
-func measureState(b *testing.B, path string, state readState, bytes int, op func(f io.ReaderAt, r *random) error) {
+func measureState(b *testing.B, path string, state readState, bytes int, op func(f io.ReaderAt, r *benchtest.Random) error) {
 	b.Helper()
 	if state == cold && pagecache.Missing != "" {
 		b.Skip(pagecache.Missing)
 	}
 	each[io.ReaderAt](b, without(bareCopy), func(b *testing.B, im impl) {
-		var r random
+		var r benchtest.Random
 		if state == hot {
 			f := open[io.ReaderAt](b, im, path, os.O_RDONLY)
 			if err := readAtThrough(f, benchtest.Buffer(readBlock), stateFile); err != nil {

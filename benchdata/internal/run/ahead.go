@@ -2,9 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -16,8 +18,8 @@ func Ahead(ctx context.Context, args []string) (*results.Set, error) {
 	return opt.runWorks(ctx, flags, args, results.AheadRows, (*coldRun).aheadRows)
 }
 
-// loopSize is that of the file system on the loop device: the file and its journal.
-const loopSize = cold.Size * 3 / 2
+// loopSize is that of the file system on the loop device: the file, its journal and events.
+const loopSize = cold.Size * 4
 
 // aheadRows are the rows that match, without those that lack a place or a group.
 func (run *coldRun) aheadRows() (rows []coldRow) {
@@ -37,6 +39,14 @@ func (run *coldRun) aheadRows() (rows []coldRow) {
 		row := coldRow{key: c.Key, work: c.Work, impls: c.Impls, ownFile: c.Size == 0}
 		row.work.For = run.each * c.Long
 		row.work.File = filepath.Join(places[c.Place], fileName(c.Size))
+		if c.Part == cold.PartEvents {
+			dir, err := run.makeEvents(places[c.Place])
+			if err != nil {
+				run.leaveOut(c.Place, err)
+				continue
+			}
+			row.work.File = dir
+		}
 		if limit := c.Work.Memory; limit != 0 {
 			if groups[limit] == nil {
 				group, err := run.keep(cold.NewMemoryGroup(max(limit, 0)))
@@ -51,6 +61,18 @@ func (run *coldRun) aheadRows() (rows []coldRow) {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// makeEvents makes events below a directory, unless they are there. They are not kept for the next time,
+// since their format may change.
+func (run *coldRun) makeEvents(parent string) (string, error) {
+	dir := filepath.Join(parent, "events")
+	if slices.Contains(run.events, dir) {
+		return dir, nil
+	}
+	run.events = append(run.events, dir)
+	run.removers = append(run.removers, func() error { return os.RemoveAll(dir) })
+	return dir, errors.Join(os.RemoveAll(dir), cold.MakeEvents(dir))
 }
 
 // makePlace makes a directory on the loop device or on a tmpfs.

@@ -44,6 +44,7 @@ type coldRun struct {
 	self     string
 	rows     []coldRow
 	removers []func() error
+	events   []string    // directories of events
 	missing  [][2]string // keys and reasons
 	match    *regexp.Regexp
 	each     time.Duration

@@ -15,6 +15,7 @@ import (
 // aheadParts are the parts of the page, with what holds for their rows.
 var aheadParts = []struct{ part, text string }{
 	{cold.PartOrder, "A file of 256 MiB, dropped from the page cache. %s"},
+	{cold.PartEvents, "128 MiB of events of 1 KiB. With `os.File`: reading their bytes in order in calls of 64 KiB, with their checksum."},
 	{cold.PartScattered, "256 × 4 KiB anywhere in 256 MiB."},
 	{cold.PartLarger, "A memory cgroup of 128 MiB, which has all memory in the last row. The time is that of a read, with the goroutines side by side."},
 	{cold.PartWrites, "The time is that of a write."},
