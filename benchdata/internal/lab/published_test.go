@@ -49,7 +49,7 @@ func BenchmarkReadAtParallel(b *testing.B) {
 			n, goroutines := min(size, readBlock), runtime.GOMAXPROCS(0)
 			buf := benchtest.Buffer(readBlock)
 			warmUp(b, size, func() error { return readAtThrough(f, buf, size) })
-			seeds := make([]random, goroutines)
+			seeds := make([]benchtest.Random, goroutines)
 			for i := range seeds {
 				seeds[i] = benchtest.Random(i + 1)
 			}
