@@ -50,7 +50,8 @@ func (s *survey) run(paths []string) error {
 	}
 	fmt.Fprintln(w, header)
 	var total counts
-	for _, path := range paths {
+	for i, path := range paths {
+		fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(paths), path)
 		m, err := s.download(path)
 		if err != nil {
 			return err
