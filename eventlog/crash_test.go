@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -22,11 +23,30 @@ type writer struct {
 	rnd    *rand.Rand
 	data   []string // what was appended
 	states [][]byte // of the file, some in the middle of an append
+	heads  []words  // after each append
 }
 
 func (w *writer) state() {
 	w.t.Helper()
 	w.states = append(w.states, get(w.t, w.name))
+}
+
+func (w *writer) head() {
+	w.t.Helper()
+	w.heads = append(w.heads, words(get(w.t, w.name)))
+}
+
+// words is WriteOffset and EventCount.
+type words [16]byte
+
+// tear makes one of the words that of an earlier header: a crash may come while both are written.
+// In a log without events the count is written first.
+func tear(image []byte, old words, rnd *rand.Rand) {
+	k := 8 * rnd.IntN(2)
+	if binary.LittleEndian.Uint64(old[8:]) == 0 {
+		k = 0
+	}
+	copy(image[k:k+8], old[k:k+8])
 }
 
 func (w *writer) event() string {
@@ -74,6 +94,7 @@ func (w *writer) append(n int) {
 			w.t.Fatal(err)
 		}
 		w.data = append(w.data, p)
+		w.head()
 	}
 	w.state()
 }
@@ -94,6 +115,14 @@ func (w *writer) crash(share int) []byte {
 		clear(page)
 		if old := w.states[w.rnd.IntN(len(w.states))]; off < len(old) {
 			copy(page, old[off:])
+		}
+	}
+	if n := len(w.heads) - 1; n > 0 && w.rnd.IntN(2) == 0 {
+		for i := range n {
+			if words(image) == w.heads[i+1] {
+				tear(image, w.heads[i], w.rnd)
+				break
+			}
 		}
 	}
 	return image
@@ -128,8 +157,9 @@ func TestOpen_EveryCrashLeavesWhatWasDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 		durable := len(w.data)
-		w.states = nil
+		w.states, w.heads = nil, nil
 		w.state()
+		w.head()
 		w.append(1 + rnd.IntN(20))
 		for range 10 {
 			got, refused := opensTo(t, w.crash(3), w.data)

@@ -13,7 +13,7 @@ import (
 func Rewind(l *Log) {
 	l.tallyUp()
 	l.end, l.count, l.tally = headerSize, 0, tally{0, headerSize}
-	l.unmapped.Store(headerSize)
+	l.published.Store(headerSize)
 	l.writeHeader(headerSize, 0)
 	l.flush.durable.Store(headerSize)
 }
@@ -37,14 +37,8 @@ func HoldFlush(l *Log) (release func()) {
 	}
 }
 
-// Visible returns the end of the log without taking the lock of appends, or 0.
-func Visible(l *Log) int64 {
-	end, err := l.visible()
-	if err != nil {
-		return 0
-	}
-	return end
-}
+// Visible returns the end of the log without taking the lock of appends.
+func Visible(l *Log) int64 { return l.published.Load() }
 
 // Fd returns the descriptor of l.
 func Fd(l *Log) int { return int(l.f.Fd()) }

@@ -1,8 +1,12 @@
 package eventlog_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -53,5 +57,85 @@ func TestSync_FailureIsKept(t *testing.T) {
 	}
 	if err := l.Close(); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("Close: %v", err)
+	}
+}
+
+// What the writer has appended is durable whatever another program has stored in the header.
+func TestSync_OverwrittenHeader(t *testing.T) {
+	t.Parallel()
+	for _, end := range []uint64{0, 24, 30, 1 << 40} {
+		name := newName(t)
+		l := open(t, name, eventlog.Options{})
+		add(t, l, "durable")
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 { // some by system call, the others mapped
+			add(t, l, "event")
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, end), 0); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			if err := l.Sync(); err != nil || l.Durable() != l.Size() {
+				t.Fatalf("WriteOffset %d: durable up to %d of %d, %v", end, l.Durable(), l.Size(), err)
+			}
+		}
+		data := []string{"durable"}
+		for range 20 {
+			data = append(data, "event")
+		}
+		add(t, l, "last")
+		want(t, l.Events(0), append(data, "last")...)
+	}
+}
+
+// A durable append writes its events and the header: two system calls.
+func TestAppendSync_SystemCalls(t *testing.T) {
+	if !eventlog.Maps {
+		t.Skip("files are not mapped")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	writes := func() (n int) {
+		b, err := os.ReadFile("/proc/thread-self/io")
+		if err != nil {
+			t.Skip(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(line, "syscw: "); ok {
+				n, err = strconv.Atoi(strings.TrimSpace(v))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	l := open(t, newName(t), eventlog.Options{})
+	p := []byte("event")
+	durable := func() {
+		t.Helper()
+		if _, err := l.AppendBatch(p, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.AppendSync(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	durable() // which allocates
+	const n = 50
+	before := writes()
+	for range n {
+		durable()
+	}
+	if got := writes() - before; got != 4*n {
+		t.Errorf("%d writes for %d batches and %d events, want %d", got, n, n, 4*n)
 	}
 }

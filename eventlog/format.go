@@ -44,12 +44,19 @@ func parseHeader(b []byte) header {
 	}
 }
 
-// valid reports whether h can be the header of a log in a file of size bytes. The count is
-// stored before the offset, so it may include more events, if the file has room for them.
+// valid reports whether h can be the header of a log in a file of size bytes. A crash may leave
+// the count or the offset of the append before, so the count may include fewer events, but not
+// none, or more, if the file has room for them. It may have its old length, that of a new log.
 func (h header) valid(size int64) bool {
+	if h.end == headerSize && size == headerSize {
+		return h.count >= 0
+	}
 	most := (max(h.end, size) - headerSize) / entrySize
 	return h.end >= headerSize && h.count >= 0 && h.count <= most && (h.count > 0 || h.end == headerSize)
 }
+
+// empty reports whether h is that of a log without events.
+func (h header) empty() bool { return h.end <= headerSize && h.count == 0 }
 
 // entry is the header of an event.
 type entry struct {

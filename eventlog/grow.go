@@ -41,8 +41,7 @@ func (l *Log) attach(size int64) {
 			}
 		}
 	}
-	l.unmapped.Store(l.end)
-	l.shared.Store(l.word)
+	l.published.Store(l.end)
 	// One byte stays free, since a file as long as its WriteOffset is one that was closed,
 	// or has its full size: see publish. A file that could not be truncated may be longer
 	// than its full size (Windows).

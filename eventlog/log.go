@@ -28,10 +28,9 @@ type Log struct {
 	waiting atomic.Int32 // appends that wait for mu
 	flush   flusher
 
-	// For goroutines that do not hold mu: see visible and whole.
-	shared   atomic.Pointer[atomic.Uint64] // word
-	unmapped atomic.Int64                  // end, if word is nil
-	least    atomic.Int64                  // room; a file that is shorter was truncated
+	// For goroutines that do not hold mu, which a fill function that calls Sync has.
+	published atomic.Int64 // end
+	least     atomic.Int64 // room; a file that is shorter was truncated
 
 	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
@@ -48,6 +47,7 @@ type Log struct {
 	most   int64          // limit for the end of events in this length
 	usable int64          // the same without a call of grow
 	stage  stage          // events that one system call will write
+	words  []byte         // for put
 
 	direct int    // so many appends more are written by system call: see useCalls
 	seen   uint64 // flush.count when direct was set

@@ -35,6 +35,8 @@ type inode struct {
 	f       *os.File
 	fi      os.FileInfo
 	durable []byte
+
+	head, before words // of a segment now, and before the last append
 }
 
 func newDisk(t *testing.T, dir string, rnd *rand.Rand) *disk {
@@ -104,6 +106,16 @@ func (d *disk) synced(name string) {
 	}
 }
 
+// heads notes the headers of all segments. It is called after each append.
+func (d *disk) heads() {
+	for name, n := range d.now() {
+		b := n.content(d.t)
+		if strings.HasSuffix(name, ".log") && len(b) >= len(n.head) && words(b) != n.head {
+			n.head, n.before = words(b), n.head
+		}
+	}
+}
+
 // syncedDir notes that the names are.
 func (d *disk) syncedDir() { d.names = d.now() }
 
@@ -137,6 +149,9 @@ func (d *disk) image(n *inode, few int) []byte {
 		b = append(b, old[len(b):]...)
 	case len(old) < len(b) && d.rnd.IntN(3) == 0:
 		b = b[:len(old)]
+	}
+	if len(b) >= 24 && n.before != (words{}) && words(b) == n.head && !bytes.HasPrefix(n.durable, n.head[:]) && d.rnd.IntN(2) == 0 {
+		tear(b, n.before, d.rnd)
 	}
 	for off := 0; off < len(b); off += 4096 {
 		if d.rnd.IntN(3) >= few {
@@ -316,6 +331,8 @@ func TestStream_CrashAtEveryStep(t *testing.T) {
 // run does one operation.
 func (m *crashModel) run(rnd *rand.Rand, id string) {
 	s, t := m.s, m.t
+	defer m.lock(m.heads)
+	m.lock(m.heads)
 	some := func(i int) []byte {
 		p := bytes.Repeat([]byte{byte('a' + rnd.IntN(26))}, rnd.IntN(3000)+1)
 		if rnd.IntN(4) == 0 {

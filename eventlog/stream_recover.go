@@ -152,7 +152,7 @@ func (r *recovery) flushed(firsts []int64) (bool, error) {
 		return len(firsts) > 1, nil
 	}
 	h, size, err := readHeader(segmentName(r.s.dir, firsts[0]))
-	return h.count > 0 && h.end == size, err
+	return !h.empty() && h.end == size, err
 }
 
 func errOr(err, other error) error {
@@ -212,7 +212,7 @@ func (r *recovery) setAside(firsts []int64) error {
 		if err != nil {
 			return err
 		}
-		if h.count == 0 {
+		if h.empty() {
 			err = os.Remove(name)
 		} else {
 			kept := freeName(name + ".cut")
@@ -345,7 +345,23 @@ func isClosed(name string, n int64) (bool, error) {
 	case size == h.end:
 		return true, nil
 	}
-	return eventAt(name, h.end) // TruncateBack has removed it after the segment was closed
+	// After the segment was closed TruncateBack may have removed an event, which is still there.
+	// A crash may have left a WriteOffset without the last event, and a count with it.
+	if removed, err := eventAt(name, h.end); err != nil || !removed {
+		return false, err
+	}
+	return scanSegment(name, func(src *source, _ int64) error {
+		src.cover(h.end)
+		off := int64(headerSize)
+		for range n {
+			e, _, err := src.event(off, h.end, false)
+			if err != nil {
+				return err
+			}
+			off = e.next(off)
+		}
+		return nil
+	})
 }
 
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
