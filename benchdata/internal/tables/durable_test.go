@@ -31,12 +31,8 @@ func durableSample(rounds int) string {
 }
 
 func TestReportDurable_Tables(t *testing.T) {
-	var out bytes.Buffer
-	if err := reportDurable(&out, resultstest.Parse(t, durableSample(5))); err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
-	for _, want := range []string{
+	text := printed(t, reportDurable, resultstest.Parse(t, durableSample(5)))
+	resultstest.Contains(t, text,
 		"µs for an event\tbare loop\tbufio and Sync\traft-wal\ttidwall/wal\teventlog\n",
 		"one goroutine\t80.0\t200\t100\t160\t96.0\n",
 		"16 goroutines\t12.0\t33.3\t16.7\t26.7\t16.0\n",
@@ -45,14 +41,10 @@ func TestReportDurable_Tables(t *testing.T) {
 		"one goroutine: time / raft-wal\tat most 1.05\t0.96\n",
 		"time with one goroutine / with 16\tat least 5.00\t6.00\n",
 		"Medians of 5 rounds; ext4",
-		"eventlog is significantly slower in 3 of 12 comparisons, by the ratio of the times: " +
+		"eventlog is significantly slower in 3 of 12 comparisons, by the ratio of the times: "+
 			"one goroutine, batches of 16, against bare loop (1.50); 16 goroutines, against bare loop (1.33); one goroutine, against bare loop (1.20).\n",
 		"not met here, by name:\n\n- one goroutine: time / bare loop: 1.20, at most 1.10\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
+	)
 }
 
 // A selection of rows has neither the demands nor the losses of the rest.
@@ -86,19 +78,15 @@ func TestReadmeDurable_Block(t *testing.T) {
 		t.Error("check of the file:", err)
 	}
 	text := page(durableBlock)
-	for _, want := range []string{
-		"before durable\n" + durableBlock.begin() + "| µs for an event | bare loop |",
+	resultstest.Contains(t, text,
+		"before durable\n"+durableBlock.begin()+"| µs for an event | bare loop |",
 		"|---|--:|--:|--:|--:|--:|\n| one goroutine | **80.0** | 200 | 100 | 160 | 96.0 |\n",
 		"\n\nAll figures have the same durability: ",
 		"\n\n`eventlog` is significantly slower in 3 of 12 comparisons",
 		"| one goroutine: time / bare loop | at most 1.10 | **1.20** |\n",
 		"\n\n`make durable` on 2026-01-02: medians of 5 interleaved rounds, 200ms a row, at commit unknown; EPYC",
-		durableBlock.end() + "after durable\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
+		durableBlock.end()+"after durable\n",
+	)
 	if text := page(eventsBlock); !strings.Contains(text, "\nold\n") {
 		t.Errorf("the block of other results was changed:\n%s", text)
 	}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -97,16 +99,12 @@ func TestRenderCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
+	resultstest.Contains(t, block,
 		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
 		"| **geometric mean of 53 rows published for v0.1.2** | | | **0.50** |\n",
 		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
 		"ext4",
-	} {
-		if !strings.Contains(block, want) {
-			t.Errorf("%q is missing in\n%s", want, block)
-		}
-	}
+	)
 }
 
 // A visitor of the README has a minute.
@@ -129,11 +127,7 @@ func TestRenderFirst_FiveRows(t *testing.T) {
 
 func TestRenderPredecessor_HasItsColumn(t *testing.T) {
 	page := renderPredecessor(resultstest.Parse(t, everything()+"BenchmarkStat/impl=v0.1.2-2 1 50 ns/op\n"))
-	for _, want := range []string{"ends the process with a fault", "| `Stat` | 200 ns | 50 ns | 100 ns | 0.50 | 2.00 |\n"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("%q is missing in\n%s", want, page)
-		}
-	}
+	resultstest.Contains(t, page, "ends the process with a fault", "| `Stat` | 200 ns | 50 ns | 100 ns | 0.50 | 2.00 |\n")
 }
 
 func TestRenderPerformance(t *testing.T) {
@@ -144,16 +138,12 @@ func TestRenderPerformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
+	resultstest.Contains(t, block,
 		"Too few rounds (1) to tell which of 81 rows are slower than with `os.File`.\n",
 		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
 		"(charts/writes.svg)\n",
 		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",
-	} {
-		if !strings.Contains(block, want) {
-			t.Errorf("%q is missing in\n%s", want, block)
-		}
-	}
+	)
 }
 
 // oldPages writes raw results, and pages with an old block for each of blocks, as they lie in the
@@ -228,15 +218,11 @@ func TestReadme(t *testing.T) {
 		t.Errorf("unexpected text:\n%s", s)
 	}
 	s := page(callsBlock)
-	for _, want := range []string{
-		"before calls\n" + callsBlock.begin() + "| op", callsBlock.end() + "after calls\n",
-		performanceBlock.begin() + "Too few rounds", performanceBlock.end() + "after performance\n",
-		programsBlock.begin() + "old\n" + programsBlock.end(), // it is of other results
-	} {
-		if !strings.Contains(s, want) {
-			t.Errorf("%q is missing in\n%s", want, s)
-		}
-	}
+	resultstest.Contains(t, s,
+		"before calls\n"+callsBlock.begin()+"| op", callsBlock.end()+"after calls\n",
+		performanceBlock.begin()+"Too few rounds", performanceBlock.end()+"after performance\n",
+		programsBlock.begin()+"old\n"+programsBlock.end(), // it is of other results
+	)
 
 	file, _ = oldPages(t, everything(), firstBlock)
 	if err := publish(file, false); err == nil {
@@ -273,11 +259,7 @@ func TestCallPages_Policies(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d files with a policy, %v", len(list), err)
 	}
-	for _, want := range []string{"| state | mmapfile | always |\n", "| `hot-64B` | 0.25 | 0.30 |\n", "- always: it reads each page first (ext4, ", "(charts/policies.svg)"} {
-		if !strings.Contains(string(list[1].Text), want) {
-			t.Errorf("%q is missing in\n%s", want, list[1].Text)
-		}
-	}
+	resultstest.Contains(t, string(list[1].Text), "| state | mmapfile | always |\n", "| `hot-64B` | 0.25 | 0.30 |\n", "- always: it reads each page first (ext4, ", "(charts/policies.svg)")
 	furtherRun(t, dir, "policies/always.txt", resultstest.Sample)
 	if _, err := callPages(res, dir); err == nil {
 		t.Error("no error for results without a policy")
@@ -294,15 +276,11 @@ func TestCallPages_FileSystems(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d files with a file system, %v", len(list), err)
 	}
-	for _, want := range []string{
+	resultstest.Contains(t, string(list[1].Text),
 		"| state | ext4 | ext4, a file of 13 GiB | xfs |\n", "| `hot-64B` | 0.25 (1.04) | – | 0.30 (1.04) |\n",
 		"| `once-4KB` | – | – | 0.50 (1.04) |\n", "| `huge-once-1MB` | – | 0.40 (1.04) | – |\n",
 		"; xfs: 1 rounds at commit 1234 on 2026-01-02, Linux 7.\n",
-	} {
-		if !strings.Contains(string(list[1].Text), want) {
-			t.Errorf("%q is missing in\n%s", want, list[1].Text)
-		}
-	}
+	)
 	furtherRun(t, dir, "filesystems/xfs.txt", resultstest.Rounds("Policy/state=hot-64B", 30))
 	if _, err := callPages(res, dir); err == nil {
 		t.Error("no error for results without a file system")
@@ -339,4 +317,14 @@ func TestKind_Each(t *testing.T) {
 	if len(kinds) != 8 {
 		t.Errorf("%d kinds", len(kinds))
 	}
+}
+
+// printed is what a report prints, with a tab for each run of spaces.
+func printed(t *testing.T, report func(out io.Writer, res *results.Set) error, res *results.Set) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report(&out, res); err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
 }

@@ -50,3 +50,13 @@ func Rounds(row string, mmapfile ...float64) string {
 	}
 	return text
 }
+
+// Contains fails the test for each part that a text lacks.
+func Contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
+		}
+	}
+}
