@@ -19,8 +19,8 @@ import (
 // An error is a *[fs.PathError] with Op "append", and nothing was appended: [ErrFull],
 // [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the system's if the file
 // cannot grow (the disk is full), or io.ErrUnexpectedEOF if another program has truncated
-// the log. The next append tries again. A truncation within the event's page of memory, or after it,
-// is not detected here, but by Sync and Close.
+// the log. The next append tries again. A truncation within the event's page of memory,
+// or after it, is not detected here, but by Sync and Close.
 func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, false) }
 
 // append is Append. sync says that the event will be flushed at once.

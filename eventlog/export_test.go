@@ -60,6 +60,9 @@ func Traced(o StreamOptions, trace func(op, name string)) StreamOptions {
 // WaitJobs waits for what s does in the background.
 func WaitJobs(s *Stream) { s.jobs.Wait() }
 
+// Indexed returns the number of events in the index of the last segment.
+func Indexed(s *Stream) int64 { return s.active.seg.index.look(0).n }
+
 // ActiveLog returns the log of the last segment.
 func ActiveLog(s *Stream) *Log {
 	s.mu.Lock()

@@ -79,7 +79,10 @@ type Log struct {
 // number in o, [errors.ErrUnsupported] for what is not a regular file, or the system's.
 // When Open returns, all events are durable. So is a new log's directory entry, if the
 // system can sync a directory, and the process may read it.
-func Open(name string, o Options) (*Log, error) {
+func Open(name string, o Options) (*Log, error) { return openLog(name, o, nil) }
+
+// openLog is Open. It adds all events to x, unless that is nil.
+func openLog(name string, o Options, x *index) (*Log, error) {
 	if !o.valid() {
 		return nil, openError(name, fs.ErrInvalid)
 	}
@@ -94,7 +97,7 @@ func Open(name string, o Options) (*Log, error) {
 			l.f.Close()
 		}
 	}()
-	if err := l.recover(false); err != nil {
+	if err := l.recover(false, x); err != nil {
 		return nil, l.fail("open", err)
 	}
 	l.startFlusher()

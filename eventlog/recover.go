@@ -16,13 +16,13 @@ type Recovery struct {
 }
 
 // recover finds the end of the log, and truncates the file there. Without repair it changes
-// nothing if a crash does not leave such a file.
-func (l *Log) recover(repair bool) error {
+// nothing if a crash does not leave such a file. It adds all events to x, unless that is nil.
+func (l *Log) recover(repair bool, x *index) error {
 	size, err := l.size()
 	if err != nil {
 		return err
 	}
-	w := walk{source: source{f: l.f, upto: size}, size: size, repair: repair}
+	w := walk{source: source{f: l.f, upto: size}, size: size, repair: repair, index: x}
 	damage := error(nil)
 	if err := l.inside("open", func() error {
 		if size <= headerSize {
@@ -112,7 +112,8 @@ type walk struct {
 	limit int64 // events reads no further
 	end   int64 // of the last event that is whole
 	count int64
-	empty bool // not a log yet
+	index *index // of the events; nil for none
+	empty bool   // not a log yet
 
 	repair    bool // go on after a bad header
 	badHeader bool
@@ -183,6 +184,9 @@ func (w *walk) walk(verify int64) error {
 // after from.
 func (w *walk) events(from int64) error {
 	w.end = headerSize
+	if w.index != nil {
+		w.index.clear()
+	}
 	for w.end < w.limit {
 		e, _, err := w.event(w.end, w.limit, false)
 		if err == nil && e.next(w.end) > from {
@@ -197,10 +201,18 @@ func (w *walk) events(from int64) error {
 			}
 			return err
 		}
-		w.end = e.next(w.end)
-		w.count++
+		w.add(e.next(w.end))
 	}
 	return nil
+}
+
+// add adds the event from w.end to end.
+func (w *walk) add(end int64) {
+	if w.index != nil {
+		w.index.note(w.end, end)
+	}
+	w.end = end
+	w.count++
 }
 
 func (w *walk) fails(err error) error {
@@ -220,8 +232,9 @@ func (w *walk) cutShort(err error) bool {
 // forward adds the events after WriteOffset that EventCount includes, if all are whole. A
 // writer was killed between writing the two, or WriteOffset is damaged.
 func (w *walk) forward() error {
-	end, count := w.end, w.count
-	for ; count < w.head.count; count++ {
+	end := w.end
+	var ends []int64
+	for w.count+int64(len(ends)) < w.head.count {
 		e, _, err := w.event(end, w.size, true)
 		if err == errPastEnd || err == errChecksum || err == io.ErrUnexpectedEOF {
 			return nil
@@ -230,8 +243,11 @@ func (w *walk) forward() error {
 			return w.fails(err)
 		}
 		end = e.next(end)
+		ends = append(ends, end)
 	}
-	w.end, w.count = end, count
+	for _, end := range ends {
+		w.add(end)
+	}
 	return nil
 }
 

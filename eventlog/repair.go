@@ -19,7 +19,7 @@ func Repair(name string) (Recovery, error) {
 	if err != nil {
 		return Recovery{}, err
 	}
-	err = l.recover(true)
+	err = l.recover(true, nil)
 	sys.Unlock(l.f)
 	if cerr := l.f.Close(); err == nil {
 		err = cerr

@@ -212,7 +212,8 @@ func (s *Stream) Recovery() Recovery { return s.recovered }
 // caller.
 //
 // The first Get in a segment reads the headers of all its events, and keeps four bytes
-// for each in memory; the writer does so when it appends. Get verifies the event.
+// for each in memory. The writer does so for the last segment when it opens the stream,
+// and when it appends. Get verifies the event.
 //
 // An error is a *[fs.PathError] with Op "get": [ErrTruncated], [fs.ErrNotExist] for an
 // event that was not appended yet, a *[CorruptError], [os.ErrClosed], or the system's.

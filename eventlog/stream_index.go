@@ -36,6 +36,13 @@ func (x *index) add(i, off, end int64) {
 
 func (x *index) clear() { x.points, x.n, x.end, x.damaged = x.points[:0], 0, headerSize, false }
 
+// take makes x have what other has, which is not used any more.
+func (x *index) take(other *index) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.points, x.n, x.end, x.damaged = other.points, other.n, other.end, other.damaged
+}
+
 func (x *index) note(off, end int64) {
 	if x.n%indexStep == 0 {
 		x.points = append(x.points, off)

@@ -245,7 +245,8 @@ func freeName(name string) string {
 func (r *recovery) open() error {
 	s := r.s
 	last := r.firsts[len(r.firsts)-1]
-	l, err := Open(segmentName(s.dir, last), s.logOptions())
+	var x index // filled now: later it would hold appends up
+	l, err := openLog(segmentName(s.dir, last), s.logOptions(), &x)
 	if err != nil {
 		return err
 	}
@@ -264,6 +265,7 @@ func (r *recovery) open() error {
 	}
 	r.add(r.firsts[:len(r.firsts)-1])
 	s.use(l, last)
+	s.active.seg.index.take(&x)
 	return nil
 }
 

@@ -44,8 +44,8 @@ const writesDirect = runtime.GOOS == "linux" && sys.Maps
 // The kernel copies the two words of the header in moves of 8 or 16 bytes, or with one "rep movsb"
 // on amd64 with fast short strings (fsrm, most since 2019). No manual promises that such a string
 // move stores a word at once. 12.7 million writes of both words beside 14.3 billion loads of a
-// mapping have shown none that was torn (AMD EPYC with fsrm, Linux 6.18). In addition, a reader of this package
-// loads WriteOffset until it is twice the same.
+// mapping have shown none that was torn (AMD EPYC with fsrm, Linux 6.18). In addition, a reader of
+// this package loads WriteOffset until it is twice the same.
 const writesWords = writesDirect && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
 // write appends an event by system call.
