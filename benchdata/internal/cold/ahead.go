@@ -110,13 +110,16 @@ func Cases() []Case {
 	add(Case{Part: PartScattered, Key: "advise-in-memory", What: "`Advise` with `WillNeed` of 4 KiB in memory, against `posix_fadvise`",
 		Size: 64 << 20, Work: Work{What: "advise-in-memory"}, Within: 50 * time.Nanosecond})
 
-	const memory = 128 << 20
+	const (
+		memory = 128 << 20
+		steady = 10 // each page is read several times
+	)
 	for _, n := range []int{1, 4, 16} {
 		add(Case{Part: PartLarger, Key: fmt.Sprintf("slightly-larger/goroutines=%d", n), What: fmt.Sprintf("`ReadAt` 4 KiB anywhere in 160 MiB, goroutines: %d", n),
-			Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory, Goroutines: n}, Limit: 1 / 0.97, Long: 4})
+			Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory, Goroutines: n}, Limit: 1 / 0.97, Long: steady})
 	}
 	add(Case{Part: PartLarger, Key: "moving-hot-set", What: "`ReadAt` 4 KiB in 32 MiB of 512 MiB, another part eight times",
-		Size: 4 * memory, Work: Work{What: "moving", Memory: memory, Goroutines: 1}, Long: 4})
+		Size: 4 * memory, Work: Work{What: "moving", Memory: memory, Goroutines: 1}, Long: steady})
 	add(Case{Part: PartLarger, Key: "evicted-while-hot", What: "16 MiB evicted while `ReadAt` 4 KiB is hot: time until it is back at the rate of `os.File`",
 		Size: 16 << 20, Work: Work{What: "evicted-back", Memory: NoLimit}, Within: 300 * time.Millisecond})
 
