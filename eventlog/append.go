@@ -21,22 +21,30 @@ import (
 // cannot grow (the disk is full), or io.ErrUnexpectedEOF if another program has truncated
 // the log. The next append tries again. A truncation within the event's page of memory,
 // or after it, is not detected here, but by Sync and Close.
-func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, false) }
+func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, nil, false) }
 
-// append is Append. sync says that the event will be flushed at once.
-func (l *Log) append(p []byte, sync bool) (off int64, err error) {
+// append is Append. sync says that the event will be flushed at once. If given is not nil, it is
+// the entry of the event.
+func (l *Log) append(p []byte, given *entry, sync bool) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
 	if int64(len(p)) > maxData {
 		return 0, fs.ErrInvalid
 	}
-	now := c.now()
+	var e entry
+	if given != nil {
+		e = *given
+	} else {
+		e.time = c.now()
+	}
 	// The checksum costs the most. It is computed without the lock if another append has
 	// it, and otherwise after the copy, which brings the data into the cache.
-	var e entry
 	free := l.mu.TryLock()
+	sum := given == nil
 	if !free {
-		e = newEntry(now, p)
+		if sum {
+			e, sum = newEntry(e.time, p), false
+		}
 		l.wait()
 	}
 	c.locked = true
@@ -47,15 +55,15 @@ func (l *Log) append(p []byte, sync bool) (off int64, err error) {
 	}
 	c.dirty = end
 	if l.useCalls(sync) {
-		if free {
-			e = newEntry(now, p)
+		if sum {
+			e = newEntry(e.time, p)
 		}
 		return off, c.write(e, p)
 	}
 	b := l.mem[off:end]
 	copy(b[entrySize:], p)
-	if free {
-		e = newEntry(now, p)
+	if sum {
+		e = newEntry(e.time, p)
 	}
 	e.put(b)
 	return off, l.publish(end, 1, false)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +42,41 @@ func TestAppend_ClockThatPanics(t *testing.T) {
 		if err := call(); err != nil || l.Len()+s.Next() != events+1 {
 			t.Errorf("%s after the panic: %d events, was %d, %v", what, l.Len()+s.Next(), events, err)
 		}
+	}
+}
+
+// The checksum of an event of a stream is computed while another append has the lock: data that
+// change after that, which they must not, do not match it.
+func TestStreamAppend_ChecksumWithoutLock(t *testing.T) {
+	t.Parallel()
+	if race {
+		t.Skip("the data race is the test")
+	}
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	p := []byte("event")
+	release := eventlog.HoldAppends(s)
+	done := make(chan error)
+	go func() {
+		_, err := s.Append(p)
+		done <- err
+	}()
+	waitUntil(t, "the append waits for the lock", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		for g := range strings.SplitSeq(string(stacks), "\n\n") {
+			if strings.Contains(g, "ChecksumWithoutLock") && strings.Contains(g, "(*Stream).append") && strings.Contains(g, "[sync.Mutex.Lock") {
+				return true
+			}
+		}
+		return false
+	})
+	p[0]++
+	release()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(0); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("Get: %v", err)
 	}
 }
 

@@ -19,9 +19,9 @@
 // FORMAT.md describes the files byte by byte, for readers in other languages. They must be
 // on a local file system: other machines do not share mapped memory.
 //
-// One append runs at a time. Several goroutines append large events faster than one, since
-// they compute checksums at the same time, but small ones slower. [Log.AppendBatch] appends
-// many small events at once.
+// One append runs at a time, but [Log.Append] and [Stream.Append] compute checksums at the same
+// time. So several goroutines append large events faster than one. Small ones they append
+// slower to a Log: [Log.AppendBatch] appends many at once.
 //
 // # Durability
 //

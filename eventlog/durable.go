@@ -35,7 +35,7 @@ type flusher struct {
 // An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
 // is in the log, at off.
 func (l *Log) AppendSync(p []byte) (off int64, err error) {
-	if off, err = l.append(p, true); err != nil {
+	if off, err = l.append(p, nil, true); err != nil {
 		return 0, err
 	}
 	return off, l.syncTo(off + entrySize + int64(len(p)))

@@ -60,6 +60,12 @@ func Traced(o StreamOptions, trace func(op, name string)) StreamOptions {
 // WaitJobs waits for what s does in the background.
 func WaitJobs(s *Stream) { s.jobs.Wait() }
 
+// HoldAppends makes appends to s wait, as for one that runs, until release is called.
+func HoldAppends(s *Stream) (release func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
 // Indexed returns the number of events in the index of the last segment.
 func Indexed(s *Stream) int64 { return s.active.seg.index.look(0).n }
 

@@ -52,10 +52,11 @@ func (o *StreamOptions) valid() bool {
 // Stream leaves it alone: appends are errors from the next segment on.
 type Stream struct {
 	catalog
-	o    StreamOptions
-	lock *os.File       // locked
-	file *mmapfile.File // meta
-	dirf *os.File       // the directory, to be synced, and to keep the number of home its own
+	o     StreamOptions
+	clock *clock         // of all segments
+	lock  *os.File       // locked
+	file  *mmapfile.File // meta
+	dirf  *os.File       // the directory, to be synced, and to keep the number of home its own
 
 	recovered Recovery
 
@@ -102,7 +103,7 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	s := &Stream{catalog: catalog{dir: dir}, o: o}
+	s := &Stream{catalog: catalog{dir: dir}, o: o, clock: newClock(o.Now)}
 	s.list.Store(new([]*segment))
 	opened := false
 	defer func() { // Options.Now may panic

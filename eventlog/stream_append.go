@@ -33,18 +33,19 @@ type mark struct {
 }
 
 func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if int64(len(p)) > maxData {
 		return 0, at, s.fail("append", fs.ErrInvalid)
 	}
+	e := newEntry(s.clock.read(), p) // without the lock, so that checksums are computed at the same time
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.need(entrySize + int64(len(p))); err != nil {
 		return 0, at, s.fail("append", err)
 	}
 	a := s.active
-	off, err := a.log.append(p, sync)
+	off, err := a.log.append(p, &e, sync)
 	if s.releaseSpare(err) {
-		off, err = a.log.append(p, sync)
+		off, err = a.log.append(p, &e, sync)
 	}
 	if err != nil {
 		return 0, at, err

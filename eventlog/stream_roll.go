@@ -113,7 +113,7 @@ func (s *Stream) end(a *active) error {
 // start makes a new segment the active one. If blank is set, there is a file without a
 // header. It is called with mu held. The caller syncs the directory.
 func (s *Stream) start(first int64, blank bool) error {
-	now := newClock(s.o.Now).read() // before anything is done, since Options.Now may panic
+	now := s.clock.read() // before anything is done, since Options.Now may panic
 	if err := s.here(); err != nil {
 		return err
 	}
@@ -171,6 +171,7 @@ func (s *Stream) use(l *Log, first int64) {
 	if old := s.active; old != nil {
 		old.seg.bytes.Store(old.end)
 	}
+	l.clock = s.clock
 	s.active = newActive(l, seg)
 	s.next.Store(s.active.next)
 }

@@ -103,6 +103,7 @@ func (s *Stream) resume() error {
 	}
 	l, err := Open(a.seg.name(), s.logOptions())
 	if err == nil {
+		l.clock = s.clock
 		s.active = newActive(l, a.seg)
 	}
 	return err

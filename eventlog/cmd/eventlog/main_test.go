@@ -47,7 +47,7 @@ func TestDump_Stream(t *testing.T) {
 	dir := newStream(t, abc...)
 	before := files(t, dir)
 	want(t, 0, `{"seq":1,"time":"2023-11-14T22:13:23Z","data":"\"two\"\n"}
-{"seq":2,"time":"2023-11-14T22:13:25Z","base64":"/wA="}
+{"seq":2,"time":"2023-11-14T22:13:24Z","base64":"/wA="}
 `, dir, "dump", "-json", "-from=1", "-n=2")
 	want(t, 0, "one\n\"two\"\n\n\xff\x00\n\n", dir, "dump", "-raw")
 	if !maps.Equal(before, files(t, dir)) {
