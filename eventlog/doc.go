@@ -20,8 +20,8 @@
 // on a local file system: other machines do not share mapped memory.
 //
 // One append runs at a time, but [Log.Append] and [Stream.Append] compute checksums at the same
-// time. So several goroutines append large events faster than one. Small ones they append
-// slower to a Log: [Log.AppendBatch] appends many at once.
+// time. Several goroutines append large events to a Log faster than one, and small ones slower.
+// [Log.AppendBatch] appends many small events at once.
 //
 // # Durability
 //
