@@ -195,6 +195,9 @@ func TestStream_PipeAsMeta(t *testing.T) {
 // An append that fails for another reason than a full disk leaves the file of the next segment.
 func TestStream_FailedAppendKeepsSpare(t *testing.T) {
 	t.Parallel()
+	if !eventlog.Maps {
+		t.Skip("an append does not ask whether the file was truncated")
+	}
 	for what, appendTo := range map[string]func(s *eventlog.Stream) error{
 		"Append": func(s *eventlog.Stream) error { _, err := s.AppendSync(make([]byte, 100)); return err },
 		"AppendBatch": func(s *eventlog.Stream) error {
