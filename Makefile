@@ -25,7 +25,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
 help:
@@ -194,6 +194,14 @@ SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9
 SURVEY_FLAGS ?=
 migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network)
 	@go -C migrate run ./survey $(SURVEY_FLAGS) $(SURVEY)
+
+# UPSTREAM_FLAGS="-only bbolt" for some, "-rounds 0" for no benchmarks, "-keep DIR" to look at what ran.
+UPSTREAM_FLAGS ?=
+upstream: ## run the suites of well-known modules over File (needs the network)
+	@go -C migrate run ./upstream $(UPSTREAM_FLAGS)
+
+upstream-page: ## put their results into docs/proven.md
+	@go -C migrate run ./upstream -page
 
 # RAFTLOG_ROUNDS=10 for a longer run.
 raftlog: ## compare raftlog with raft-wal and raft-boltdb

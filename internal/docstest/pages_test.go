@@ -265,6 +265,7 @@ func TestReadme_Figures(t *testing.T) {
 		"benchdata/peers.md":   {"peers"},
 		"benchdata/events.md":  {"events"},
 		"benchdata/durable.md": {"durable"},
+		"docs/proven.md":       {"proven"},
 	} {
 		lines := fileLines(t, name)
 		for _, block := range blocks {

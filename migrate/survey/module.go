@@ -56,7 +56,7 @@ func (s *survey) download(name string) (*module, error) {
 
 // report runs the tool and counts what it reports.
 func (s *survey) report(m *module) (n counts, err error) {
-	seen, err := modcopy.Report(m.Dir, s.tool)
+	seen, err := modcopy.Report(os.Stderr, m.Dir, s.tool, "./...")
 	for _, d := range seen {
 		switch d.Category {
 		case analyzer.Rewrite:
@@ -89,7 +89,7 @@ func (s *survey) rewrite(m *module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	modcopy.Fix(m.Dir, s.tool)
+	modcopy.Fix(os.Stderr, m.Dir, s.tool, "./...")
 	if _, err := modcopy.Run(m.Dir, "go", "build", "./..."); err != nil {
 		return "does not build", err
 	}

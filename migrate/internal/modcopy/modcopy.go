@@ -4,8 +4,10 @@ package modcopy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,8 +19,8 @@ import (
 const Mmapfile = "go.dw1.io/mmapfile"
 
 // Command returns a command in dir that changes go.mod as it needs to.
-func Command(dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+func Command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "PWD="+dir)
 	return cmd
@@ -26,7 +28,7 @@ func Command(dir, name string, args ...string) *exec.Cmd {
 
 // Run runs a program in dir and returns its standard output. An error has the other.
 func Run(dir, name string, args ...string) ([]byte, error) {
-	cmd := Command(dir, name, args...)
+	cmd := Command(context.Background(), dir, name, args...)
 	var failure bytes.Buffer
 	cmd.Stderr = &failure
 	out, err := cmd.Output()
@@ -79,6 +81,9 @@ func Require(dir, root string) (string, error) {
 	if _, err := Run(dir, "go", "mod", "edit", "-require="+Mmapfile+"@v0.0.0", "-replace="+Mmapfile+"="+root); err != nil {
 		return "", err
 	}
+	if _, err := Run(dir, "go", "list", Mmapfile); err != nil { // loading it raises the version
+		return "", err
+	}
 	out, err := Run(dir, "go", "list", "-m", "-f", "{{.GoVersion}}")
 	return strings.TrimSpace(string(out)), err
 }
@@ -94,15 +99,15 @@ func BuildMigrate(root, dir string) (string, error) {
 // Diagnostic is a report of migrate about one call.
 type Diagnostic struct{ Category, Posn, Message string }
 
-// Report runs the program tool, which is migrate, in dir, and returns what it reports, by
-// position. What does not compile there is reported to the standard error.
-func Report(dir, tool string) (map[string]Diagnostic, error) {
-	out, err := Run(dir, tool, "-json", "./...")
+// Report runs the program tool, which is migrate, over packages in dir, and returns what it
+// reports, by position. What does not compile there goes to log.
+func Report(log io.Writer, dir, tool string, packages ...string) (map[string]Diagnostic, error) {
+	out, err := Run(dir, tool, append([]string{"-json"}, packages...)...)
 	if len(out) == 0 && err != nil {
 		return nil, err
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(log, err)
 	}
 	var all map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(out, &all); err != nil {
@@ -113,7 +118,7 @@ func Report(dir, tool string) (map[string]Diagnostic, error) {
 		for _, raw := range pkg {
 			var list []Diagnostic
 			if json.Unmarshal(raw, &list) != nil {
-				continue // an error, which the standard error has
+				continue // an error, which the log has
 			}
 			for _, d := range list {
 				seen[d.Posn] = d
@@ -123,10 +128,10 @@ func Report(dir, tool string) (map[string]Diagnostic, error) {
 	return seen, nil
 }
 
-// Fix rewrites all calls in dir that can be rewritten. What does not compile there is
-// reported to the standard error.
-func Fix(dir, tool string) {
-	if _, err := Run(dir, tool, "-fix", "-all", "./..."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+// Fix rewrites all calls in packages in dir that can be rewritten. What does not compile there
+// goes to log.
+func Fix(log io.Writer, dir, tool string, packages ...string) {
+	if _, err := Run(dir, tool, append([]string{"-fix", "-all"}, packages...)...); err != nil {
+		fmt.Fprintln(log, err)
 	}
 }

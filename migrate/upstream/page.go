@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pageFile has a table of the results between two marks.
+var pageFile = filepath.Join("docs", "proven.md")
+
+const pageBegin, pageEnd = "<!-- proven:begin -->\n", "<!-- proven:end -->\n"
+
+// table returns the results as the lines of a Markdown table.
+func table(list []*record) []string {
+	lines := []string{
+		"| project | what runs over `File` | calls | by `migrate` | edits | tests | result over `File` | eager | mappings | eager |",
+		"|---|---|--:|--:|--:|--:|---|---|--:|--:|",
+	}
+	for _, r := range list {
+		base, changed, eager := r.suite(onOS), r.suite(edited), r.suite(eagerly)
+		if changed == nil {
+			changed = r.suite(migrated)
+		}
+		if base == nil || changed == nil || eager == nil {
+			continue
+		}
+		uses := ""
+		for _, p := range projects {
+			if p.path == r.Path {
+				uses = p.uses
+			}
+		}
+		lines = append(lines, fmt.Sprintf("| %s %s | %s | %d | %d | %d | %d | %s | %s | %d | %d |", r.Path, r.Version, uses,
+			r.Calls, r.Migrated, r.Edits, base.Passed+base.Failed, changed.result(), eager.result(), changed.Mappings, eager.Mappings))
+	}
+	return lines
+}
+
+// result says how the suite ended.
+func (s *suiteRecord) result() string {
+	switch {
+	case len(s.Differ) > 0:
+		return fmt.Sprintf("%d differ", len(s.Differ))
+	case len(s.Flaky) > 0:
+		return fmt.Sprintf("the same, %d flaky", len(s.Flaky))
+	}
+	return "the same"
+}
+
+// figures returns what stands between the marks of the page.
+func figures(list []*record) string {
+	lines := table(list)
+	lines = append(lines, "", "| benchmark | os.File | File | File / os.File |", "|---|--:|--:|--:|")
+	for _, r := range list {
+		for _, b := range r.Benchmarks {
+			median, low, high := b.ratios()
+			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %.2f (%.2f to %.2f) |", filepath.Base(r.Path), b.Name,
+				duration(middle(b.OS)), duration(middle(b.File)), median, low, high))
+		}
+	}
+	lines = append(lines, "", "Left out:", "")
+	for _, p := range projects {
+		for _, l := range p.leftOut {
+			lines = append(lines, fmt.Sprintf("- `%s` of %s: %s.", l.name, filepath.Base(p.path), l.reason))
+		}
+	}
+	for _, l := range unavailable {
+		lines = append(lines, fmt.Sprintf("- %s: %s.", l.name, l.reason))
+	}
+	lines = append(lines, "")
+	var runs []string
+	for _, r := range list {
+		if line := "`make upstream` on " + r.Run + "."; !slices.Contains(runs, line) {
+			runs = append(runs, line)
+		}
+	}
+	return strings.Join(append(lines, runs...), "\n") + "\n"
+}
+
+// middle returns the median.
+func middle(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	n := len(list)
+	return (list[(n-1)/2] + list[n/2]) / 2
+}
+
+// duration prints nanoseconds with three digits.
+func duration(ns float64) string {
+	unit := "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if ns < 1000 {
+			break
+		}
+		ns, unit = ns/1000, next
+	}
+	return fmt.Sprintf("%.3g %s", ns, unit)
+}
+
+// render returns the page with the results between its marks.
+func render(page []byte, list []*record) ([]byte, error) {
+	before, rest, ok := bytes.Cut(page, []byte(pageBegin))
+	_, after, end := bytes.Cut(rest, []byte(pageEnd))
+	if !ok || !end {
+		return nil, fmt.Errorf("%s lacks the marks of the table", pageFile)
+	}
+	return slices.Concat(before, []byte(pageBegin+figures(list)+pageEnd), after), nil
+}
+
+// writePage puts the results into the page.
+func writePage(root string) error {
+	list, err := readResults(filepath.Join(root, resultsFile))
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(root, pageFile)
+	page, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if page, err = render(page, list); err != nil {
+		return err
+	}
+	return os.WriteFile(name, page, 0o644)
+}
