@@ -42,13 +42,17 @@ func table(list []*record) []string {
 
 // result says how the suite ended.
 func (s *suiteRecord) result() string {
-	switch {
-	case len(s.Differ) > 0:
-		return fmt.Sprintf("%d differ", len(s.Differ))
-	case len(s.Flaky) > 0:
-		return fmt.Sprintf("the same, %d flaky", len(s.Flaky))
+	text := "the same"
+	if len(s.Differ) > 0 {
+		text = fmt.Sprintf("%d differ", len(s.Differ))
 	}
-	return "the same"
+	if len(s.Flaky) > 0 {
+		text += fmt.Sprintf(", %d flaky", len(s.Flaky))
+	}
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d fail on both sides", s.Failed)
+	}
+	return text
 }
 
 // figures returns what stands between the marks of the page.

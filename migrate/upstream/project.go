@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // project is a module that others wrote, and how its suite runs over File.
 type project struct {
 	path, version string
@@ -91,6 +93,39 @@ var projects = []*project{
 		benchPackage: "./core/rawdb", bench: "^Benchmark(WriteAncientBlocks|Our.*)$", ours: "freezer_bench.go",
 	},
 	{
+		path: "github.com/go-git/go-billy/v6", version: "v6.0.0-alpha.2",
+		uses:     "all files of `osfs`",
+		packages: []string{"./..."},
+		edits: []edit{
+			{file: "osfs/os.go", old: "\t*os.File\n", new: "\t*mmapfile.File\n"},
+			{file: "osfs/os_rootfs.go", old: "return &file{File: f, name: name}, nil", new: "g, err := mmapfile.New(f)\n\treturn &file{File: g, name: name}, err"},
+		},
+		benchPackage: "./osfs", bench: "^Benchmark(Open|Create|Readdir)$/^rootOS$",
+	},
+	{
+		path: "github.com/go-git/go-git/v6", version: "v6.0.0-alpha.4",
+		uses:     "all files of the worktree and of `.git`, through go-billy",
+		packages: []string{"./..."},
+		leftOut: []leftOut{
+			{"plumbing/transport/ssh", "it needs the network"}, {"plumbing/transport/http", "it needs the network"},
+			{"tests that clone from public hosts", "they need the network"},
+		},
+		flags: []string{"-skip=" + strings.Join([]string{
+			"^(ExampleClone|TestFetchByHashThenResolveRevision|TestSubmodule.*)$",
+			"^TestRemoteSuite$/^Test(FetchExactSHA1|FetchOfMissingObjects|List|ListPeeling)$",
+			"^TestRepositorySuite$/^Test(CloneMirror|CloneWithFilter|FetchWithFiltersReal|PlainCloneWithRecurseSubmodules)$",
+			"^TestWorktreeSuite$/^Test(Checkout.*SubmoduleInitialized|PullProgressWithRecursion)$",
+		}, "|")},
+		with: &project{
+			path: "github.com/go-git/go-billy/v6", version: "v6.0.0-alpha.1",
+			packages: []string{"./..."},
+			edits: []edit{
+				{file: "osfs/os.go", old: "\t*os.File\n", new: "\t*mmapfile.File\n"},
+				{file: "osfs/os_rootfs.go", old: "return &file{File: f, name: display}, nil", new: "g, err := mmapfile.New(f)\n\treturn &file{File: g, name: display}, err", n: 2},
+			},
+		},
+	},
+	{
 		path: "github.com/anacrolix/torrent", version: "v1.59.1",
 		uses:     "the files of a download, if they are not mapped by the project itself",
 		packages: []string{"./storage"},
@@ -106,5 +141,10 @@ var projects = []*project{
 			{file: "storage/file-handle-cache.go", old: "*os.File", new: "*mmapfile.File", n: 2},
 			{file: "storage/file-handle-cache.go", old: "os.Open(", new: "mmapfile.Open(", n: 2},
 		},
+	},
+	{
+		path: "github.com/parquet-go/parquet-go", version: "v0.32.0",
+		uses:     "files that are read",
+		packages: []string{"./..."},
 	},
 }
