@@ -116,6 +116,8 @@ var projects = []*project{
 			"^TestRepositorySuite$/^Test(CloneMirror|CloneWithFilter|FetchWithFiltersReal|PlainCloneWithRecurseSubmodules)$",
 			"^TestWorktreeSuite$/^Test(Checkout.*SubmoduleInitialized|PullProgressWithRecursion)$",
 		}, "|")},
+		benchPackage: "./storage/filesystem", bench: "^BenchmarkAlternatesObjectLookup$/^EncodedObject$|" +
+			"^Benchmark(GetObjectFromPackfile|PackfileIterReadContent)$/https/^$/github.com/git-fixtures/^(basic|tags).git$",
 		with: &project{
 			path: "github.com/go-git/go-billy/v6", version: "v6.0.0-alpha.1",
 			packages: []string{"./..."},
