@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,6 +66,59 @@ var takeovers = map[string]func(f *mmapfile.File) error{
 		_, err := f.ReadFrom(&io.LimitedReader{R: f, N: 0})
 		return err
 	},
+}
+
+// The cursor is that of a File as OpenFile returns it, and not that of New.
+func TestOpenRoot_OwnCursor(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	content := pattern(int(2 * page))
+	writeFile(t, filepath.Join(dir, "data"), content)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	inner, err := root.Open("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := mmapfile.New(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		flag       int
+		own, taken bool
+	}{{"reading", os.O_RDONLY, true, false}, {"writing", os.O_RDWR, true, false}, {"appending", os.O_RDWR | os.O_APPEND, false, false}, {"New", 0, false, true}} {
+		f := taken
+		if !c.taken {
+			if f, err = mmapfile.OpenRoot(root, "data", c.flag, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.Bytes()
+		b := make([]byte, 64)
+		if _, err := f.Seek(page, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Read(b); err != nil || !bytes.Equal(b, content[page:page+64]) {
+			t.Errorf("%s: read %x, %v", c.name, b, err)
+		}
+		if own := mmapfile.OwnCursor(f); own != c.own {
+			t.Errorf("%s: own cursor: %v, want %v", c.name, own, c.own)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenRoot_Nil(t *testing.T) {
+	if f, err := mmapfile.OpenRoot(nil, "data", os.O_RDONLY, 0); f != nil || err != os.ErrInvalid {
+		t.Errorf("%v, %v", f, err)
+	}
 }
 
 func TestRead_ManyGoroutines(t *testing.T) {

@@ -57,6 +57,48 @@ func ExampleOpenInRoot() {
 	// Output: 5 true
 }
 
+// An os.Root may stay open, and its files may be written.
+func ExampleOpenRoot() {
+	name, remove := exampleFile("hello")
+	defer remove()
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer root.Close()
+
+	f, err := mmapfile.OpenRoot(root, "data", os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(", world"); err != nil {
+		log.Fatal(err)
+	}
+	_, err = mmapfile.OpenRoot(root, "../data", os.O_RDONLY, 0)
+	fmt.Println(f.Len(), err != nil)
+	// Output: 12 true
+}
+
+// A program that keeps os.OpenFile as a function value gets the method value.
+func ExampleOptions_OpenFile_functionValue() {
+	name, remove := exampleFile("hello")
+	defer remove()
+
+	type database struct {
+		open func(name string, flag int, perm os.FileMode) (*mmapfile.File, error) // was: (*os.File, error)
+	}
+	db := database{open: mmapfile.Options{}.OpenFile} // was: os.OpenFile
+
+	f, err := db.open(name, os.O_RDWR, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Println(f.Len())
+	// Output: 5
+}
+
 // NewFile is nil for what is no descriptor, as os.NewFile is.
 func ExampleNewFile() {
 	f := mmapfile.NewFile(^uintptr(0), "nothing")

@@ -32,6 +32,9 @@ const (
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
+// OwnCursor reports whether f keeps its cursor, and not the kernel.
+func OwnCursor(f *File) bool { return f.cur.state.Load() == cursorOurs }
+
 // LearnLate lets a call that asked for f's length before fn learn size after it.
 func LearnLate(f *File, size int64, fn func()) {
 	a := f.askSize()

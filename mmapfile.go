@@ -113,7 +113,9 @@ func Create(name string) (*File, error) {
 // open for writing. If the system refuses the size, the error is the system's. After each
 // of these errors the file is unchanged, and a file that did not exist is not created.
 //
-// [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy].
+// [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy]. Its method
+// value, Options{}.OpenFile, fits where a program assigns os.OpenFile. OpenFile itself does
+// not, because of size.
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {
@@ -157,6 +159,20 @@ func OpenInRoot(dir, name string) (*File, error) {
 	return newFile(inner, os.O_RDONLY), nil
 }
 
+// OpenRoot opens name in root, as [os.Root.OpenFile] does, with its errors. Unlike with [New]
+// of such a file, the File keeps the cursor. root may be closed while the File is in use. A
+// nil root is [os.ErrInvalid].
+func OpenRoot(root *os.Root, name string, flag int, perm fs.FileMode) (*File, error) {
+	if root == nil {
+		return nil, os.ErrInvalid
+	}
+	inner, err := root.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(inner, flag), nil
+}
+
 // Options holds what does not fit into the flags of an open call. The zero value acts as
 // [OpenFile] without a size.
 type Options struct {
@@ -192,6 +208,9 @@ type Options struct {
 // OpenFile is the function [OpenFile] with the options o. The name, flag, perm and errors
 // are the same. An invalid option is a *[fs.PathError] with Op "open". It wraps
 // [fs.ErrInvalid], for example for a negative number, or [errors.ErrUnsupported].
+//
+// It has the parameters of [os.OpenFile]. So Options{}.OpenFile replaces os.OpenFile where a
+// program keeps it as a function value.
 func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}

@@ -347,6 +347,35 @@ func (r *run) openers() {
 			r.close(f)
 		}
 	}
+	root, err := os.OpenRoot(in("root"))
+	r.note("os.OpenRoot", r.err(err))
+	if err != nil {
+		return
+	}
+	openRoot := func(name string, flag int, perm fs.FileMode) anyFile {
+		return both(fmt.Sprintf("OpenRoot %s %#x", name, flag), func() (*os.File, error) { return root.OpenFile(name, flag, perm) }, func() (*mmapfile.File, error) { return mmapfile.OpenRoot(root, name, flag, perm) })
+	}
+	for _, name := range []string{"inside", "../data", "escape", "link", "made", "no/made", "/etc/passwd", ".", ""} {
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_CREATE, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_CREATE | os.O_EXCL} {
+			if f := openRoot(name, flag, 0o640); f != nil {
+				r.step(nil, "Name", func() string { return r.plain(f.Name()) })
+				r.stat(f)
+				r.read(f, 3)
+				r.seek(f, 1, io.SeekCurrent)
+				r.write(f, []byte("xy"))
+				r.seek(f, -4, io.SeekEnd)
+				r.read(f, 10)
+				r.close(f)
+			}
+		}
+	}
+	if f := openRoot("inside", os.O_RDONLY, 0o1_000_000); f != nil {
+		r.close(f)
+	}
+	r.note("Close of the root", r.err(root.Close()))
+	if f := openRoot("inside", os.O_RDONLY, 0); f != nil {
+		r.close(f)
+	}
 	if f := both("OpenInRoot of a missing root", func() (*os.File, error) { return os.OpenInRoot(in("nowhere"), "x") }, func() (*mmapfile.File, error) { return mmapfile.OpenInRoot(in("nowhere"), "x") }); f != nil {
 		r.close(f)
 	}
