@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-billy/v6"
+	"github.com/go-git/go-billy/v6/helper/chroot"
 	"github.com/go-git/go-billy/v6/osfs"
 
 	"go.dw1.io/mmapfile"
@@ -30,42 +31,84 @@ import (
 // FS opens files for reading with package mmapfile. All else is that of [osfs.BoundOS].
 type FS struct{ *osfs.BoundOS }
 
+// RootFS opens files for reading with package mmapfile. All else is that of [osfs.RootOS].
+type RootFS struct {
+	*osfs.RootOS
+	root *os.Root
+}
+
 var (
 	_ billy.Filesystem = FS{}
 	_ billy.Capable    = FS{}
+	_ billy.Filesystem = RootFS{}
+	_ billy.Capable    = RootFS{}
 )
 
 // New returns a file system of what is below the directory dir, as [osfs.New] does.
 func New(dir string) billy.Filesystem { return FS{osfs.New(dir).(*osfs.BoundOS)} }
+
+// FromRoot returns a file system of what is below root, as [osfs.FromRoot] does. It saves opening the directory for
+// each file. The caller closes root.
+func FromRoot(root *os.Root) (billy.Filesystem, error) {
+	base, err := osfs.FromRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	return RootFS{base, root}, nil
+}
 
 // Open opens a file for reading.
 func (f FS) Open(name string) (billy.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
 // OpenFile opens a file. What package mmapfile cannot open, osfs opens, or returns the error.
 func (f FS) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, error) {
-	if flag != os.O_RDONLY {
-		return f.BoundOS.OpenFile(name, flag, perm)
-	}
-	root, rel := f.Root(), f.relative(name)
-	shown := rel
-	if native := filepath.FromSlash(name); filepath.IsAbs(native) && filepath.Dir(root) == root {
-		shown = filepath.Clean(native) // of all files, as osfs names it
-		if root == string(filepath.Separator) {
-			root = filepath.VolumeName(native) + root
+	if flag == os.O_RDONLY {
+		dir := f.Root()
+		if native := filepath.FromSlash(name); filepath.IsAbs(native) && dir == string(filepath.Separator) {
+			dir = filepath.VolumeName(native) + dir // all files, on the volume that the name has
+		}
+		if root, err := os.OpenRoot(dir); err == nil {
+			defer func() { _ = root.Close() }()
+			if opened, err := open(root, f.Root(), name); err == nil {
+				return opened, nil
+			}
 		}
 	}
-	opened, err := mmapfile.OpenInRoot(root, rel)
+	return f.BoundOS.OpenFile(name, flag, perm)
+}
+
+// Open opens a file for reading.
+func (f RootFS) Open(name string) (billy.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+
+// OpenFile opens a file, as [FS.OpenFile] does.
+func (f RootFS) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, error) {
+	if flag == os.O_RDONLY {
+		if opened, err := open(f.root, f.Root(), name); err == nil {
+			return opened, nil
+		}
+	}
+	return f.RootOS.OpenFile(name, flag, perm)
+}
+
+// open opens a file for reading. dir is the directory of which names are known, and of which root is the root.
+func open(root *os.Root, dir, name string) (billy.File, error) {
+	rel := relative(dir, name)
+	shown := rel
+	if native := filepath.FromSlash(name); filepath.IsAbs(native) && filepath.Dir(dir) == dir {
+		shown = filepath.Clean(native) // of all files, as osfs names it
+	}
+	opened, err := mmapfile.OpenRoot(root, rel, os.O_RDONLY, 0)
 	if err != nil {
-		return f.BoundOS.OpenFile(name, flag, perm)
+		return nil, err
 	}
 	return file{opened, shown}, nil
 }
 
-// relative returns the name below the root. The root of the names is that of the file system.
-func (f FS) relative(name string) string {
+// relative returns the name below dir, to which names that start with a slash are relative, too.
+func relative(dir, name string) string {
 	name = filepath.FromSlash(name)
 	if filepath.IsAbs(name) {
-		if rel, err := filepath.Rel(f.Root(), name); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
 			return rel
 		}
 	}
@@ -86,6 +129,15 @@ func (f FS) Chroot(path string) (billy.Filesystem, error) {
 	return New(sub.Root()), nil
 }
 
+// Chroot returns a file system of what is below the directory path, as [osfs.RootOS.Chroot] does.
+func (f RootFS) Chroot(path string) (billy.Filesystem, error) {
+	sub, err := f.RootOS.Chroot(path)
+	if err != nil {
+		return nil, err
+	}
+	return chroot.New(f, sub.Root()), nil
+}
+
 // file has the name that osfs gives it.
 type file struct {
 	*mmapfile.File
@@ -93,3 +145,16 @@ type file struct {
 }
 
 func (f file) Name() string { return f.name }
+
+// Slice returns part of the memory that Bytes returns, or nil if the file does not have all of it. The two are
+// the interface Mmap that go-billy is about to have (pull request 226).
+func (f file) Slice(off, length int64) []byte {
+	if length < 0 || int64(int(length)) != length {
+		return nil
+	}
+	p, err := mmapfile.SliceAt[byte](f.File, off, int(length))
+	if err != nil {
+		return nil
+	}
+	return p
+}

@@ -55,10 +55,37 @@ func TestFS_OpenAllFiles(t *testing.T) {
 	}
 }
 
+// fromRoot returns a file system of an os.Root of dir, and that of osfs.
+func fromRoot(t *testing.T, dir string) (files, base billy.Filesystem) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	if files, err = billyfs.FromRoot(root); err != nil {
+		t.Fatal(err)
+	}
+	if base, err = osfs.FromRoot(root); err != nil {
+		t.Fatal(err)
+	}
+	return files, base
+}
+
 // Each way to name a file is that of osfs.
 func TestFS_Open(t *testing.T) {
 	dir := t.TempDir()
-	files, base := billyfs.New(dir), osfs.New(dir)
+	testOpen(t, dir, billyfs.New(dir), osfs.New(dir))
+}
+
+func TestRootFS_Open(t *testing.T) {
+	dir := t.TempDir()
+	files, base := fromRoot(t, dir)
+	testOpen(t, dir, files, base)
+}
+
+func testOpen(t *testing.T, dir string, files, base billy.Filesystem) {
+	t.Helper()
 	if err := util.WriteFile(base, "a/file", []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -142,5 +169,72 @@ func TestFS_Write(t *testing.T) {
 	}
 	if !billy.CapabilityCheck(files, billy.Capabilities(osfs.New("."))) {
 		t.Error("it has fewer capabilities than osfs")
+	}
+}
+
+// Files of a file system have the methods that go-billy and go-git look for.
+func TestFS_Descriptor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rooted, _ := fromRoot(t, filepath.Dir(dir))
+	sub, err := rooted.Chroot(filepath.Base(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, files := range map[string]billy.Filesystem{"New": billyfs.New(dir), "FromRoot and Chroot": sub} {
+		f, err := files.Open("file")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fd uintptr
+		switch f := f.(type) {
+		case interface{ Fd() (uintptr, bool) }:
+			fd, _ = f.Fd()
+		case interface{ Fd() uintptr }: // on Windows
+			fd = f.Fd()
+		}
+		if fd == 0 || fd == ^uintptr(0) {
+			t.Errorf("%s: no descriptor of a %T", name, f)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mmap is the interface of go-billy's pull request 226.
+type mmap interface {
+	Bytes() []byte
+	Slice(off, length int64) []byte
+}
+
+func TestFS_Mmap(t *testing.T) {
+	files := billyfs.New(t.TempDir())
+	if err := util.WriteFile(files, "file", []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := files.Open("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.(mmap)
+	if got := string(m.Bytes()); got != "content" {
+		t.Errorf("Bytes: %q", got)
+	}
+	if got := m.Slice(3, 4); string(got) != "tent" || cap(got) != 4 {
+		t.Errorf("Slice: %q, capacity %d", got, cap(got))
+	}
+	for _, c := range [][2]int64{{-1, 2}, {0, -1}, {3, 5}, {8, 1}, {1 << 62, 1 << 62}} {
+		if got := m.Slice(c[0], c[1]); got != nil {
+			t.Errorf("Slice(%d, %d): %q", c[0], c[1], got)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if m.Bytes() != nil || m.Slice(0, 1) != nil {
+		t.Error("memory of a closed file")
 	}
 }
