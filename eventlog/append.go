@@ -73,7 +73,10 @@ func (l *Log) append(p []byte, given *entry, sync bool) (off int64, err error) {
 // see all of them at once, or none, also if the process is killed during the call. A crash
 // of the system before the next [Log.Sync] may leave some of them. They have the same Time.
 // Without ps AppendBatch does nothing. Otherwise it is like [Log.Append].
-func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
+func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) { return l.appendBatch(ps, false) }
+
+// appendBatch is AppendBatch. sync says that the events will be flushed at once.
+func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
 	total := int64(0)
@@ -95,7 +98,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
 		return 0, err
 	}
 	c.dirty = off + total
-	if l.useCalls(false) {
+	if l.useCalls(sync) {
 		return off, c.writeBatch(now, ps)
 	}
 	at := off

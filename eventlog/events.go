@@ -19,11 +19,15 @@ import (
 // long it is valid there. Touching it after that is a fault; on Windows its content is
 // undefined. If the file cannot be mapped, Data is a copy. It has no spare capacity.
 type Event struct {
-	Offset int64 // of its entry in the file; that of the next event is larger by 16 + len(Data)
+	Offset int64 // of its entry in the file
 	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
 	Time   time.Time
 	Data   []byte
 }
+
+// Next returns the offset of the event after e, from which to resume in a Log or a Reader. In a
+// Stream that is the number e.Seq+1 instead.
+func (e Event) Next() int64 { return e.Offset + entrySize + int64(len(e.Data)) }
 
 // everything is older than all events.
 const everything = math.MinInt64

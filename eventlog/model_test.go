@@ -18,7 +18,7 @@ func TestLogIsAListOfEvents(t *testing.T) {
 	}
 	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(5, uint64(round)))
-		o := eventlog.Options{Grow: []int64{0, 1, 5000}[rnd.IntN(3)], Verify: []int64{0, 1000, -1}[rnd.IntN(3)]}
+		o := eventlog.Options{Grow: []int64{0, 1, 5000}[rnd.IntN(3)], Verify: []int64{eventlog.VerifyAll, 1000, eventlog.VerifyNone}[rnd.IntN(3)]}
 		if rnd.IntN(3) == 0 {
 			o.MaxSize = 20_000
 		}

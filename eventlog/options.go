@@ -28,9 +28,9 @@ type Options struct {
 	Flush mmapfile.FlushPolicy
 
 	// Verify is the number of bytes at the end of the log whose checksums Open
-	// verifies. 0 means all, and a negative number none. Open always checks that
-	// each event begins at the end of the one before. A program that flushes after
-	// n bytes needs to verify only these.
+	// verifies, or [VerifyAll] or [VerifyNone]. Open always checks that each event
+	// begins at the end of the one before. A program that flushes after n bytes
+	// needs to verify only these.
 	Verify int64
 
 	// Now returns the time for an event. The default is the system's clock. A
@@ -39,6 +39,12 @@ type Options struct {
 	// after 2261) becomes the nearest one that they can.
 	Now func() time.Time
 }
+
+// Values of [Options].Verify.
+const (
+	VerifyAll  = 0  // verify the checksums of all events
+	VerifyNone = -1 // verify no checksum; any negative number does
+)
 
 const (
 	minGrow   = 1 << 20

@@ -36,6 +36,28 @@ func OpenReader(name string) (*Reader, error) {
 // second Close, in a *[fs.PathError].
 func (r *Reader) Close() error { return r.close() }
 
+// End returns the offset after the last event, which is that of the next. It verifies no event,
+// and makes no system call if the file is mapped.
+//
+// An error is a *[fs.PathError] with Op "read": a *[CorruptError] for a file that is not a log,
+// [os.ErrClosed], or the system's.
+func (r *Reader) End() (end int64, err error) {
+	src := source{f: r.f}
+	err = r.inside("read", func() (err error) {
+		end, err = src.end()
+		return err
+	})
+	switch {
+	case err != nil:
+		return 0, r.fail("read", err)
+	case end == 0:
+		return headerSize, nil // it has no header yet
+	case end < headerSize:
+		return 0, r.fail("read", &CorruptError{0, errHeader})
+	}
+	return end, nil
+}
+
 // Events is [Log.Events].
 func (r *Reader) Events(from int64) iter.Seq2[Event, error] { return r.events(from, everything) }
 
@@ -53,8 +75,8 @@ const (
 // and makes no system call for that. When ctx is done, Follow yields its error, and no event
 // any more. The log may grow meanwhile, and its writer may close and open it.
 //
-// To resume, start from the offset after the last event, which is larger than its own by
-// 16 + len(Data). An offset after the log's end is [fs.ErrInvalid]. A log that has become
+// To resume, start from [Event.Next] of the last event. To begin with events to come, start
+// from [Reader.End]. An offset after the log's end is [fs.ErrInvalid]. A log that has become
 // shorter, as after a [Repair], is a *[CorruptError] at its new end.
 func (r *Reader) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Recovery is what opening a log has found.
+// Recovery is what opening a log has found. [Stream.Recovery] says what it is of a Stream.
 type Recovery struct {
 	Events int64  // number of events in the log
 	Offset int64  // its end, and the beginning of the truncated bytes

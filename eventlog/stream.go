@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"context"
 	"io/fs"
 	"iter"
 	"os"
@@ -204,9 +205,9 @@ func (s *Stream) Size() int64 {
 	return s.length(s.segments())
 }
 
-// Recovery returns what OpenStream has found in the last segment, and what it
-// truncated. Kept names the file, or the first of the files, in which truncated bytes
-// were saved.
+// Recovery returns what OpenStream has found and truncated. Events and Offset are those of the
+// last segment alone. Cut and Truncated include segments after it that were set aside. Kept
+// names the first file in which truncated bytes were saved.
 func (s *Stream) Recovery() Recovery { return s.recovered }
 
 // Get returns the event with the number seq. Its Data is a copy, which belongs to the
@@ -250,6 +251,12 @@ func (s *Stream) Events(from int64) iter.Seq2[Event, error] {
 // them. So if the clock was set back, events of earlier segments are left out.
 func (s *Stream) Since(t time.Time) iter.Seq2[Event, error] {
 	return s.events(since(t), func() (int64, error) { return s.since(t) })
+}
+
+// Follow is [StreamReader.Follow] for the program that writes the stream. [Stream.Close] ends it
+// with [os.ErrClosed].
+func (s *Stream) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
+	return s.followFrom(ctx, from)
 }
 
 // Close makes all events durable, as [Log.Close] does, and unlocks the stream. It waits

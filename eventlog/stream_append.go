@@ -58,14 +58,26 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 // AppendBatch appends an event for each of ps, and returns the sequence number of the
 // first. All of them are in one segment. For the rest see [Log.AppendBatch].
 func (s *Stream) AppendBatch(ps ...[]byte) (first int64, err error) {
-	first, at, err := s.appendBatch(ps)
+	first, at, err := s.appendBatch(ps, false)
 	if err == nil {
 		s.flushDue(at)
 	}
 	return first, err
 }
 
-func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
+// AppendBatchSync is [Stream.AppendBatch], and returns once the events are durable. Calls from
+// several goroutines share flushes. Without ps it is [Stream.Sync].
+//
+// An error with Op "sync" is one of the flush: then the events are in the stream.
+func (s *Stream) AppendBatchSync(ps ...[]byte) (first int64, err error) {
+	first, at, err := s.appendBatch(ps, true)
+	if err != nil {
+		return 0, err
+	}
+	return first, s.syncTo(at)
+}
+
+func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total := int64(0)
@@ -76,9 +88,9 @@ func (s *Stream) appendBatch(ps [][]byte) (first int64, at mark, err error) {
 		return 0, at, s.fail("append", err)
 	}
 	a := s.active
-	off, err := a.log.AppendBatch(ps...)
+	off, err := a.log.appendBatch(ps, sync)
 	if s.releaseSpare(err) {
-		off, err = a.log.AppendBatch(ps...)
+		off, err = a.log.appendBatch(ps, sync)
 	}
 	if err != nil {
 		return 0, at, err

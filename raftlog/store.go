@@ -250,7 +250,7 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	}
 	s.reserveAgain()
 	s.encode(logs)
-	err := s.append()
+	_, err := s.stream.AppendBatchSync(s.events...)
 	clear(s.events)
 	if err != nil {
 		s.broken = true
@@ -259,18 +259,6 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	}
 	s.next.Store(next + uint64(len(logs)))
 	return nil
-}
-
-// append appends the events durably.
-func (s *Store) append() error {
-	if len(s.events) == 1 {
-		_, err := s.stream.AppendSync(s.events[0])
-		return err
-	}
-	if _, err := s.stream.AppendBatch(s.events...); err != nil {
-		return err
-	}
-	return s.stream.Sync()
 }
 
 // encode makes events of the logs.

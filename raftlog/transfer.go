@@ -130,7 +130,7 @@ func (s *Store) bytesAfter(index uint64, next int64) (n int64) {
 		if err != nil || ev.Seq >= next {
 			break
 		}
-		n += eventHeader + int64(len(ev.Data))
+		n += ev.Next() - ev.Offset
 	}
 	return n
 }

@@ -22,6 +22,7 @@ type source struct {
 	reader
 	name   string
 	stream *eventlog.StreamReader // nil for a log
+	log    *eventlog.Reader       // nil for a stream
 }
 
 type reader interface {
@@ -43,7 +44,7 @@ func openSource(name string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &source{r, name, r}, nil
+		return &source{r, name, r, nil}, nil
 	}
 	r, err := eventlog.OpenReader(name)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -52,7 +53,7 @@ func openSource(name string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{r, name, nil}, nil
+	return &source{r, name, nil, r}, nil
 }
 
 // isStream reports whether name is a directory. It refuses one that is no stream.
@@ -95,17 +96,16 @@ func firstOf(name string) int64 {
 // bounds returns the positions of the first event and of the end, or of the first damage in the
 // last segment of a stream.
 func (s *source) bounds() (first, end int64, err error) {
-	if s.stream != nil {
-		if first, err = s.stream.First(); err == nil {
-			end, err = s.stream.Next()
-		}
-		if ce := (*eventlog.CorruptError)(nil); errors.As(err, &ce) {
-			err = nil // the events tell it
-		}
-		return first, end, err
+	if s.stream == nil {
+		first = headerSize
+		end, err = s.log.End()
+	} else if first, err = s.stream.First(); err == nil {
+		end, err = s.stream.Next()
 	}
-	h, err := readHeader(s.name)
-	return headerSize, max(h.end, headerSize), err
+	if ce := (*eventlog.CorruptError)(nil); errors.As(err, &ce) {
+		err = nil // the events tell it
+	}
+	return first, max(first, end), err
 }
 
 // next returns the position after e.
@@ -113,7 +113,7 @@ func (s *source) next(e eventlog.Event) int64 {
 	if s.stream != nil {
 		return e.Seq + 1
 	}
-	return e.Offset + 16 + int64(len(e.Data))
+	return e.Next()
 }
 
 // at returns the position of e.
