@@ -24,7 +24,7 @@ BIN := $(CURDIR)/bin
 # Each is a target of its own.
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
-.PHONY: help test race fuzz fuzz-names kills platforms tools $(PLATFORMS) cross lint release \
+.PHONY: help test race fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint release \
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
@@ -53,6 +53,11 @@ fuzz: ## give each fuzz test random inputs for FUZZTIME (60s): calls against os.
 
 fuzz-names:
 	@printf '%s\n' $(FUZZ)
+
+# FOREIGN=1h for longer.
+FOREIGN ?= 5m
+foreign: ## compare random calls with os.File while another process changes the file, for FOREIGN (5m)
+	go test -count=1 -v -timeout 0 -run BesideProcess . -mmapfile.foreign=$(FOREIGN)
 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -v -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
