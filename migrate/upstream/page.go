@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,14 +64,14 @@ func figures(list []*record) string {
 	for _, r := range list {
 		for _, b := range r.Benchmarks {
 			median, low, high := b.ratios()
-			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %.2f (%.2f to %.2f) |", filepath.Base(r.Path), b.Name,
+			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %.2f (%.2f to %.2f) |", shortName(r.Path), b.Name,
 				duration(middle(b.OS)), duration(middle(b.File)), median, low, high))
 		}
 	}
 	lines = append(lines, "", "Left out:", "")
 	for _, p := range projects {
 		for _, l := range p.leftOut {
-			lines = append(lines, fmt.Sprintf("- `%s` of %s: %s.", l.name, filepath.Base(p.path), l.reason))
+			lines = append(lines, fmt.Sprintf("- `%s` of %s: %s.", l.name, shortName(p.path), l.reason))
 		}
 	}
 	for _, l := range unavailable {
@@ -84,6 +86,17 @@ func figures(list []*record) string {
 	}
 	return strings.Join(append(lines, runs...), "\n") + "\n"
 }
+
+// shortName returns the last part of a module's path that is no version.
+func shortName(module string) string {
+	dir, name := path.Split(module)
+	if version.MatchString(name) {
+		name = path.Base(dir)
+	}
+	return name
+}
+
+var version = regexp.MustCompile(`^v\d+$`)
 
 // middle returns the median.
 func middle(list []float64) float64 {

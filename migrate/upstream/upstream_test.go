@@ -218,6 +218,14 @@ func TestVerdict_Reasons(t *testing.T) {
 	}
 }
 
+func TestShortName_Version(t *testing.T) {
+	for module, want := range map[string]string{"go.etcd.io/bbolt": "bbolt", "github.com/go-git/go-git/v6": "go-git"} {
+		if got := shortName(module); got != want {
+			t.Errorf("%s: %s, want %s", module, got, want)
+		}
+	}
+}
+
 // The page has what was measured, of each project, in the version of the list.
 func TestPage_Current(t *testing.T) {
 	root := moduleRoot(t)
