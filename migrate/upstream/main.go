@@ -47,6 +47,7 @@ func main() {
 	root := flag.String("root", "..", "the module mmapfile")
 	only := flag.String("only", "", "run the modules whose path has a match of this regular expression")
 	keep := flag.String("keep", "", "keep the copies in this directory")
+	benchmarks := flag.Bool("benchmarks", false, "run the benchmarks alone, and keep the recorded results of the suites")
 	page := flag.Bool("page", false, "run nothing, and put the results into docs/proven.md")
 	flag.DurationVar(&u.timeout, "timeout", 5*time.Minute, "end a package's tests after this time")
 	flag.DurationVar(&u.limit, "limit", 15*time.Minute, "end a suite, or a module's benchmarks, after this time, with what it compiles")
@@ -74,7 +75,7 @@ func main() {
 	u.dir, err = filepath.Abs(u.dir)
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		err = u.run(ctx, match)
+		err = u.run(ctx, match, *benchmarks)
 		stop()
 	}
 	if *keep == "" {
@@ -85,8 +86,8 @@ func main() {
 	}
 }
 
-// run runs the projects that match, records each, and prints the table.
-func (u *upstream) run(ctx context.Context, match *regexp.Regexp) error {
+// run runs the projects that match, or only their benchmarks, records each, and prints the table.
+func (u *upstream) run(ctx context.Context, match *regexp.Regexp, benchmarksOnly bool) error {
 	if err := u.prepare(ctx); err != nil {
 		return err
 	}
@@ -101,7 +102,15 @@ func (u *upstream) run(ctx context.Context, match *regexp.Regexp) error {
 		if !match.MatchString(p.path) {
 			continue
 		}
-		r, err := u.project(ctx, p)
+		var old *record
+		if benchmarksOnly {
+			i := slices.IndexFunc(all, func(r *record) bool { return r.Path == p.path && r.Version == p.version })
+			if i < 0 || p.bench == "" {
+				continue
+			}
+			old = all[i]
+		}
+		r, err := u.project(ctx, p, old)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

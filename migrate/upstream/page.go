@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -60,14 +61,21 @@ func (s *suiteRecord) result() string {
 // figures returns what stands between the marks of the page.
 func figures(list []*record) string {
 	lines := table(list)
+	var suites, benchmarks []string
+	for _, r := range list {
+		suites = append(suites, "`make upstream` on "+r.Run+".")
+	}
+	lines = append(append(lines, ""), unique(suites)...)
 	lines = append(lines, "", "| benchmark | os.File | File | File / os.File |", "|---|--:|--:|--:|")
 	for _, r := range list {
 		for _, b := range r.Benchmarks {
 			median, low, high := b.ratios()
 			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %.2f (%.2f to %.2f) |", shortName(r.Path), b.Name,
 				duration(middle(b.OS)), duration(middle(b.File)), median, low, high))
+			benchmarks = append(benchmarks, fmt.Sprintf("%d rounds on %s.", len(b.OS), cmp.Or(r.BenchmarkRun, r.Run)))
 		}
 	}
+	lines = append(append(lines, ""), unique(benchmarks)...)
 	lines = append(lines, "", "Left out:", "")
 	for _, p := range projects {
 		for _, l := range p.leftOut {
@@ -77,15 +85,11 @@ func figures(list []*record) string {
 	for _, l := range unavailable {
 		lines = append(lines, fmt.Sprintf("- %s: %s.", l.name, l.reason))
 	}
-	lines = append(lines, "")
-	var runs []string
-	for _, r := range list {
-		if line := "`make upstream` on " + r.Run + "."; !slices.Contains(runs, line) {
-			runs = append(runs, line)
-		}
-	}
-	return strings.Join(append(lines, runs...), "\n") + "\n"
+	return strings.Join(lines, "\n") + "\n"
 }
+
+// unique returns each line once.
+func unique(lines []string) []string { return slices.Compact(slices.Sorted(slices.Values(lines))) }
 
 // shortName returns the last part of a module's path that is no version.
 func shortName(module string) string {

@@ -22,6 +22,7 @@ type record struct {
 	Migrated      int    // of them, rewritten by migrate without any edit
 	Edits         int    // by hand
 	Suites        []suiteRecord
+	BenchmarkRun  string      `json:",omitempty"` // as Run, of the benchmarks
 	Benchmarks    []benchmark `json:",omitempty"`
 }
 

@@ -126,8 +126,8 @@ func (u *upstream) count(p *project, r *record) error {
 	return nil
 }
 
-// project runs one of them.
-func (u *upstream) project(ctx context.Context, p *project) (*record, error) {
+// project runs one of them. With old, it runs the benchmarks alone, and keeps the rest of that.
+func (u *upstream) project(ctx context.Context, p *project, old *record) (*record, error) {
 	u.progress(p, "copying %s", p.version)
 	r := &record{Path: p.path, Version: p.version, Run: u.line}
 	base, version, err := u.copy(p, "os", false)
@@ -154,26 +154,36 @@ func (u *upstream) project(ctx context.Context, p *project) (*record, error) {
 			return nil, err
 		}
 	}
-	packages, err := u.packages(p, last)
-	if err != nil {
-		return nil, err
-	}
-	want, err := u.suite(ctx, p, r, base, onOS, u.counted, packages, nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, variant := range variants {
-		if _, err := u.suite(ctx, p, r, u.name(p, variant), variant, u.counted, packages, want); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := u.suite(ctx, p, r, last, eagerly, u.eager, packages, want); err != nil {
+	if old != nil {
+		*r = *old
+	} else if err := u.suites(ctx, p, r, variants); err != nil {
 		return nil, err
 	}
 	if p.bench != "" && u.rounds > 0 {
+		r.BenchmarkRun = u.line
 		r.Benchmarks, err = u.benchmarks(ctx, p, base, last)
 	}
 	return r, err
+}
+
+// suites runs the suite of p in all variants.
+func (u *upstream) suites(ctx context.Context, p *project, r *record, variants []string) error {
+	last := u.name(p, variants[len(variants)-1])
+	packages, err := u.packages(p, last)
+	if err != nil {
+		return err
+	}
+	want, err := u.suite(ctx, p, r, u.name(p, "os"), onOS, u.counted, packages, nil)
+	if err != nil {
+		return err
+	}
+	for _, variant := range variants {
+		if _, err := u.suite(ctx, p, r, u.name(p, variant), variant, u.counted, packages, want); err != nil {
+			return err
+		}
+	}
+	_, err = u.suite(ctx, p, r, last, eagerly, u.eager, packages, want)
+	return err
 }
 
 // suite runs a variant of the suite, and records how it differs from want.
