@@ -90,18 +90,13 @@ func ExampleLines() {
 	// line 3 at 8: "three"
 }
 
-// A regular expression of bounded length.
-func ExampleFind() {
+// The first line with an id of four digits. No match is longer than 7 bytes.
+func ExampleRegexp() {
 	f, remove := example("id=17\nid=4711\nid=8\n")
 	defer remove()
 
-	id := regexp.MustCompile(`(?m)^id=[0-9]{4}$`) // matches 7 bytes
-	start, end, err := scan.Find(context.Background(), f, 7, func(p []byte) (start, end int) {
-		if loc := id.FindIndex(p); loc != nil {
-			return loc[0], loc[1]
-		}
-		return -1, -1
-	})
+	id := regexp.MustCompile(`(?m)^id=[0-9]{4}$`)
+	start, end, err := scan.Regexp(context.Background(), f, id, 7)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -110,7 +105,7 @@ func ExampleFind() {
 }
 
 // The first of several words, of which none is longer than 5 bytes.
-func ExampleFind_words() {
+func ExampleFind() {
 	f, remove := example("the quick brown fox jumps over the lazy dog")
 	defer remove()
 

@@ -18,14 +18,15 @@ import (
 // find returns the start and the end of the first match in p, or a negative
 // start. It must not write to p, and must not use p after it returns. No match
 // in any p may be longer than overlap bytes. A match may depend on its bytes, on
-// one rune before and on one rune after them. A regular expression whose matches
-// have a bounded length complies, also with $ and \b. For ^ see below.
+// one rune before and on one rune after them. For a regular expression [Regexp]
+// promises more.
 //
 // Find returns an error that is [fs.ErrInvalid] in these cases:
 //   - overlap is negative.
 //   - find returns indices outside p, or a match longer than overlap.
-//   - The content has no match before some offset, but find matches wherever p
-//     starts in the 1 KiB before it. ^\w does so inside a long word.
+//   - find matches wherever p starts in the 1 KiB before some offset, and the
+//     content has no match there. So does a function that takes the start of p
+//     for that of a word, a line or a text, in a long word or line.
 //
 // A panic of find continues in the caller. If the file is truncated or closed
 // while find reads p, find is abandoned and Find returns an error.
@@ -36,21 +37,29 @@ func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte
 // Find returns the start and the end of the first match in f, or -1 and -1. See
 // the function [Find].
 func (s Scanner) Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
+	m := matcher{find: find}
+	return s.match(ctx, f, overlap, lookBehind, &m, m.search)
+}
+
+// match is Find and Regexp, which differ in the number of bytes of a window before its piece, and
+// in search.
+func (s Scanner) match(ctx context.Context, f *mmapfile.File, overlap int, before int64, m *matcher,
+	search func(i, off int64, p []byte) (stop bool, err error)) (start, end int64, err error) {
 	src, err := s.open(f)
 	if err != nil {
 		return -1, -1, err
 	}
 	if overlap < 0 {
-		return -1, -1, pathError(f, invalidError("negative overlap"))
+		return -1, -1, pathError(f, invalidError("a match cannot have a negative length"))
 	}
-	m := matcher{source: src, find: find, start: math.MaxInt64}
+	m.source, m.start = src, math.MaxInt64
 	m.overlap = min(int64(overlap), src.size, math.MaxInt/4) // sums do not overflow
 	if s.Chunk <= 0 {
 		// At most a quarter of the content is searched twice.
 		src.chunk = max(src.chunk, min(m.overlap, src.size/4)*4)
 	}
-	r := run{source: src, Scanner: s, ctx: ctx, search: m.search}
-	r.pieces, r.window = src.windows(lookBehind, m.overlap+aRune-1)
+	r := run{source: src, Scanner: s, ctx: ctx, search: search}
+	r.pieces, r.window = src.windows(before, m.overlap+aRune-1)
 	r.pieces = max(r.pieces, 1) // an empty file may have an empty match
 	m.pieces = r.pieces
 	err = r.all()
@@ -109,7 +118,7 @@ func (m *matcher) search(i, off int64, p []byte) (stop bool, err error) {
 			return false, nil // the next piece has it
 		}
 		if n := int64(end - start); n > m.overlap {
-			return false, m.invalid("find returned a match of %d bytes, longer than overlap (%d)", n, m.overlap)
+			return false, m.tooLong(n)
 		}
 		if off == 0 || start >= aRune {
 			m.keep(i, off+int64(at), off+int64(from+end))
@@ -147,6 +156,10 @@ func (m *matcher) call(p []byte) (start, end int, err error) {
 		err = m.invalid("find returned start %d and end %d for %d bytes", start, end, len(p))
 	}
 	return start, end, err
+}
+
+func (m *matcher) tooLong(n int64) error {
+	return m.invalid("a match of %d bytes is longer than %d, the most that was promised", n, m.overlap)
 }
 
 // keep records a match in the window of piece i.

@@ -84,7 +84,9 @@ func TestFind_RandomContents(t *testing.T) {
 		for range 8 {
 			p := patterns[rnd.IntN(len(patterns))]
 			hides := strings.Contains(p.expr, `\b`) || strings.Contains(p.expr, `^`) || strings.Contains(p.expr, `\A`)
-			checkFind(t, s, f, content, p.expr, p.long+rnd.IntN(3)*rnd.IntN(50), hides)
+			long := p.long + rnd.IntN(3)*rnd.IntN(50)
+			checkFind(t, s, f, content, p.expr, long, hides)
+			checkRegexp(t, s, f, content, p.expr, long)
 		}
 		f.Close()
 	}
@@ -100,6 +102,8 @@ func FuzzFind(f *testing.F) {
 		p := patterns[int(pattern)%len(patterns)]
 		content = append(bytes.Repeat([]byte("ab\n"), int(before)/3), content...)
 		s := scan.Scanner{Workers: int(how % 4), Chunk: 100 + int(how)}.With(accesses[how/4%3])
-		checkFind(t, s, open(t, content), content, p.expr, p.long, true)
+		file := open(t, content)
+		checkFind(t, s, file, content, p.expr, p.long, true)
+		checkRegexp(t, s, file, content, p.expr, p.long)
 	})
 }

@@ -4,8 +4,8 @@
 //
 // [Index], [IndexByte], [LastIndex] and [Count] return what the functions of the same
 // names in package [bytes] return for the whole content. [All] iterates over what Count
-// counts. [IndexNot] finds the first byte that differs from a given byte. [Find] finds the
-// first match of a function, for example of a regular expression. [Lines] iterates over
+// counts. [IndexNot] finds the first byte that differs from a given byte. [Regexp] finds the
+// first match of a regular expression, and [Find] that of a function. [Lines] iterates over
 // the lines. [Chunks] passes the content to a function, in pieces.
 //
 // A [Scanner] sets the number of goroutines and the size of the pieces, and reports
@@ -29,7 +29,7 @@
 //   - [os.ErrClosed] if the File is closed, also during the search
 //   - [io.ErrUnexpectedEOF] if the file is truncated during the search
 //   - [errors.ErrUnsupported] if the file is not a regular file
-//   - [fs.ErrInvalid] if the arguments of Find are wrong
+//   - [fs.ErrInvalid] if the arguments of Find or Regexp are wrong
 //   - the error of a failed read
 package scan
 

@@ -101,8 +101,11 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 }
 
 // Count returns the number of non-overlapping sep in f, as [bytes.Count] does.
-// For an empty sep that is the number of runes and one more. A sep that is empty
-// or can overlap itself, as "aa" can, is searched on one goroutine.
+// For an empty sep that is the number of runes and one more.
+//
+// A sep that is empty or can overlap itself is searched on one goroutine. It can if
+// it ends with what it begins with, as "aa" does, and " ERROR " by its two blanks.
+// "ERROR " cannot, and is searched on all cores.
 func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Count(ctx, f, sep)
 }
