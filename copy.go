@@ -170,8 +170,9 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 	f.cur.moved(n)
 	if dst != nil {
 		dst.cur.moved(n)
+		dst.check(err)
 	}
-	return n, err
+	return n, f.check(err)
 }
 
 // ReadFrom reads from r until [io.EOF], writes the bytes at the cursor, and moves the
@@ -228,8 +229,9 @@ func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 	f.cur.moved(n)
 	if src != nil {
 		src.cur.moved(n)
+		src.check(err)
 	}
-	return n, err
+	return n, f.check(err)
 }
 
 func copyThrough(w io.Writer, r io.Reader) (int64, error) {

@@ -32,6 +32,9 @@ const (
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
 
+// CloseInner closes the inner file of f without its knowledge.
+func CloseInner(f *File) { f.inner.Close() }
+
 // OwnCursor reports whether f keeps its cursor, and not the kernel.
 func OwnCursor(f *File) bool { return f.cur.state.Load() == cursorOurs }
 

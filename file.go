@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -36,12 +37,10 @@ func (f *File) Close() error {
 	}
 	f.mu.Lock()
 	if !f.closed {
-		f.closed = true
 		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
 			serr = err
 		}
-		f.unpublish()
-		stats.calls.Add(uint64(f.pages.calls.Load() % checkEvery))
+		f.end()
 		f.endPeriod()
 	}
 	f.mu.Unlock()
@@ -58,12 +57,49 @@ func (f *File) Close() error {
 	return err
 }
 
+// end ends the use of mappings. Called with mu held.
+func (f *file) end() {
+	f.closed = true
+	f.unpublish()
+	stats.calls.Add(uint64(f.pages.calls.Load() % checkEvery))
+}
+
+// lost reports whether a caller of OS has closed the inner file, and then ends f. It makes no
+// system call.
+func (f *file) lost() bool { return f.lent.Load() && f.lostInner() }
+
+func (f *file) lostInner() bool {
+	if f.m.Load() == nil && !f.copied() {
+		return false
+	}
+	// A file that can be mapped has no deadline, so this changes nothing.
+	if err := f.inner.SetDeadline(time.Time{}); err == nil || errors.Is(err, os.ErrNoDeadline) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.end()
+	}
+	f.cur.retire()
+	return true
+}
+
+// check returns err, the result of a call of the inner file. It ends f if that is closed.
+func (f *file) check(err error) error {
+	if err != nil && err != io.EOF {
+		f.lost()
+	}
+	return err
+}
+
 // Stat returns what [os.File.Stat] returns, so that [os.SameFile] works on it. If there
 // were mapped writes, it first moves the modification time.
 func (f *File) Stat() (fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
 	}
+	f.lost()
 	f.endPeriod()
 	f.lockMappings() // see Len
 	defer f.unlockMappings()
@@ -90,7 +126,7 @@ func (f *File) Truncate(size int64) error {
 		return f.truncatePrivate(size)
 	}
 	if f.flusher == nil {
-		return f.truncate(size)
+		return f.check(f.truncate(size))
 	}
 	_, err := f.flusher.write(f.file, func() (int, error) {
 		if err := f.truncate(size); err != nil {
@@ -98,7 +134,7 @@ func (f *File) Truncate(size int64) error {
 		}
 		return 1, nil // so that a flush is due
 	})
-	return err
+	return f.check(err)
 }
 
 func (f *file) truncate(size int64) error {
@@ -127,7 +163,7 @@ func (f *File) Chdir() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.inner.Chdir()
+	return f.check(f.inner.Chdir())
 }
 
 // Chmod changes the file's mode, as [os.File.Chmod] does, with its errors.
@@ -136,7 +172,7 @@ func (f *File) Chmod(mode fs.FileMode) error {
 		return os.ErrInvalid
 	}
 	f.endPeriod() // so that the next write is the kernel's, which clears set-user-ID
-	return f.inner.Chmod(mode)
+	return f.check(f.inner.Chmod(mode))
 }
 
 // Chown changes the file's owner and group, as [os.File.Chown] does, with its errors.
@@ -144,7 +180,7 @@ func (f *File) Chown(uid, gid int) error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	return f.inner.Chown(uid, gid)
+	return f.check(f.inner.Chown(uid, gid))
 }
 
 // Name returns the name that was given at open, as [os.File.Name] does, also after Close.
@@ -242,6 +278,10 @@ func (f *File) Fd() uintptr {
 // net.FileConn). It has the effects of [File.Fd]. The inner file belongs to f: closing f
 // closes it, and truncating it is truncation by another program. The result is nil if f is
 // nil.
+//
+// Closing the inner file does not close f, which the caller closes as well. f finds out in
+// its next system call, and in Stat, Sync, Close, View and Bytes. From then on all calls are
+// [os.ErrClosed], and the mapping is gone. Before that, ReadAt still reads from the mapping.
 func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
@@ -249,6 +289,8 @@ func (f *File) OS() *os.File {
 	if !f.private {
 		f.handOver()
 	}
+	f.endPeriod() // which cannot move the modification time once the inner file is closed
+	f.lent.Store(true)
 	return f.inner
 }
 

@@ -189,3 +189,141 @@ func blockedRead(f, dst *mmapfile.File, call string, result chan<- error) {
 	}
 	result <- err
 }
+
+// The first call that can know it is os.ErrClosed, and releases the mapping. ReadAt does not know
+// it before.
+func TestOS_Close(t *testing.T) {
+	t.Parallel()
+	name := tempFile(t, pattern(3*int(page)))
+	for _, c := range []struct {
+		name string
+		call func(f *mmapfile.File) error
+	}{
+		{"View", func(f *mmapfile.File) error { return f.View(0, 10, func([]byte) error { return nil }) }},
+		{"View of nothing", func(f *mmapfile.File) error { return f.View(0, 0, func([]byte) error { return nil }) }},
+		{"Bytes", func(f *mmapfile.File) error {
+			if f.Bytes() == nil {
+				return os.ErrClosed
+			}
+			return nil
+		}},
+		{"Stat", func(f *mmapfile.File) error { return discard(f.Stat()) }},
+		{"Sync", (*mmapfile.File).Sync},
+		{"SyncRange", func(f *mmapfile.File) error { return f.SyncRange(0, 10) }},
+		{"Close", (*mmapfile.File).Close},
+		{"At", func(f *mmapfile.File) error { return discard(mmapfile.At[uint64](f, 0)) }},
+		{"SliceAt", func(f *mmapfile.File) error { return discard(mmapfile.SliceAt[byte](f, 0, 10)) }},
+		{"Guard", func(f *mmapfile.File) error { return f.Guard(func() error { return nil }) }},
+		{"Read", func(f *mmapfile.File) error { return discard(f.Read(make([]byte, 1))) }},
+		{"Write", func(f *mmapfile.File) error { return discard(f.Write(make([]byte, 1))) }},
+		{"Seek", func(f *mmapfile.File) error { return discard(f.Seek(0, io.SeekStart)) }},
+		{"Truncate", func(f *mmapfile.File) error { return f.Truncate(5) }},
+		{"ReadAt past the end", func(f *mmapfile.File) error { return discard(f.ReadAt(make([]byte, 1), 1<<20)) }},
+	} {
+		for _, private := range []bool{false, true} {
+			f, err := mmapfile.Options{Private: private}.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Bytes() == nil {
+				t.Fatal("no memory")
+			}
+			b := make([]byte, 10)
+			if err := f.OS().Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := f.ReadAt(b, 0); mmapfile.MapsUnasked && !private && (n != len(b) || err != nil) {
+				t.Errorf("%s: ReadAt from the mapping: %d, %v", c.name, n, err)
+			}
+			if err := c.call(f); !closed(err) {
+				t.Errorf("%s, private %v: %v", c.name, private, err)
+			}
+			if mmapfile.Mapped(f) {
+				t.Errorf("%s, private %v: still mapped", c.name, private)
+			}
+			if n, err := f.ReadAt(b, 0); n != 0 || !closed(err) {
+				t.Errorf("%s, private %v: ReadAt after it: %d, %v", c.name, private, n, err)
+			}
+			if err := f.Close(); !closed(err) {
+				t.Errorf("%s, private %v: Close: %v", c.name, private, err)
+			}
+		}
+	}
+}
+
+// discard returns the error of a call alone.
+func discard[T any](_ T, err error) error { return err }
+
+// closed reports whether err is that of a closed file. On Windows os.File has other errors, too.
+func closed(err error) bool {
+	return errors.Is(err, os.ErrClosed) || runtime.GOOS == "windows" && err != nil
+}
+
+// Calls of other goroutines end while the inner file is closed and the mapping released.
+func TestOS_CloseBesideCalls(t *testing.T) {
+	needThreads(t)
+	t.Parallel()
+	name := tempFile(t, pattern(3*int(page)))
+	for range 50 {
+		f := mustOpenMapped(t, name)
+		inner := f.OS()
+		var readers sync.WaitGroup
+		for i := range 4 {
+			readers.Add(1)
+			go func() {
+				defer readers.Done()
+				b := make([]byte, 100)
+				for err := error(nil); err == nil; {
+					if i%2 == 0 {
+						_, err = f.Stat()
+					} else {
+						err = f.View(page, 100, func(p []byte) error { copy(b, p); return nil })
+					}
+					if err != nil && !closed(err) {
+						t.Error(err)
+					}
+				}
+			}()
+		}
+		if err := inner.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, time.Minute, readers.Wait)
+		if mmapfile.Mapped(f) {
+			t.Error("still mapped")
+		}
+	}
+}
+
+// Once the inner file is closed, the modification time cannot be moved any more.
+func TestOS_CloseAfterMappedWrite(t *testing.T) {
+	t.Parallel()
+	if !mmapfile.MapsUnasked {
+		t.Skip("writes are system calls here")
+	}
+	name := tempFile(t, pattern(3*int(page)))
+	f := mustOpenFile(t, name, os.O_RDWR)
+	f.Bytes()
+	mmapfile.PrefaultAll(f)
+	write := func() time.Time {
+		if _, err := f.WriteAt([]byte("mapped"), 0); err != nil {
+			t.Fatal(err)
+		}
+		fi, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fi.ModTime()
+	}
+	write()
+	first := write()                              // the kernel moves the time for the first fault, and then no more
+	for time.Since(first) < 20*time.Millisecond { // the kernel's clock has a tick of up to 10 ms
+		write()
+	}
+	if err := f.OS().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(name); err != nil || !fi.ModTime().After(first) {
+		t.Errorf("the time has not moved: %v, %v", fi.ModTime(), err)
+	}
+}

@@ -30,7 +30,7 @@ func (f *File) Guard(fn func() error) (err error) {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	if !f.beginGuard() {
+	if f.lost() || !f.beginGuard() {
 		return f.fail("guard", os.ErrClosed)
 	}
 	returned := false

@@ -45,6 +45,7 @@ type file struct {
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // the file cannot be mapped: stop trying
+	lent              atomic.Bool   // OS has returned the inner file, which its caller may close
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
 	cur    cursor

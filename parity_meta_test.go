@@ -32,6 +32,36 @@ func init() {
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
+		sequence{"all methods when closed through OS", few, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+			for _, notice := range []func(f anyFile){
+				r.stat, r.close,
+				func(f anyFile) { r.read(f, 3) },
+				func(f anyFile) { r.seek(f, 1, io.SeekStart) },
+				func(f anyFile) { r.truncate(f, 3) },
+				func(f anyFile) { r.write(f, []byte("late")) },
+				func(f anyFile) { r.writeAt(f, []byte("late"), 1) },
+				func(f anyFile) { r.readAt(f, 1, size+100) },
+				func(f anyFile) { r.readFrom(f, "bytes", strings.NewReader("late")) },
+				func(f anyFile) { r.writeTo(f) },
+				func(f anyFile) { r.step(f, "Chmod", func() string { return r.err(f.Chmod(0o644)) }) },
+			} {
+				for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+					f := r.open(flag)
+					r.read(f, 3)
+					r.writeAt(f, []byte("early"), 0)
+					r.note("Close through OS", r.err(innerOf(f).Close()))
+					notice(f)
+					r.everyMethod(f, 20)
+					r.close(f)
+					r.disk(r.path)
+				}
+			}
+			f := r.open(os.O_RDWR)
+			r.note("Close through OS", r.err(innerOf(f).Close()))
+			r.sync(f)
+			r.readAt(f, 3, 0)
+			r.close(f)
+		}},
 		sequence{"all methods of a nil file", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
 			var f anyFile = (*os.File)(nil)
 			if !r.st.os {
@@ -275,6 +305,14 @@ func (r *run) times(size int64, ends, hows []string) {
 			r.mtime(nil)
 		}
 	}
+}
+
+// innerOf returns the *os.File of f.
+func innerOf(f anyFile) *os.File {
+	if m, ok := f.(*mmapfile.File); ok {
+		return m.OS()
+	}
+	return f.(*os.File)
 }
 
 // openers compares all functions that open a file, and their errors.

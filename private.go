@@ -73,6 +73,7 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 
 // readPrivate is ReadAt. It reads from the file what the mapping does not have.
 func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
+	f.lost()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	m := f.m.Load()
@@ -120,6 +121,7 @@ func (f *file) readNextPrivate(b []byte) (n int, err error) {
 
 // seekPrivate is Seek. The file may be longer than what f shows.
 func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
+	f.lost()
 	if !f.lockCursor() { // f is closed
 		return f.inner.Seek(offset, whence)
 	}
@@ -134,6 +136,7 @@ func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
 
 // writePrivate is WriteAt.
 func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
+	f.lost()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -175,6 +178,7 @@ func (f *file) writeNextPrivate(b []byte) (n int, err error) {
 
 // truncatePrivate is Truncate.
 func (f *file) truncatePrivate(size int64) error {
+	f.lost()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	switch {

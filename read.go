@@ -57,7 +57,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		f.pages.truncated(end)
 	}
 	f.noteRead(off, int64(n), n < len(b))
-	return n, err
+	return n, f.check(err)
 }
 
 // loadEnd is load for a read that meets the end of the file. It copies the bytes before
@@ -128,7 +128,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	if off >= 0 {
 		f.noteRead(off, int64(n), n < len(b))
 	}
-	return n, err
+	return n, f.check(err)
 }
 
 // readCursor is Read with the cursor locked and held by the File.
@@ -181,7 +181,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 		f.sought(n)
 	}
 	f.cur.leave(counted)
-	return n, err
+	return n, f.check(err)
 }
 
 // seekCursor is Seek with the cursor locked and held by the File. The kernel judges each

@@ -38,7 +38,7 @@ import (
 // tag nommap), the slice is a copy. The copy is written to the file by Sync, Close and each
 // call that makes a system call on the file.
 func (f *File) Bytes() []byte {
-	if f == nil {
+	if f == nil || f.lost() {
 		return nil
 	}
 	if !f.inPlace() {
@@ -151,6 +151,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
+	f.lost()
 	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, prereadMost))) && f.pages.seen(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
@@ -179,6 +180,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 // window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
 // is 0, or if the platform has no mappings. expose is as for mapped.
 func (f *file) window(off, n int64, expose bool) (*mapping, error) {
+	f.lost()
 	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}

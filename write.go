@@ -100,7 +100,7 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	a := f.askSize()
 	f.settle(off, len(b))
 	n, err = f.inner.WriteAt(b, off)
-	if n == 0 {
+	if f.check(err); n == 0 {
 		return n, err
 	}
 	f.reload(b[:n], off)
@@ -163,7 +163,7 @@ func (f *file) write(b []byte) (n int, err error) {
 	if off >= 0 {
 		f.noteWrite(off, int64(n))
 	}
-	return n, err
+	return n, f.check(err)
 }
 
 // writeAgain repeats a failed Write by a write at the kernel's offset, which it sets.
