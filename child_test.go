@@ -71,7 +71,8 @@ func childCommand(t testing.TB, wrap []string, mode string, args ...string) *exe
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), childEnv+"="+mode)
+	// Under the race detector a process waits for a second before it exits, unless told otherwise.
+	cmd.Env = append(os.Environ(), childEnv+"="+mode, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

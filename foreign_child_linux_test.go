@@ -1,6 +1,7 @@
 package mmapfile_test
 
 import (
+	"bytes"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +20,7 @@ import (
 
 func init() {
 	children["foreign"] = func([]string) error { return childForeign() }
+	children["storm"] = childStorm
 }
 
 // A foreignChange is a change that a child process makes to each of some files.
@@ -24,12 +28,45 @@ type foreignChange struct {
 	Kind   string
 	Off, N int64
 	Fill   byte     // of what is written, see fill
+	Placed bool     // write placedBytes instead
 	Named  bool     // change the file that has the name now, not the one that had it at first
 	Names  []string // the files, if Kind is "open"
 }
 
 func (c foreignChange) String() string {
 	return fmt.Sprintf("another process: %s(%d, %d) fill %d, by name %v", c.Kind, c.Off, c.N, c.Fill, c.Named)
+}
+
+// content returns the bytes to write.
+func (c foreignChange) content(n int64) []byte {
+	if c.Placed {
+		return placedBytes(c.Off, n)
+	}
+	return fill(n, c.Fill)
+}
+
+// placedBytes returns the bytes of a pattern that repeats with each page. So they keep their values
+// when pages are inserted or removed before them.
+func placedBytes(off, n int64) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = patternByte((off + int64(i)) % page)
+	}
+	return b
+}
+
+// checkPlaced returns an error unless each byte is zero or that of placedBytes.
+func checkPlaced(b []byte, off int64) error {
+	at := off % page
+	for i, c := range b {
+		if c != 0 && c != patternByte(at) {
+			return fmt.Errorf("byte %d is %d, neither 0 nor %d", off+int64(i), c, patternByte(at))
+		}
+		if at++; at == page {
+			at = 0
+		}
+	}
+	return nil
 }
 
 // fallocateModes are the changes that file systems may refuse.
@@ -49,7 +86,7 @@ func changeFile(f *os.File, c foreignChange) error {
 	case "truncate":
 		return f.Truncate(c.Off)
 	case "write":
-		_, err := f.WriteAt(fill(c.N, c.Fill), c.Off)
+		_, err := f.WriteAt(c.content(c.N), c.Off)
 		return err
 	case "store":
 		return storeMapped(f, c)
@@ -60,6 +97,8 @@ func changeFile(f *os.File, c foreignChange) error {
 	}
 	return unix.Fallocate(int(f.Fd()), mode, c.Off, c.N)
 }
+
+var errStoreFault = errors.New("a page of the mapping is gone")
 
 // storeMapped stores through a mapping of f, up to the end of the file. A store past it, into the
 // last page, is the one change that a mapped reader cannot tell from content: see reaches.
@@ -81,10 +120,10 @@ func storeMapped(f *os.File, c foreignChange) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil { // the file was truncated meanwhile
-			err = errors.New("fault")
+			err = errStoreFault
 		}
 	}()
-	copy(p[c.Off-start:], fill(n, c.Fill))
+	copy(p[c.Off-start:], c.content(n))
 	return nil
 }
 
@@ -99,7 +138,7 @@ func (f foreignFile) change(c foreignChange) error {
 	away, decoy := f.name+".away", f.name+".decoy"
 	switch {
 	case c.Kind == "rename over": // the file keeps another name
-		if err := os.WriteFile(decoy, fill(c.N, c.Fill), 0o600); err != nil {
+		if err := os.WriteFile(decoy, bytes.Repeat([]byte{255}, int(c.N)), 0o600); err != nil {
 			return err
 		}
 		if err := os.Link(f.name, away); err != nil {
@@ -158,6 +197,57 @@ func childForeign() error {
 		}
 	}
 }
+
+// childStorm changes the file args[0] at random until its input ends. The first args[2] bytes stay
+// as they are, and every other byte is zero or that of placedBytes.
+func childStorm(args []string) error {
+	seed, err := strconv.ParseUint(args[1], 10, 64)
+	if err != nil {
+		return err
+	}
+	first, err := strconv.ParseInt(args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var stop atomic.Bool
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		stop.Store(true)
+	}()
+	file, away := foreignFile{f, args[0]}, false
+	for r := rand.New(rand.NewPCG(seed, 1)); !stop.Load(); {
+		fi, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		c := pickForeign(r, fi.Size(), r.IntN(4) == 0)
+		c.Placed = true
+		switch {
+		case fi.Size() > stormMost*page:
+			c = foreignChange{Kind: "truncate", Off: first + r.Int64N(4*page)}
+		case c.Kind == "collapse" || c.Kind == "insert":
+			c.Off = max(c.Off, (first+page-1)/page*page)
+		case r.IntN(50) == 0:
+			c.Kind, away = map[bool]string{false: "rename over", true: "rename back"}[away], !away
+		}
+		c.Off = max(c.Off, first)
+		err = file.change(c)
+		if _, refusable := fallocateModes[c.Kind]; err != nil && !refusable && err != errStoreFault {
+			return fmt.Errorf("%v: %w", c, err)
+		}
+	}
+	if away {
+		return file.change(foreignChange{Kind: "rename back"})
+	}
+	return nil
+}
+
+const stormMost = 24 // pages; a longer file is truncated
 
 // foreigner is the parent's end of a process that runs childForeign.
 type foreigner struct {
