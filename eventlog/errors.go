@@ -12,7 +12,7 @@ var (
 	ErrLocked = errors.New("log is open for writing elsewhere")
 
 	// ErrFull is the error of an append that would make the log longer than
-	// [Options].MaxSize.
+	// [Options].MaxSize, or the stream: see [StreamOptions].
 	ErrFull = errors.New("log has its full size")
 
 	// ErrTruncated is the error of a Stream and a StreamReader for an event that

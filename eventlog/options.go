@@ -16,8 +16,8 @@ type Options struct {
 	// the disk has too little space is made smaller.
 	Grow int64
 
-	// MaxSize is the maximum length of the file in bytes. An append that does not
-	// fit is [ErrFull]. 0 means no limit.
+	// MaxSize is the maximum length of the file in bytes, or of all files of a
+	// Stream. An append that does not fit is [ErrFull]. 0 means no limit.
 	MaxSize int64
 
 	// Flush makes events durable without a call of Sync. With Bytes, an append that

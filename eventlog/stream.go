@@ -29,7 +29,9 @@ type StreamOptions struct {
 	// never. That is checked at the same times. The last segment stays.
 	RetainAge time.Duration
 
-	// Options configure each segment. MaxSize must be 0.
+	// Options configure each segment, but MaxSize is that of the stream. An append that
+	// would make [Stream.Size] larger is [ErrFull], until TruncateFront or retention has
+	// removed a segment. Such an append has retention remove what it can first.
 	Options
 
 	trace func(op, name string) // for tests: a step that a crash may follow
@@ -38,7 +40,7 @@ type StreamOptions struct {
 const defaultSegment = 64 << 20
 
 func (o *StreamOptions) valid() bool {
-	return o.Options.valid() && o.MaxSize == 0 && o.SegmentSize >= 0 && o.RetainBytes >= 0 && o.RetainAge >= 0
+	return o.Options.valid() && o.SegmentSize >= 0 && o.RetainBytes >= 0 && o.RetainAge >= 0
 }
 
 // Stream is a log in a directory, one file after the other, that is open for writing.
@@ -68,6 +70,7 @@ type Stream struct {
 
 	mu      sync.Mutex // held by appends
 	gone    bool
+	others  otherBytes
 	broken  error // of a truncation that was begun: OpenStream will end it
 	active  *active
 	spare   spareState
@@ -202,7 +205,7 @@ func (s *Stream) Next() int64 {
 func (s *Stream) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.length(s.segments())
+	return s.size()
 }
 
 // Recovery returns what OpenStream has found and truncated. Events and Offset are those of the

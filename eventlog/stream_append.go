@@ -3,7 +3,7 @@ package eventlog
 import "io/fs"
 
 // Append appends an event with the data p, and returns its sequence number. For the rest
-// see [Log.Append]: a Stream has no ErrFull, but its disk may be full.
+// see [Log.Append]. [ErrFull] is that of MaxSize in [StreamOptions].
 func (s *Stream) Append(p []byte) (seq int64, err error) {
 	seq, at, err := s.append(p, false)
 	if err == nil {

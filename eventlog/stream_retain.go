@@ -5,16 +5,19 @@ import (
 	"time"
 )
 
+// retains reports whether retain may remove segments.
+func (s *Stream) retains() bool { return s.o.RetainBytes > 0 || s.o.RetainAge > 0 }
+
 // retain removes the segments that StreamOptions say.
 func (s *Stream) retain() error {
-	if s.o.RetainBytes == 0 && s.o.RetainAge == 0 {
+	if !s.retains() {
 		return nil
 	}
 	s.cutMu.Lock()
 	defer s.cutMu.Unlock()
 	s.mu.Lock()
 	list, broken := s.segments(), s.broken
-	total := s.length(list)
+	total := s.size()
 	s.mu.Unlock()
 	if broken != nil {
 		return nil

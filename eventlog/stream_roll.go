@@ -48,19 +48,39 @@ func (a *active) sync(end int64) error {
 	return err
 }
 
-// need makes sure that n bytes fit into the active segment. It is called with mu held.
+// need makes sure that n bytes fit into the active segment. It is called with mu held, and may
+// release it meanwhile.
 func (s *Stream) need(n int64) error {
+	for s.full(n) && !s.gone && s.retains() {
+		first := s.First()
+		s.jobs.Add(1)
+		s.mu.Unlock()
+		s.retain() // an error leaves what is there
+		s.jobs.Done()
+		s.mu.Lock()
+		if s.First() == first { // else other appends may have filled it again
+			break
+		}
+	}
 	switch a := s.active; {
 	case s.gone:
 		return os.ErrClosed
 	case s.broken != nil:
 		return s.broken
-	case a.next > a.seg.first && n >= s.o.SegmentSize-a.end:
+	case s.full(n):
+		return ErrFull
+	case s.leaves(n):
 		return s.roll()
 	case !a.prepared && a.end > s.o.SegmentSize/2 && s.flushes.Load():
 		s.prepareNext()
 	}
 	return nil
+}
+
+// leaves reports whether n bytes begin the next segment.
+func (s *Stream) leaves(n int64) bool {
+	a := s.active
+	return a.next > a.seg.first && n >= s.o.SegmentSize-a.end
 }
 
 // roll begins the next segment. The one before is closed in the background: at most one is
@@ -152,11 +172,11 @@ func (s *Stream) start(first int64, blank bool) error {
 	return nil
 }
 
-// logOptions returns the options of a segment. The Stream counts the bytes of Flush, so that
-// no lock is held during a flush.
+// logOptions returns the options of a segment. The Stream counts the bytes of MaxSize, and of
+// Flush, so that no lock is held during a flush.
 func (s *Stream) logOptions() Options {
 	o := s.o.Options
-	o.Flush.Bytes = 0
+	o.Flush.Bytes, o.MaxSize = 0, 0
 	if o.Grow == 0 && s.o.SegmentSize < minGrow {
 		o.Grow = s.o.SegmentSize
 	}

@@ -99,7 +99,7 @@ func TestStream_OpenErrors(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	for _, o := range []eventlog.StreamOptions{
-		{SegmentSize: -1}, {RetainBytes: -1}, {RetainAge: -1}, {Options: eventlog.Options{MaxSize: 1}}, {Options: eventlog.Options{Grow: -1}},
+		{SegmentSize: -1}, {RetainBytes: -1}, {RetainAge: -1}, {Options: eventlog.Options{MaxSize: -1}}, {Options: eventlog.Options{Grow: -1}},
 	} {
 		if _, err := eventlog.OpenStream(dir, o); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)

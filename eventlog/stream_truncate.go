@@ -273,15 +273,3 @@ func setEnd(name string, end, count int64) error {
 	}
 	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
 }
-
-// length returns the number of bytes that segments use. It is called with mu held.
-func (s *Stream) length(list []*segment) (n int64) {
-	for _, seg := range list {
-		if seg == s.active.seg {
-			n += s.active.end
-		} else {
-			n += seg.bytes.Load()
-		}
-	}
-	return n
-}
