@@ -17,6 +17,7 @@ func sized(segment, max int64) eventlog.StreamOptions {
 // wantFull checks that an append of data is ErrFull, and changes nothing.
 func wantFull(t *testing.T, s *eventlog.Stream, dir string, data ...string) {
 	t.Helper()
+	eventlog.WaitJobs(s) // which remove files
 	next, size, files := s.Next(), s.Size(), len(segments(t, dir))
 	var ps [][]byte
 	for _, d := range data {
