@@ -24,6 +24,7 @@ var (
 	errHeader   = errors.New("not the header of a log")
 	errGap      = errors.New("segment is missing, or has another number of events")
 	errBounds   = errors.New("meta has numbers that no stream has")
+	errFlags    = errors.New("meta has flags of a later format")
 	errMeta     = errors.New("meta has no valid slot")
 	errBegun    = errors.New("a truncation was begun, and has not ended")
 	errBoundary = errors.New("log does not end at the end of an event")

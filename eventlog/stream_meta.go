@@ -52,8 +52,8 @@ func (b bounds) bytes() []byte {
 	return p
 }
 
-// parseBounds reports whether p is a valid slot. A slot that is valid but for its numbers is an
-// error: no crash leaves that.
+// parseBounds reports whether p is a valid slot. A slot that is valid but for its numbers or flags
+// is an error: no crash leaves that. A later format has other flags.
 func parseBounds(p []byte) (b bounds, ok bool, err error) {
 	if le.Uint32(p[36:]) != crc32.ChecksumIEEE(p[:36]) {
 		return b, false, nil
@@ -64,6 +64,9 @@ func parseBounds(p []byte) (b bounds, ok bool, err error) {
 		back:       int64(le.Uint64(p[16:])),
 		backs:      int64(le.Uint64(p[24:])),
 		cutting:    le.Uint32(p[32:])&metaCutting != 0,
+	}
+	if le.Uint32(p[32:])&^metaCutting != 0 {
+		return b, false, &CorruptError{0, errFlags}
 	}
 	if b.generation == 0 || min(b.first, b.back, b.backs) < 0 || max(b.first, b.back) > maxSeq {
 		return b, false, &CorruptError{0, errBounds}

@@ -65,6 +65,8 @@ def bounds(directory):
             fields = META.unpack(raw)
             if fields[0] > newest[0] and zlib.crc32(raw[:-4]) == fields[5]:
                 newest = fields
+    if newest[4] & ~1:
+        raise ValueError(f"meta has flags of a later format: {newest[4]}")
     if newest[0] == 0 and any(data):
         raise ValueError("meta has no valid slot")
     return newest[1], newest[2] if newest[4] & 1 else 1 << 63
