@@ -9,6 +9,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
 )
 
@@ -102,9 +103,9 @@ func (w *walk) windows(data []byte) bool {
 		page := (end - 1) | mask + 1
 		w.preread(off, size)
 		w.touching = true
-		if page < bound && f.pages.seen(page, 1) {
+		if page < bound && f.known(page, 1) {
 			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
-		} else if last := int(end - 1); !f.pages.seen(end-1, 1) || data[last] == 0 && !w.m.lineAfter(last+1) {
+		} else if last := int(end - 1); !f.known(end-1, 1) || data[last] == 0 && !w.m.lineAfter(last+1) {
 			w.touching = false
 			return true
 		}
@@ -128,9 +129,9 @@ func (w *walk) step(p []byte) bool {
 
 // preread loads a window into memory, and for smaller ones what comes next.
 func (w *walk) preread(off, n int64) {
-	if off+n > w.known || w.gen != evictions.gen.Load() {
-		n = max(n, aheadBytes)
-		w.gen, w.known = evictions.gen.Load(), off+n
+	if off+n > w.known || w.gen != pages.Evictions() {
+		n = max(n, pages.AheadBytes)
+		w.gen, w.known = pages.Evictions(), off+n
 		w.f.preread(w.m, off, n)
 	}
 }

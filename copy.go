@@ -84,7 +84,7 @@ func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 		}
 		f.cur.mu.Unlock()
 		rest := f.rest()
-		if size > int64(m.limit) || !f.pages.ready(off, int(size-off)) {
+		if size > int64(m.limit) || !f.pages.Ready(off, int(size-off)) {
 			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
 			break
 		}
@@ -141,7 +141,7 @@ func (f *file) skip() (n int64, end bool) {
 		off, size := f.cur.pos, f.size.Load()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
-		ok = off < size && size <= int64(m.limit) && f.pages.seen(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
+		ok = off < size && size <= int64(m.limit) && f.known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
 		if ok && to == size {
 			now, err := f.askEnd()
 			end = err == nil && now == size
@@ -166,8 +166,12 @@ func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
 		defer dst.movedEnd()
 		defer dst.cur.leave(dst.cur.enter(dst.inner))
 	}
+	told := f.copyInOrder()
 	n, err := f.inner.WriteTo(w)
 	f.cur.moved(n)
+	if told {
+		f.readInOrder(false)
+	}
 	if dst != nil {
 		dst.cur.moved(n)
 		dst.check(err)
@@ -225,8 +229,12 @@ func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
 	if f.flusher != nil {
 		from = func(r io.Reader) (int64, error) { return f.flusher.copyFrom(f, r) }
 	}
+	told := src != nil && src.copyInOrder()
 	n, err := from(r)
 	f.cur.moved(n)
+	if told {
+		src.readInOrder(false)
+	}
 	if src != nil {
 		src.cur.moved(n)
 		src.check(err)

@@ -40,6 +40,10 @@ func (c *cursor) moved(n int64) int64 {
 	return c.hint.Add(n) - n
 }
 
+// seeksFrom is the number of calls of Seek after which the File takes the cursor. A file
+// that is read once after a few of them costs what it costs with os.File.
+const seeksFrom = 32
+
 const (
 	cursorOurs   = 1 << 0
 	cursorKernel = 1 << 1
@@ -68,7 +72,7 @@ func (f *file) lockCursor() bool {
 // give the same bytes at an offset as at the cursor.
 func (f *file) sought(pos int64) {
 	f.cur.hint.Store(pos)
-	if !canMap || locked || split || f.cur.seeks.Add(1) != trackFrom || f.cur.state.Load()&cursorKernel != 0 {
+	if !canMap || locked || split || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
 		return
 	}
 	if size, regular := f.stat(); regular && size > 0 && sys.StorageOf(f.inner) != sys.StorageRemote {

@@ -29,7 +29,8 @@
 //     from the mapping after 3 such calls to it. The first 31 calls on a File are not
 //     recorded.
 //   - After eight small reads in order, the next 512 KiB are read from the mapping if they
-//     are in memory. The system reports that (cachestat(2), Linux 6.5).
+//     are in memory. The system reports that (cachestat(2), Linux 6.5). If they are not, it
+//     is told that the file is read in order, so that it reads ahead further.
 //   - What is known of pages is discarded when the process has major page faults. The
 //     record takes 512 bytes for each 4 MiB that was read. Calls that need no new record
 //     do not allocate.
@@ -40,8 +41,9 @@
 // and [SliceAt]. [File.Advise] with [PopulateRead] avoids it. MajorFaults of [ReadStats]
 // counts these faults.
 //
-// On a tmpfs all calls are system calls, because reading a hole through a mapping allocates
-// memory.
+// On a tmpfs a page is read from the mapping only once the system reports that it exists,
+// because reading a hole through a mapping allocates memory. A page that is punched after
+// that is allocated again by a read.
 //
 // # Writes
 //

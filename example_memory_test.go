@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"go.dw1.io/mmapfile"
@@ -127,6 +128,36 @@ func ExampleFile_Chunks() {
 	//  6 "east s"
 	// 12 "outh w"
 	// 18 "est"
+}
+
+// Places that are known before are read ahead of their use, all at once.
+func ExampleFile_Advise_willNeed() {
+	name, remove := exampleFile(strings.Repeat("some records of a large file\n", 1000))
+	defer remove()
+	f, err := mmapfile.Open(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+
+	places := []int64{20_015, 5, 9_981}
+	for _, off := range places {
+		err := f.Advise(off, 7, mmapfile.WillNeed)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			log.Fatal(err)
+		}
+	}
+	b := make([]byte, 7)
+	for _, off := range places { // none waits for the one before
+		if _, err := f.ReadAt(b, off); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s\n", b)
+	}
+	// Output:
+	// records
+	// records
+	// records
 }
 
 // What is said in advance is a hint; a platform that has no use for it says so.

@@ -1,12 +1,11 @@
 package mmapfile
 
 import (
-	"math"
 	"os"
 	"runtime"
-	"sync"
 	"testing"
 
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
 )
 
@@ -17,6 +16,9 @@ const CanMap = canMap
 
 // RaceDetector reports whether the race detector is on, which is slow and allocates.
 const RaceDetector = race.Detector
+
+// Eager reports whether this build has the policy in which every number is at its smallest.
+const Eager = pages.Eager
 
 // MapsUnasked reports whether this build maps a file because of calls alone, without Bytes or
 // View, and other processes can still truncate it.
@@ -70,38 +72,19 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Most tests are of mapped calls. So every page of a new mapping is prefaulted, except for
-// lazyFiles, and the major faults of other tests evict nothing.
-func init() {
-	neverEvict()
-	testMapped = func(f *file) {
-		if _, lazy := lazyFiles.Load(f); !lazy {
-			prefaultAll(f, 0)
-		}
-	}
-}
-
-var lazyFiles sync.Map // of *file
-
-func neverEvict() { evictions.last.Store(math.MaxInt64) }
-
-// evictNow enables evictions until the end of the test.
-func evictNow(t *testing.T) {
-	t.Cleanup(neverEvict)
-	evictions.last.Store(math.MinInt64 / 2)
-}
-
-// prefaultAll prefaults all pages of f from off on, if f is mapped.
-func prefaultAll(f *file, off int64) {
+// prefaultAll prefaults all pages of f, if f is mapped.
+func prefaultAll(f *file) {
 	if m := f.m.Load(); !f.private && m != nil && m.limit > 0 && !split {
-		if n := min(int64(len(m.data)), 1<<30) - off; n > 0 {
-			f.pages.notePrefaulted(off, n)
-		}
+		f.pages.NotePrefaulted(0, min(int64(len(m.data)), 1<<30))
 	}
 }
+
+// HoldPages keeps what is known of pages until the end of the test, whatever faults other
+// tests have.
+func HoldPages(t testing.TB) { t.Cleanup(pages.Hold()) }
 
 // PrefaultAll prefaults all pages of f, if f is mapped.
-func PrefaultAll(f *File) { prefaultAll(f.file, 0) }
+func PrefaultAll(f *File) { prefaultAll(f.file) }
 
 // NeverMap makes calls on f go to the inner file, as if it could not be mapped.
 func NeverMap(f *File) { f.never.Store(true) }

@@ -23,7 +23,7 @@ func TestReadAt_MappedSizes(t *testing.T) {
 	f, _ := mappedFile(t, 2*piece+20_000)
 	src := randomBytes(2*piece + 7)
 	for _, n := range []int{0, 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 4<<20 - 1, 4 << 20, 4<<20 + 1, piece + 3, 2*piece + 7} {
-		prefaultAll(f.file, 0)
+		prefaultAll(f.file)
 		for range 3 { // the first one is a system call
 			clear(f.Bytes())
 			if got, err := f.WriteAt(src[:n], off); got != n || err != nil {

@@ -60,8 +60,9 @@ func (f *File) Close() error {
 // end ends the use of mappings. Called with mu held.
 func (f *file) end() {
 	f.closed = true
+	f.ended.Store(true)
 	f.unpublish()
-	stats.calls.Add(uint64(f.pages.calls.Load() % checkEvery))
+	stats.calls.Add(f.pages.Calls())
 }
 
 // lost reports whether a caller of OS has closed the inner file, and then ends f. It makes no
@@ -151,7 +152,7 @@ func (f *file) truncate(size int64) error {
 		f.size.Store(old)
 		return err
 	}
-	f.pages.truncated(size)
+	f.pages.Truncated(size)
 	f.size.Store(size) // a write past the end meanwhile makes it stale
 	f.reload(nil, 0)
 	return nil

@@ -228,6 +228,8 @@ func TestOS_Close(t *testing.T) {
 			if f.Bytes() == nil {
 				t.Fatal("no memory")
 			}
+			mmapfile.HoldPages(t)
+			mmapfile.PrefaultAll(f)
 			b := make([]byte, 10)
 			if err := f.OS().Close(); err != nil {
 				t.Fatal(err)

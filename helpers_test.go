@@ -160,6 +160,8 @@ func mustMap(t testing.TB, f *mmapfile.File) {
 	if !mmapfile.Mapped(f) {
 		t.Fatal("the file is not mapped after Bytes")
 	}
+	mmapfile.HoldPages(t)
+	mmapfile.PrefaultAll(f)
 }
 
 // mustOpenMapped opens and maps name, as mustOpen and mustMap do.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -17,7 +18,7 @@ import (
 // time. It is never changed once published.
 type mapping struct {
 	data     []byte
-	limit    int         // how much of data calls may use: all, unless reading holes costs memory
+	limit    int         // how much of data calls may use: all, or none on a network file system
 	writable bool        // stores reach the file
 	own      bool        // pages of a private File, whose content does not prove where the file ends
 	locks    *rangeLocks // nil if writes must not use it
@@ -39,10 +40,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 		return err
 	}
 	kind := sys.StorageOf(f.inner)
+	f.setStorage(kind)
 	limit := mapLimit
 	switch {
 	case kind == sys.StorageOnRequest && whole:
-	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageOnRequest, kind == sys.StorageMemory, kind == sys.StorageOverlay && !access.Write:
+	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageOnRequest, kind == sys.StorageMemory && f.flag < 0, kind == sys.StorageOverlay && !access.Write:
 		f.never.Store(true)
 		limit = 0
 	}
@@ -104,16 +106,12 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 		next.region.countFile()
 	}
 	f.m.Store(next)
-	watchEvictions()
-	if testMapped != nil {
-		testMapped(f)
-	}
+	pages.Watch(anyMapped)
 	return nil
 }
 
-// testMapped, if set, is called for each new mapping: tests then use it from the first call
-// on.
-var testMapped func(f *file)
+// anyMapped reports whether any File is mapped.
+func anyMapped() bool { return ranges.Load() > reserved.Load() }
 
 const maxInt = int64(^uint(0) >> 1)
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -23,7 +24,9 @@ const (
 	// writing: the first stores to 1 GiB ran at 0.9 GiB/s instead of 2.5 or more
 	// (Linux 6.18, ext4).
 	Random Advice = sys.Random
-	// WillNeed starts to read the range into memory, and does not wait.
+	// WillNeed starts to read the range into memory, and does not wait. It maps nothing.
+	// A range that is known to be in memory costs some nanoseconds. So many ranges can be
+	// advised, and then read.
 	WillNeed Advice = sys.WillNeed
 	// DontNeed releases the pages of this mapping. The file and the page cache
 	// stay. Locked pages must be unlocked first. With large folios, a first store
@@ -56,7 +59,7 @@ func (a Advice) String() string {
 }
 
 // Advise tells the system how n bytes at off will be used. It maps the file if
-// necessary, and ignores the part of the range after the end of the file.
+// necessary, except for WillNeed, and ignores the part of the range after the end of the file.
 //
 // Advice is for whole pages. DontNeed, PopulateRead and PopulateWrite apply to pages that
 // are entirely inside the range. For this rule the last page of the file ends where the
@@ -72,9 +75,10 @@ func (a Advice) String() string {
 //   - [io.ErrUnexpectedEOF] if the file is truncated while it is populated
 //   - the system's error, for example if the disk is full or a device fails
 //
-// Advise calls madvise(2) on Linux and the BSDs. To populate, it touches each
-// page; PopulateWrite is MADV_POPULATE_WRITE on Linux 5.14 and later. On Windows
-// it supports Normal, WillNeed (PrefetchVirtualMemory), PopulateRead and
+// WillNeed is posix_fadvise(2) on Linux and FreeBSD, F_RDADVISE on macOS, and elsewhere
+// works only on what is mapped. Other advice is madvise(2) on Linux and the BSDs. To
+// populate, it touches each page; PopulateWrite is MADV_POPULATE_WRITE on Linux 5.14 and
+// later. On Windows it supports Normal, WillNeed (PrefetchVirtualMemory), PopulateRead and
 // PopulateWrite.
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
@@ -92,6 +96,12 @@ func (f *File) Advise(off, n int64, a Advice) error {
 func (f *file) advise(off, n int64, a Advice) error {
 	if f.private && a == DontNeed {
 		return errors.ErrUnsupported
+	}
+	if a == WillNeed && canMap && !f.private {
+		err := f.prefetch(off, n)
+		if !errors.Is(err, errors.ErrUnsupported) || f.m.Load() == nil {
+			return err
+		} // else the system has a call for mapped memory alone
 	}
 	m, p, off, err := f.span(off, n, a >= PopulateRead || a == DontNeed)
 	if err != nil || len(p) == 0 {
@@ -136,7 +146,7 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 			return errFault
 		}
 	}
-	f.pages.note(noteReady, off, int64(len(p)))
+	f.pages.Note(pages.Ready, off, int64(len(p)))
 	return nil
 }
 
@@ -331,36 +341,4 @@ func pagesIn(off, end int64, count func(off, end int64) (int64, error)) (total i
 		off = next
 	}
 	return total, nil
-}
-
-// Stats are figures about all Files of the process, for a dashboard. Fields described with
-// "now" are current values. The rest are totals since the process began.
-type Stats struct {
-	MappedFiles   int64 // Files that are mapped now
-	MappedBytes   int64 // address space of their mappings now
-	ReservedBytes int64 // address space that closed Files keep now, until they are collected
-
-	// SystemCalls counts the reads and writes that went to the kernel because mapping did
-	// not pay yet: the file is not mapped, was not read often enough there, or its record
-	// of pages was discarded. An open File adds its calls in groups of 128. Files that
-	// cannot be mapped do not count.
-	SystemCalls uint64
-
-	Faults      uint64 // page faults caught: truncation by another process, a full disk, a failing device
-	MajorFaults uint64 // major page faults of the process while Files were mapped, if the system counts them
-	Prefaults   uint64 // ranges that were prefaulted for mapped writes
-}
-
-// ReadStats fills in s. It takes no lock, so the figures are not of one moment.
-func ReadStats(s *Stats) {
-	held := reservedBytes.Load()
-	*s = Stats{
-		MappedFiles:   stats.files.Load(),
-		MappedBytes:   max(rangeBytes.Load()-held, 0),
-		ReservedBytes: held,
-		SystemCalls:   stats.calls.Load(),
-		Faults:        guard.Faults.Load(),
-		MajorFaults:   stats.majorFaults.Load(),
-		Prefaults:     stats.prefaults.Load(),
-	}
 }

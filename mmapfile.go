@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -32,7 +33,7 @@ type File struct {
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
 // ascending order, mu, sizeMu. No lock is taken while one of these is held: ending,
-// copies.mu, pages.mu, sizeMu. Two locks of all Files come last: collecting and, on Windows,
+// copies.mu, sizeMu. Two locks of all Files come last: collecting and, on Windows,
 // placing.
 type file struct {
 	inner *os.File
@@ -41,11 +42,15 @@ type file struct {
 
 	flusher *flusher // its FlushPolicy; nil if it has none
 	private bool     // copy on write: see private.go
-	pages   pages
+	pages   pages.Pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // the file cannot be mapped: stop trying
 	lent              atomic.Bool   // OS has returned the inner file, which its caller may close
+	sparse            atomic.Bool   // a hole of the file is not to be read from the mapping (tmpfs)
+	blind             atomic.Bool   // the system cannot report what is in memory
+	inOrder           atomic.Bool   // the system was told that the file is read in order
+	viewed            atomic.Int64  // the offset after what preread was last asked for
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
 	cur    cursor
@@ -53,6 +58,7 @@ type file struct {
 
 	mu      sync.RWMutex  // mapping, truncating, closing; readers hold it on platforms with locked set
 	closed  bool          // under mu
+	ended   atomic.Bool   // closed, for calls that take no lock and make no system call
 	revoked *mapping      // under mu: what m was at Close, for Guard
 	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
 	flag    int           // of the open call of this package, or -1

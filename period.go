@@ -12,6 +12,8 @@ import (
 // ends soon, and at calls that show the file. Then endPeriod does what the kernel does at a
 // write.
 
+var started = time.Now()
+
 // The states of a period, in dirty.
 const (
 	clean   = iota // no period: the next write goes through the kernel

@@ -86,7 +86,7 @@ func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
 	for f.due.Load() != 0 {
 		runtime.Gosched()
 	}
-	prefaultAll(f.file, 0)
+	prefaultAll(f.file)
 	synctest.Test(t, func(t *testing.T) {
 		for range 10 {
 			if _, err := f.WriteAt([]byte("in the bubble"), 100); err != nil {

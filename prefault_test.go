@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -29,6 +30,8 @@ func mappedFile(t *testing.T, size int64) (*File, *mapping) {
 	if f.Bytes() == nil {
 		t.Skip("the file cannot be mapped here")
 	}
+	HoldPages(t)
+	prefaultAll(f.file)
 	return f, f.m.Load()
 }
 
@@ -92,7 +95,7 @@ func TestWriteAt_MappedBesideTruncation(t *testing.T) {
 			}
 		}
 		for op := range 300 {
-			prefaultAll(f.file, 0)
+			prefaultAll(f.file)
 			off, b := r.Int64N(size), make([]byte, 1+r.IntN(9000))
 			if r.IntN(3) > 0 { // otherwise zeros, which prove nothing
 				for i := range b {
@@ -148,7 +151,7 @@ type writeTruncater interface {
 // Each 64 KiB have a lock. The writes overlap within the range of one lock, or past its end.
 func TestWriteAt_MappedOverlapping(t *testing.T) {
 	t.Parallel()
-	const lock = blockSize
+	const lock = pages.BlockSize
 	for _, size := range []int64{4 << 20} {
 		if size > maxInt {
 			continue
@@ -169,7 +172,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 		} {
 			from, to := max(c.one, c.other), min(c.one, c.other)+c.n
 			for round := range 40 {
-				prefaultAll(f.file, 0)
+				prefaultAll(f.file)
 				var writers sync.WaitGroup
 				var wrote [2]atomic.Int32
 				for i, off := range []int64{c.one, c.other} {
@@ -217,10 +220,10 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 	if _, err := f.Stat(); err != nil { // so that the next write is by a system call
 		t.Fatal(err)
 	}
-	if !guard.Writable(f.m.Load().data[:blockSize]) { // the first write to a page moves the time by itself
+	if !guard.Writable(f.m.Load().data[:pages.BlockSize]) { // the first write to a page moves the time by itself
 		t.Fatal("a fault")
 	}
-	prefaultAll(f.file, 0)
+	prefaultAll(f.file)
 	if _, err := f.WriteAt([]byte{1}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +233,7 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	prefaultAll(f.file, 0)
+	prefaultAll(f.file)
 	if !mapsWrites(f, func() {
 		if _, err := f.WriteAt([]byte{2}, 4096); err != nil {
 			t.Fatal(err)
@@ -274,13 +277,13 @@ func TestWriteAt_MappedOwnBytes(t *testing.T) {
 		want := make([]byte, c.size)
 		rand.NewChaCha8([32]byte{}).Read(want)
 		for range 2 { // the second one is a mapped write
-			prefaultAll(f.file, 0)
+			prefaultAll(f.file)
 			if _, err := f.WriteAt(want, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, move := range []struct{ from, to int }{{1000, 31_000}, {31_000, 1000}, {0, 1}} {
-			prefaultAll(f.file, 0)
+			prefaultAll(f.file)
 			if !mapsWrites(f, func() {
 				if n, err := f.WriteAt(f.Bytes()[move.from:move.from+c.n], int64(move.to)); n != c.n || err != nil {
 					t.Fatal(n, err)
@@ -313,29 +316,26 @@ func TestWriteTo_DiscardCopiesNothing(t *testing.T) {
 // Pages are prefaulted when mapped writes would have saved the cost of it.
 func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	t.Parallel()
-	f := lazyFile(t, 4*blockSize)
+	f := lazyFile(t, 4*pages.BlockSize)
 	write := func(off int64) {
 		t.Helper()
 		if n, err := f.WriteAt([]byte("a record"), off); n != 8 || err != nil {
 			t.Fatal(n, err)
 		}
 	}
-	for i := range int64(2*trackFrom + mapFrom + 2) {
+	for i := range int64(manyReads) {
 		write(i % 7)
 	}
 	if f.m.Load() == nil {
 		t.Fatal("not mapped, and the writes came back")
 	}
-	const off = 2*blockSize + 100
+	const off = 2*pages.BlockSize + 100
 	n := 0
-	for ; !f.pages.has(prefaultedShift, off, 8); n++ {
-		if n > savedMost {
+	for ; !f.pages.IsPrefaulted(off, 8); n++ {
+		if n > 4096 {
 			t.Fatal("never prefaulted")
 		}
 		write(off)
-	}
-	if n < firstPrice/savedWrite/2 {
-		t.Errorf("prefaulted after %d writes", n)
 	}
 	for i := 0; f.dirty.Load() != stored; i++ {
 		if i == 100 {
@@ -346,56 +346,13 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
+	for range 10 {
+		f.pages.SetPrice(pages.BlockSize, time.Millisecond)
+	}
 	for range 3 {
 		write(off)
 	}
 	if f.dirty.Load() == stored {
 		t.Error("mapped just after a Sync")
-	}
-}
-
-func TestPages_PriceOutlier(t *testing.T) {
-	var p pages
-	p.setPrice(int64(time.Second))
-	for range 20 {
-		p.setPrice(5000)
-	}
-	if got := p.price.Load(); got > 8000 {
-		t.Errorf("%d after samples of 5000", got)
-	}
-	for range 20 {
-		p.setPrice(100_000)
-	}
-	if got := p.price.Load(); got < 80_000 {
-		t.Errorf("%d after samples of 100000", got)
-	}
-	if got, want := p.blockPrice(), uint64(p.price.Load())/savedWrite; got != want {
-		t.Errorf("a price of %d for a block, want %d", got, want)
-	}
-}
-
-func TestPages_PriceAfterLosses(t *testing.T) {
-	t.Parallel()
-	var p pages
-	first := p.blockPrice()
-	if first != firstPrice/savedWrite {
-		t.Errorf("a price of %d without samples, want %d", first, firstPrice/savedWrite)
-	}
-	p.lost()
-	p.lost()
-	if got := p.blockPrice(); got != 4*first {
-		t.Errorf("a price of %d after two losses, and %d before", got, first)
-	}
-	for range 100 {
-		p.lost()
-	}
-	if got := p.blockPrice(); got != savedMost {
-		t.Errorf("a price of %d after many losses, want %d", got, savedMost)
-	}
-	for range 10_000 {
-		p.gained()
-	}
-	if got := p.blockPrice(); got != first {
-		t.Errorf("a price of %d after many gains, want %d", got, first)
 	}
 }

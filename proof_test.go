@@ -37,7 +37,7 @@ func proofFile(t *testing.T) (*File, *mapping) {
 		t.Skip("the system keeps pages of a truncated file")
 	}
 	f, m := mappedFile(t, 3*int64(pageSize)+100)
-	prefaultAll(f.file, 0)
+	prefaultAll(f.file)
 	return f, m
 }
 
@@ -101,7 +101,7 @@ func TestProof_Holds(t *testing.T) {
 func TestProof_UnknownPage(t *testing.T) {
 	t.Parallel()
 	f, m := proofFile(t)
-	f.pages.truncated(0)
+	f.pages.Truncated(0)
 	if f.inside(m, 0) || f.holds(m, 0) {
 		t.Error("an unknown page proves the one before it")
 	}

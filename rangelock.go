@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // rangeLocks orders overlapping writes of one File, as the kernel's inode lock does for
@@ -29,7 +31,7 @@ func lockOf(block int64) uint32 {
 // lock waits until no other write of n bytes at off is in progress. The result has a bit
 // for each lock, and is passed to unlock.
 func (l *rangeLocks) lock(off int64, n int) (held uint16) {
-	first, last := off>>blockBits, (off+int64(n)-1)>>blockBits
+	first, last := off>>pages.BlockBits, (off+int64(n)-1)>>pages.BlockBits
 	if last-first >= 4*int64(len(l)) {
 		held = 1<<len(l) - 1
 	}

@@ -54,7 +54,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 		} else {
 			f.learn(a, end)
 		}
-		f.pages.truncated(end)
+		f.pages.Truncated(end)
 	}
 	f.noteRead(off, int64(n), n < len(b))
 	return n, f.check(err)
@@ -85,7 +85,7 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 	}
 	if off < size {
 		n = int(size - off)
-		if !f.pages.ready(off, n) || !f.loadKnown(m, b[:n], int(off)) {
+		if !f.pages.Ready(off, n) || !f.loadKnown(m, b[:n], int(off)) {
 			return 0, false, false
 		}
 	}

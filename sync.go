@@ -259,10 +259,12 @@ func (f *file) syncData() error {
 
 // syncWhole calls sync, after which no page is prefaulted.
 func (f *file) syncWhole(sync func() error) error {
-	f.pages.synced(0, math.MaxInt64) // before, because a long one protects pages early
+	f.pages.Synced(0, math.MaxInt64) // before, because a long one protects pages early
 	err := sync()
-	f.pages.synced(0, math.MaxInt64)
-	f.pages.judge(f.m.Load())
+	f.pages.Synced(0, math.MaxInt64)
+	if m := f.m.Load(); m != nil && m.locks != nil {
+		f.pages.Judge(m.locks.takeWrites)
+	}
 	return err
 }
 
@@ -300,7 +302,7 @@ func (f *File) SyncRange(off, n int64) error {
 		return f.flushFailed()
 	}
 	err := sys.SyncMemory(m.data[off&^int64(pageSize-1) : end])
-	f.pages.synced(off, end)
+	f.pages.Synced(off, end)
 	switch {
 	case f.m.Load() == nil: // the range may not have been the file's any more
 		return f.fail("sync", os.ErrClosed)

@@ -107,7 +107,7 @@ func childHot(args []string) error {
 		if i == 1000 {
 			os.Stat("/before/hot")
 		}
-		if _, err := f.ReadAt(b[:], int64(i*37)); err != nil {
+		if _, err := f.ReadAt(b[:], int64(i%1000*37)); err != nil {
 			return err
 		}
 		if _, err := f.Read(b[:10]); err != nil {

@@ -152,7 +152,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	f.lost()
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off, int(min(n, prereadMost))) && f.pages.seen(off+n-1, 1) {
+	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMost))) && f.known(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -181,7 +181,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 // is 0, or if the platform has no mappings. expose is as for mapped.
 func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	f.lost()
-	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.seen(off+n-1, 1) && f.holds(m, int(off+n-1)) {
+	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.ask()

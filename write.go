@@ -3,7 +3,10 @@ package mmapfile
 import (
 	"io"
 	"os"
+	"time"
 	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n
@@ -35,9 +38,9 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 		return f.writeInner(b, off)
 	}
 	// No defer: nothing panics.
-	block := off >> blockBits
+	block := off >> pages.BlockBits
 	l := &m.locks[lockOf(block)]
-	if (off+int64(len(b))-1)>>blockBits == block {
+	if (off+int64(len(b))-1)>>pages.BlockBits == block {
 		l.Lock()
 		n, err = f.writeLocked(m, l, b, off)
 		l.Unlock()
@@ -52,7 +55,7 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 // writeLocked is writeAt with the range locked. l is the lock of its first block.
 func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	switch {
-	case !f.ownDescriptor() || !f.covers(m, off, len(b)) || !f.mapsWrite(m, off, len(b)):
+	case !f.ownDescriptor() || !f.covers(m, off, len(b)), !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
 		return f.writeInner(b, off)
 	case f.dirty.Load() == clean:
 		return f.writeFirst(m, l, b, off)
@@ -67,7 +70,7 @@ func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int
 func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	first := b
 	if len(b) > firstWhole {
-		first = b[:1<<pageBits]
+		first = b[:1<<pages.PageBits]
 	}
 	n, err = f.writeInner(first, off)
 	if err != nil {
@@ -99,7 +102,15 @@ func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 
 func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	a := f.askSize()
 	f.settle(off, len(b))
+	var began time.Time
+	timed := f.pages.Times(len(b))
+	if timed {
+		began = time.Now()
+	}
 	n, err = f.inner.WriteAt(b, off)
+	if timed && err == nil {
+		f.pages.SetSaving(time.Since(began))
+	}
 	if f.check(err); n == 0 {
 		return n, err
 	}

@@ -24,7 +24,7 @@ func mapFirst(t *testing.T) (flag string, r record) {
 	replace := map[string]string{filepath.Join(root, "hook.go"): filepath.Join(root, "migrate", "testdata", "hook", "hook.go")}
 	for _, c := range []struct{ file, anchor, with string }{
 		{"mmapfile.go", "\treturn &o.handle\n", "\tmapFirst(f)\n\treturn &o.handle\n"},
-		{"residency.go", "func (f *file) tracks() bool {\n", "func (f *file) tracks() bool {\n\tmapFirst(f)\n"},
+		{"track.go", "func (f *file) tracks() bool {\n", "func (f *file) tracks() bool {\n\tmapFirst(f)\n"},
 	} {
 		source := read(t, filepath.Join(root, c.file))
 		if n := strings.Count(source, c.anchor); n != 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -22,9 +23,9 @@ var eager = map[string]string{
 	"orderMost":   "1 << 30", // of any length
 	"aheadBytes":  "64 << 10",
 	"prereadMost": "64 << 10",
-	"savedWrite":  "1 << 20", // a mapped write saves a millisecond
+	"savedLeast":  "1 << 20", // a mapped write saves a millisecond
 	"firstPrice":  "1",
-	"checkEvery":  "1",
+	"lookEvery":   "1",
 	"timeEvery":   "1",
 	"evictPause":  "time.Millisecond",
 	"evictTick":   "10 * time.Millisecond",
@@ -34,18 +35,20 @@ var eager = map[string]string{
 // countVar names the environment variable with the file that grows by a byte for each mapping.
 const countVar = "MMAPFILE_UPSTREAM_COUNT"
 
-// counter is added to package mmapfile. It fails to compile if the hook is gone.
+// countAnchor is in mapping.go, where a mapping is published. countCall is added before it.
+const (
+	countAnchor = "\tpages.Watch(anyMapped)\n"
+	countCall   = "\tcountMapping()\n"
+)
+
+// counter is added to package mmapfile.
 const counter = `package mmapfile
 
 import "os"
 
-func init() {
-	count, err := os.OpenFile(os.Getenv("` + countVar + `"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return
-	}
-	testMapped = func(*file) { count.Write([]byte{'m'}) }
-}
+var mappingsTo, _ = os.OpenFile(os.Getenv("` + countVar + `"), os.O_WRONLY|os.O_APPEND, 0)
+
+func countMapping() { mappingsTo.Write([]byte{'m'}) } // an error if it is nil
 `
 
 // policyDirs are the directories of the module mmapfile that may have the constants.
@@ -65,7 +68,7 @@ func overlay(root, dir string, constants map[string]string) (string, error) {
 	if err := put(filepath.Join(root, "upstream_count.go"), "count.go", []byte(counter)); err != nil {
 		return "", err
 	}
-	found := map[string]bool{}
+	found, counted := map[string]bool{}, false
 	for _, sub := range policyDirs {
 		names, err := filepath.Glob(filepath.Join(root, sub, "*.go"))
 		if err != nil {
@@ -79,9 +82,19 @@ func overlay(root, dir string, constants map[string]string) (string, error) {
 			if err != nil {
 				return "", err
 			}
+			if bytes.Contains(source, []byte("\n//go:build mmapfile_eager\n")) || bytes.HasPrefix(source, []byte("//go:build mmapfile_eager\n")) {
+				continue // the same constants, for the tests of the package
+			}
 			changed, err := setConstants(name, source, constants, found)
 			if err != nil {
 				return "", err
+			}
+			if bytes.Contains(source, []byte(countAnchor)) {
+				if changed == nil {
+					changed = source
+				}
+				changed = bytes.Replace(changed, []byte(countAnchor), []byte(countCall+countAnchor), 1)
+				counted = true
 			}
 			if changed != nil {
 				flat := strings.ReplaceAll(sub, "/", "_") + "_" + filepath.Base(name)
@@ -95,6 +108,9 @@ func overlay(root, dir string, constants map[string]string) (string, error) {
 		if !found[name] {
 			return "", fmt.Errorf("no constant %s in %s of %s: has it another name now?", name, strings.Join(policyDirs, ", "), root)
 		}
+	}
+	if !counted {
+		return "", fmt.Errorf("%q is not in package mmapfile of %s: mappings cannot be counted", countAnchor, root)
 	}
 	b, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

@@ -113,6 +113,10 @@ func TestOverlay_Counts(t *testing.T) {
 func TestOverlay_Missing(t *testing.T) {
 	root := t.TempDir()
 	writeFile(t, filepath.Join(root, "a.go"), "package a\n\nconst known = 1\n")
+	if _, err := overlay(root, t.TempDir(), map[string]string{"known": "2"}); err == nil || !strings.Contains(err.Error(), "counted") {
+		t.Error(err)
+	}
+	writeFile(t, filepath.Join(root, "m.go"), "package a\n\nfunc publish() {\n"+countAnchor+"}\n")
 	if _, err := overlay(root, t.TempDir(), map[string]string{"known": "2"}); err != nil {
 		t.Error(err)
 	}

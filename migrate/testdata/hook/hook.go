@@ -1,13 +1,14 @@
 package mmapfile
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // A test adds this file to the package, and calls of mapFirst to newFile and tracks. So a
@@ -27,7 +28,7 @@ func init() {
 		}
 		record("canMap " + strconv.FormatBool(canMap))
 	}
-	evictions.last.Store(math.MaxInt64)
+	pages.Hold()
 }
 
 func record(line string) {
@@ -60,7 +61,7 @@ func mapFirst(f *file) {
 	m.limit = len(m.data)
 	f.m.Store(&m)
 	if !split {
-		f.pages.notePrefaulted(0, int64(len(m.data)))
+		f.pages.NotePrefaulted(0, int64(len(m.data)))
 	}
 	record("mapped " + place.(string))
 }

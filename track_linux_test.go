@@ -4,6 +4,7 @@ package mmapfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -59,7 +61,7 @@ func drop(t *testing.T, f *File) {
 // mapLazily reads until f is mapped. Only its first block is known.
 func mapLazily(t *testing.T, f *File) *mapping {
 	t.Helper()
-	for range trackFrom + mapFrom + readyFrom + 1 {
+	for range manyReads {
 		readAt(t, f, 0, 100)
 	}
 	m := f.m.Load()
@@ -74,7 +76,7 @@ func TestReadAt_UnknownPage(t *testing.T) {
 	f := lazyFile(t, size)
 	m := mapLazily(t, f)
 	drop(t, f)
-	f.pages.truncated(0) // what an eviction does
+	f.pages.Truncated(0) // what an eviction does
 	for off := int64(0); off+4096 <= size; off += 1 << 20 {
 		readAt(t, f, off, 4096)
 	}
@@ -84,7 +86,7 @@ func TestReadAt_UnknownPage(t *testing.T) {
 	for range 4 {
 		readAt(t, f, 5<<20, 4096)
 	}
-	if got := pageTables(t, m.data); got == 0 || got > blockSize {
+	if got := pageTables(t, m.data); got == 0 || got > pages.BlockSize {
 		t.Errorf("%d bytes are in the page tables after reads that came back to one page", got)
 	}
 }
@@ -94,7 +96,7 @@ func TestView_ReadsRangeIn(t *testing.T) {
 	f := lazyFile(t, size)
 	mapLazily(t, f)
 	drop(t, f)
-	f.pages.truncated(0)
+	f.pages.Truncated(0)
 	before, _ := sys.MajorFaults()
 	for _, view := range []struct{ off, n int64 }{{1 << 20, 1 << 20}, {5<<20 + 100, 3000}} {
 		err := f.View(view.off, view.n, func(p []byte) error {
@@ -133,34 +135,130 @@ func TestRead_InOrderNotInMemory(t *testing.T) {
 	}
 	drop(t, f)
 	b := make([]byte, 4096)
-	for range 3 * orderFrom {
+	for range 24 {
 		if _, err := f.Read(b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if p := f.cur.hint.Load(); f.pages.ready(p+4<<20, 1) {
+	if p := f.cur.hint.Load(); f.pages.Ready(p+4<<20, 1) {
 		t.Error("a page is ready that is not in memory")
 	}
+}
+
+// The system is told, once, that a file which is not in memory is read in order, and told
+// back when it no longer is.
+func TestReadAt_TellsTheOrder(t *testing.T) {
+	const size = 32 << 20
+	for _, n := range []int{4 << 10, 64 << 10, 1 << 20} {
+		f := lazyFile(t, size)
+		drop(t, f)
+		off := int64(0)
+		withFd(f.inner, func(fd int) { unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead
+		for ; off < size && !f.inOrder.Load(); off += int64(n) {
+			readAt(t, f, off, n)
+		}
+		if !f.inOrder.Load() {
+			t.Errorf("not told about reads of %d bytes in order", n)
+		}
+		for i := range int64(3) {
+			readAt(t, f, size/2-i*3_000_000, n)
+		}
+		if f.inOrder.Load() {
+			t.Errorf("not told that reads of %d bytes are no longer in order", n)
+		}
+	}
+}
+
+func TestView_TellsTheOrder(t *testing.T) {
+	const size = 16 << 20
+	f := lazyFile(t, size)
+	drop(t, f)
+	told := false
+	for c, err := range f.Chunks(1 << 20) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = told || f.inOrder.Load()
+		_ = c
+	}
+	if !told {
+		t.Error("not told about Chunks")
+	}
+	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.inOrder.Load() && !f.known(100, 100) {
+		t.Errorf("not told back by a View elsewhere: %v", err)
+	}
+}
+
+func TestReadAt_InMemoryTellsNothing(t *testing.T) {
+	const size = 8 << 20
+	for range 5 { // a page that is locked, for example to be written, counts as missing
+		f := lazyFile(t, size) // just written
+		for off := int64(0); off < size && !f.inOrder.Load(); off += 4096 {
+			readAt(t, f, off, 4096)
+		}
+		if !f.inOrder.Load() {
+			return
+		}
+	}
+	t.Error("told about reads in order of a file that is in memory")
 }
 
 func TestReadAt_Eviction(t *testing.T) {
 	const size = 4 << 20
 	f := lazyFile(t, size)
 	mapLazily(t, f)
-	gen := evictions.gen.Load()
+	gen := pages.Evictions()
 	for range 20 { // with a fast disk the fault may be a minor one
 		drop(t, f)
-		f.pages.note(noteReady, 0, size)
+		f.pages.Note(pages.Ready, 0, size)
 		readAt(t, f, 1<<20, 100) // by the mapping: a major fault
-		evictNow(t)
-		if checkEvictions(); evictions.gen.Load() != gen {
+		if pages.Look(); pages.Evictions() != gen {
 			break
 		}
 	}
-	if evictions.gen.Load() == gen {
+	if pages.Evictions() == gen {
 		t.Error("major faults are not noticed")
 	}
 	runtime.KeepAlive(f)
+}
+
+// WillNeed maps nothing, reads the range in, and does nothing for what is known to be in
+// memory.
+func TestAdvise_WillNeed(t *testing.T) {
+	const size, step = 64 << 20, 1 << 20
+	f := lazyFile(t, size)
+	drop(t, f)
+	for off := int64(0); off < size; off += step {
+		if err := f.Advise(off, 4096, WillNeed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.m.Load() != nil {
+		t.Error("the advice has mapped the file")
+	}
+	for off := int64(0); off < size; off += step {
+		readAt(t, f, off, 4096)
+		if pages, err := sys.CachedPages(f.inner, off, 4096); err != nil || pages != 1 {
+			t.Errorf("the page at %d is not in memory: %v", off, err)
+		}
+	}
+	for range 2 { // the first one asks
+		if err := f.Advise(0, 4096, WillNeed); err != nil || !f.known(0, 4096) {
+			t.Errorf("not known to be in memory: %v", err)
+		}
+	}
+	if allocs := testing.AllocsPerRun(100, func() { f.Advise(0, 4096, WillNeed) }); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+	if err := f.Advise(size-100, 1<<62, WillNeed); err != nil {
+		t.Error(err)
+	}
+	f.Close()
+	for _, off := range []int64{0, size + 1} {
+		if err := f.Advise(off, 4096, WillNeed); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	}
 }
 
 func TestAdvise_PopulateRead(t *testing.T) {
@@ -174,47 +272,52 @@ func TestAdvise_PopulateRead(t *testing.T) {
 	if got := pageTables(t, m.data); got < size {
 		t.Errorf("%d of %d bytes are in the page tables", got, size)
 	}
-	if !f.pages.ready(0, size) {
+	if !f.pages.Ready(0, size) {
 		t.Error("populated pages are not ready")
 	}
 }
 
-// A page fault in a hole of a tmpfs allocates memory, a system call does not.
-func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
+// tmpfsFile makes a file on a tmpfs with the content, and then truncates it to size.
+func tmpfsFile(t *testing.T, content []byte, size int64) *File {
+	t.Helper()
 	dir := "/dev/shm"
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
 		t.Skip("no tmpfs at ", dir)
 	}
-	const size = 8 << 20
-	name := filepath.Join(dir, fmt.Sprintf("mmapfile-holes-%d", os.Getpid()))
-	defer os.Remove(name)
-	if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
+	temp, err := os.CreateTemp(dir, "mmapfile-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.Remove(temp.Name()) })
+	defer temp.Close()
+	if _, err := temp.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	f, err := OpenFile(name, os.O_RDWR, 0)
+	if err := temp.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(temp.Name(), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	read := func() {
-		t.Helper()
-		for range 20 {
-			for off := int64(0); off < size; off += 100_000 {
-				readAt(t, f, off, 1000)
-			}
+	t.Cleanup(func() { f.Close() })
+	HoldPages(t)
+	return f
+}
+
+// A page fault in a hole of a tmpfs allocates memory, so a page is read from the mapping
+// only once the system has counted it.
+func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
+	const size = 8 << 20
+	f := tmpfsFile(t, nil, size)
+	for range 20 {
+		for off := int64(0); off < size; off += 100_000 {
+			readAt(t, f, off, 1000)
 		}
 	}
-	read()
-	if err := os.Truncate(name, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, size); err != nil {
-		t.Fatal(err)
-	}
-	read()
 	var st unix.Stat_t
-	if err := unix.Stat(name, &st); err != nil {
+	if err := unix.Stat(f.Name(), &st); err != nil {
 		t.Fatal(err)
 	}
 	if st.Blocks > 0 {
@@ -222,9 +325,33 @@ func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
 	}
 }
 
+func TestReadAt_TmpfsIsMapped(t *testing.T) {
+	const size = 8 << 20
+	f := tmpfsFile(t, make([]byte, size), size)
+	if _, err := sys.CachedPages(f.inner, 0, size); err != nil {
+		t.Skip(err)
+	}
+	const off = size / 2
+	for range manyReads {
+		readAt(t, f, off, 100)
+	}
+	if f.m.Load() == nil || !f.pages.Ready(off, 100) {
+		t.Fatal("not mapped, and many reads came back")
+	}
+	if !f.load(f.m.Load(), make([]byte, 100), off) { // zeros: the page after them proves the end
+		t.Error("not read from the mapping")
+	}
+	for at := int64(0); at+4096 <= size; at += 4096 { // in order
+		readAt(t, f, at, 4096)
+	}
+	if !f.pages.Ready(size/4, 4096) {
+		t.Error("not ready after reads in order")
+	}
+}
+
 // Whole blocks are prefaulted, and no block beside them.
 func TestPages_PrefaultBlocks(t *testing.T) {
-	f := lazyFile(t, 4*blockSize)
+	f := lazyFile(t, 4*pages.BlockSize)
 	if f.Bytes() == nil {
 		t.Fatal("not mapped")
 	}
@@ -236,21 +363,21 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 		off, end int64
 		want     [4]bool
 	}{
-		{0, 1, [4]bool{true}}, {blockSize, 2 * blockSize, [4]bool{1: true}}, {blockSize + 100, blockSize + 200, [4]bool{1: true}},
-		{2*blockSize - 1, 2*blockSize + 1, [4]bool{1: true, 2: true}}, {3 * blockSize, 4 * blockSize, [4]bool{3: true}},
-		{100, 4*blockSize - 100, [4]bool{true, true, true, true}},
+		{0, 1, [4]bool{true}}, {pages.BlockSize, 2 * pages.BlockSize, [4]bool{1: true}}, {pages.BlockSize + 100, pages.BlockSize + 200, [4]bool{1: true}},
+		{2*pages.BlockSize - 1, 2*pages.BlockSize + 1, [4]bool{1: true, 2: true}}, {3 * pages.BlockSize, 4 * pages.BlockSize, [4]bool{3: true}},
+		{100, 4*pages.BlockSize - 100, [4]bool{true, true, true, true}},
 	} {
-		f.pages.truncated(0)
+		f.pages.Truncated(0)
 		if !f.prefault(m, c.off, c.end) {
 			t.Errorf("%d to %d: not prefaulted", c.off, c.end)
 		}
 		for block, want := range c.want {
-			if got := f.pages.has(prefaultedShift, int64(block)*blockSize, blockSize); got != want {
+			if got := f.pages.IsPrefaulted(int64(block)*pages.BlockSize, pages.BlockSize); got != want {
 				t.Errorf("%d to %d: block %d is prefaulted: %v", c.off, c.end, block, got)
 			}
 		}
 	}
-	if f.prefault(m, 4*blockSize, 4*blockSize+1) {
+	if f.prefault(m, 4*pages.BlockSize, 4*pages.BlockSize+1) {
 		t.Error("prefaulted past the end of the file")
 	}
 }

@@ -1,0 +1,32 @@
+//go:build mmapfile_eager
+
+package pages
+
+import "time"
+
+// Eager says whether this build has the eager policy of the tests.
+const Eager = true
+
+// The policy of the tests, with every number at its smallest: what comes back once is
+// mapped, what is mapped is prefaulted, and what is known is forgotten at once.
+const (
+	trackFrom  = 1
+	mapFrom    = 1
+	readyFrom  = 1
+	savedShare = 14
+	orderFrom  = 1
+	orderMost  = 32 << 10
+	AheadBytes = BlockSize
+	farBytes   = BlockSize
+
+	savedLeast = 600
+	savedMax   = 16_000
+	timedMost  = PageSize
+	timedEvery = 1
+	firstPrice = 1
+
+	LookEvery  = 1
+	evictPause = 0
+	evictTick  = time.Millisecond
+	evictBlind = time.Millisecond
+)

@@ -1,0 +1,162 @@
+package pages
+
+// Next is what a read by system call leads to. The zero value is nothing.
+type Next struct {
+	Saved  uint64 // calls that a mapping would have saved, for Saved
+	First  bool   // this is the first call to be recorded
+	Look   bool   // call Look
+	Reread bool   // the pages were ready before the call: the mapping could not prove the end
+	Exists bool   // ask whether the pages exist, and then note them as Ready
+	Ask    bool   // reads are in order: ask whether what follows is in memory
+	Far    bool   // with Ask: the reads are long, so the answer makes nothing ready
+	Broken bool   // the order has ended
+}
+
+// Read records a read of n bytes at off by system call. short says that it met the end of
+// the file. A positive n is required.
+func (p *Pages) Read(off, n int64, short bool) (next Next) {
+	end := off + n
+	state := p.state.Load()
+	calls := state>>offsetBits + 1
+	p.state.Store(calls<<offsetBits | uint64(end)&offsetMask)
+	t := p.table.Load()
+	if t == nil {
+		if calls < trackFrom && n < AheadBytes {
+			return next
+		}
+		t = p.begin()
+		next.First = true
+	}
+	next.Look = t.count(calls)
+	if p.Note(Seen, off, n) {
+		next.Reread = p.Ready(off, int(n))
+		next.Exists = p.countReread(off, n, t.confirm) && !next.Reread
+		next.Saved = weight(n)
+	}
+	asked := t.asked.Load()
+	switch {
+	case short:
+	case state&offsetMask != uint64(off) && (asked == 0 || asked < off || asked > end): // mapped reads do not move the offset
+		if t.run.Load() > 0 {
+			t.run.Store(0)
+			t.asked.Store(0)
+			next.Broken = true
+		}
+	case t.run.Load() < orderFrom:
+		t.run.Add(1)
+	case end >= asked:
+		next.Ask, next.Far = true, n > orderMost
+	}
+	return next
+}
+
+// Asked records that the system was asked what is in memory up to end, after reads in order.
+func (p *Pages) Asked(end int64) {
+	if t := p.table.Load(); t != nil {
+		t.asked.Store(end)
+	}
+}
+
+// Ahead returns up to where a question after reads in order reaches, and from where the next
+// one is due.
+func Ahead(off int64, far bool) (end, again int64) {
+	if far {
+		return off + BlockSize, off + farBytes
+	}
+	return (off + AheadBytes) >> BlockBits << BlockBits, off + AheadBytes
+}
+
+// Calls returns the system calls that Look has not been told of.
+func (p *Pages) Calls() uint64 { return p.state.Load() >> offsetBits % LookEvery }
+
+// count reports whether it is time to look for evictions.
+func (r *record) count(calls uint64) bool {
+	if calls%LookEvery != 0 {
+		return false
+	}
+	r.calls.Add(LookEvery)
+	return true
+}
+
+// Write records a write of n bytes at off by system call. size is the file's known length.
+// A write past that does not count, since a file that is being created need not be mapped.
+// But nothing may be known of a file that existed before: stat says to ask now and then.
+func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
+	state := p.state.Load()
+	calls := state>>offsetBits + 1
+	p.state.Store(calls<<offsetBits | state&offsetMask)
+	t := p.table.Load()
+	if t == nil {
+		if calls < trackFrom && n < AheadBytes {
+			return next, false
+		}
+		t = p.begin()
+		next.First = true
+	}
+	next.Look = t.count(calls)
+	if end := off + n; end > t.end.Load() && end > size {
+		t.end.Store(end)
+		k := t.past.Add(1)
+		return next, k&(k-1) == 0
+	}
+	if p.Note(Seen, off, n) {
+		next.Saved = weight(n)
+	}
+	return next, false
+}
+
+// Saved counts calls that a mapping would have saved, and reports whether mapping the file
+// pays.
+func (p *Pages) Saved(calls uint64) bool {
+	t := p.table.Load()
+	return t != nil && uint64(t.saved.Add(uint32(min(calls, mapFrom)))) >= mapFrom<<t.tries.Load()
+}
+
+// Mapped records an attempt to map the file. After one that failed the next comes later.
+func (p *Pages) Mapped(ok bool) {
+	t := p.begin()
+	if t.saved.Store(0); !ok {
+		t.tries.Store(min(t.tries.Load()+1, 10))
+	}
+}
+
+// countReread counts a read of seen pages in each of its blocks. After readyFrom such reads
+// of a block, its seen pages are ready, unless that is to be confirmed: then it returns true.
+func (p *Pages) countReread(off, n int64, confirm bool) (due bool) {
+	end := off + n
+	for block := off >> BlockBits; block<<BlockBits < end; block++ {
+		w := p.word(uint64(block))
+		if w == nil {
+			continue
+		}
+		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
+		old := w.Load()
+		reads := min(old>>readsShift&readsMost+weight(part), readsMost)
+		next := old&^(readsMost<<readsShift) | reads<<readsShift
+		switch {
+		case reads < readyFrom:
+		case confirm:
+			due = true
+			next &^= readsMost << readsShift
+		default:
+			next |= next & seen << readyShift
+		}
+		if next != old {
+			w.CompareAndSwap(old, next) // else another call counts
+		}
+	}
+	return due
+}
+
+// Confirm says that a page which was read may be a hole, which a load from the mapping
+// would fill. It is ready once the system counts it (see Next.Exists).
+func (p *Pages) Confirm() {
+	r := p.begin().record
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := p.table.Load(); !t.confirm {
+		next := *t
+		next.confirm = true
+		p.table.Store(&next)
+	}
+}

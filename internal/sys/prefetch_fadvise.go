@@ -1,0 +1,37 @@
+//go:build (linux || freebsd) && !nommap
+
+package sys
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// The advice of posix_fadvise(2), which has the same numbers on both systems.
+const (
+	fadvNormal     = 0
+	fadvSequential = 2
+	fadvWillNeed   = 3
+)
+
+// ReadInOrder tells the system whether f is read in order from now on, so that it reads
+// ahead twice as far. It concerns the descriptor alone.
+func ReadInOrder(f *os.File, on bool) error {
+	advice := fadvNormal
+	if on {
+		advice = fadvSequential
+	}
+	return fadvise(f, 0, 0, advice)
+}
+
+// Prefetch starts to read n bytes of f at off into memory.
+func Prefetch(f *os.File, off, n int64) error { return fadvise(f, off, n, fadvWillNeed) }
+
+func fadvise(f *os.File, off, n int64, advice int) (err error) {
+	cerr := withFd(f, func(fd int) { err = unix.Fadvise(fd, off, n, advice) })
+	if cerr != nil {
+		return os.ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package mmapfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// prereadMost is the number of bytes that are read before user code sees them: a cold View.
+const prereadMost = 4 << 20
+
+// lookAhead asks whether what follows reads in order of n bytes is in memory. If it is, the
+// range is ready. If it is not, the system is told to read ahead. far says that the reads
+// are too long to gain from a mapping.
+func (f *file) lookAhead(off, n int64, far bool) {
+	size := f.size.Load()
+	if off >= size {
+		var regular bool
+		if size, regular = f.stat(); !regular {
+			f.never.Store(true)
+		}
+	}
+	end, again := pages.Ahead(off, far)
+	f.pages.Asked(again)
+	if end = min(end, size); end <= off {
+		return
+	}
+	in, err := f.inMemory(off, end)
+	switch {
+	case err != nil:
+	case !in:
+		f.readInOrder(true)
+	case !far:
+		f.pages.Asked(end)
+		f.pages.Note(pages.Ready, off, end-off)
+		f.mapIfPays(end, uint64((end-off)/n))
+	}
+}
+
+// readInOrder tells the system, once, that the file is read in order, or that it no longer
+// is. It does not if other code has the descriptor, and may have advice of its own.
+func (f *file) readInOrder(on bool) {
+	if f.inOrder.Load() != on && f.ownDescriptor() && f.inOrder.CompareAndSwap(!on, on) {
+		sys.ReadInOrder(f.inner, on)
+	}
+}
+
+// known reports whether all pages of n bytes at off are known to be in memory.
+func (f *file) known(off int64, n int) bool {
+	if f.sparse.Load() { // what was read may be a hole
+		return f.pages.Ready(off, n)
+	}
+	return f.pages.Seen(off, n)
+}
+
+// copyInOrder tells the system that the file is read in order, for a kernel copy of what is
+// not in memory, and reports whether it did.
+func (f *file) copyInOrder() bool {
+	if !f.tracks() || !f.ownDescriptor() || f.inOrder.Load() {
+		return false
+	}
+	size, off := f.size.Load(), f.cur.hint.Load()
+	if f.sizeSeen.Load() != f.sizeGen.Load() {
+		size, _ = f.stat()
+	}
+	end, _ := pages.Ahead(off, true)
+	if size-off < pages.AheadBytes { // the system reads as much ahead by itself
+		return false
+	}
+	in, err := f.inMemory(off, end)
+	if in || err != nil {
+		return false
+	}
+	f.readInOrder(true)
+	return true
+}
+
+// inMemory reports whether the file's pages from off to end are in memory.
+func (f *file) inMemory(off, end int64) (in bool, err error) {
+	switch {
+	case f.blind.Load():
+		return false, errBlind
+	case f.sparse.Load(): // where RWF_NOWAIT is not supported, and no page is being read
+		page := int64(pageSize)
+		var n int64
+		n, err = sys.CachedPages(f.inner, off, end-off)
+		in = n >= (end+page-1)/page-off/page
+	default:
+		in, err = sys.InMemory(f.inner, off, end-off)
+	}
+	if err != nil { // not even a refusal by a system call filter is worth another call
+		f.blind.Store(true)
+	}
+	return in, err
+}
+
+// cached reports whether the file's pages from off to end are known to be in memory.
+func (f *file) cached(off, end int64) bool {
+	in, err := f.inMemory(off, end)
+	return err == nil && in
+}
+
+// prereadNext reads the page after off in. A read that ends in zeros, with ready pages,
+// looks there for the end of the file (see reaches).
+func (f *file) prereadNext(off int64) {
+	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
+	if page >= f.size.Load() || f.known(page, 1) {
+		return
+	}
+	if f.sparse.Load() {
+		if f.cached(page, page+1) {
+			f.pages.Note(pages.Ready, page, 1)
+		}
+	} else if !f.readIn(page, page+1) {
+		if size, regular := f.stat(); regular { // it may have been truncated
+			f.pages.Truncated(size)
+		}
+	}
+}
+
+// preread loads the n bytes at off of the mapped file into memory before user code or a
+// guarded copy accesses them. It reads them by system call, up to prereadMost, if they are
+// not known to be there.
+func (f *file) preread(m *mapping, off, n int64) {
+	if !canMap || split {
+		return
+	}
+	size := min(f.size.Load(), int64(len(m.data)))
+	if n > prereadMost && off+n <= size && !f.known(off+n-1, 1) {
+		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
+	}
+	inOrder := off > 0 && f.viewed.Swap(off+n) == off
+	if !inOrder {
+		f.readInOrder(false)
+	}
+	for end := min(off+min(n, prereadMost), size); off < end; {
+		next := min((off+pages.AheadBytes)/pages.BlockSize*pages.BlockSize, end)
+		if !f.known(off, int(next-off)) {
+			start, stop := off/pages.BlockSize*pages.BlockSize, min((next+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, size)
+			in, err := f.inMemory(start, stop)
+			switch {
+			case in && err == nil:
+				f.pages.Note(pages.Ready, start, stop-start)
+			case err != nil && !locked && sys.Advise(m.data[off&^int64(pageSize-1):next], sys.PopulateRead) == nil:
+				f.pages.Note(pages.Ready, off, next-off)
+			default:
+				if inOrder {
+					f.readInOrder(true)
+				}
+				if !f.readIn(off, next) {
+					return
+				}
+			}
+		}
+		off = next
+	}
+}
+
+// copyBuf holds buffers of the size that io.Copy allocates anew for each copy. The size is
+// the same because it is visible in the cursor if a Writer fails, or seeks the file. Pieces
+// of 64 to 256 KiB were no faster (100 KiB to 10 MiB, three rounds).
+var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// readIn reads the file from off to end into memory, and reports whether it could.
+func (f *file) readIn(off, end int64) bool {
+	mark := pages.Ready
+	if f.sparse.Load() {
+		mark = pages.Seen // it may be a hole
+	}
+	buf := copyBuf.Get().(*[32 << 10]byte)
+	defer copyBuf.Put(buf)
+	for off < end {
+		n, err := f.inner.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if n > 0 {
+			f.pages.Note(mark, off, int64(n))
+		}
+		if err != nil && (err != io.EOF || n == 0) {
+			return false
+		}
+		off += int64(n)
+	}
+	return true
+}
+
+// prefetch starts to read n bytes at off into memory, unless they are known to be there. It
+// maps nothing.
+func (f *file) prefetch(off, n int64) error {
+	size := f.size.Load()
+	if f.sizeSeen.Load() != f.sizeGen.Load() {
+		if size = f.ask(); size < 0 {
+			return f.noSize()
+		}
+	}
+	switch n = min(n, size-off, maxInt); {
+	case f.ended.Load():
+		return os.ErrClosed
+	case n <= 0 || f.known(off, int(n)):
+		return nil
+	}
+	if f.tracks() && f.cached(off, off+n) {
+		mark := pages.Seen
+		if f.sparse.Load() {
+			mark = pages.Ready
+		}
+		f.pages.Note(mark, off, n)
+		return nil
+	}
+	return sys.Prefetch(f.inner, off, n)
+}
+
+var errBlind = errors.New("the system does not report what is in memory")

@@ -1,0 +1,122 @@
+package mmapfile
+
+import (
+	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// Reads and writes by system call are recorded in f.pages, which decides when mapping the
+// file pays. The functions here do what it decides.
+
+// tracks reports whether pages of f are recorded: calls may use its mapping, or the one
+// that it will have.
+func (f *file) tracks() bool {
+	if !canMap || split {
+		return false
+	}
+	if !f.never.Load() {
+		return true
+	}
+	m := f.m.Load()
+	return m != nil && m.limit > 0
+}
+
+// noteRead records a read by system call. short says that it reached the end of file.
+func (f *file) noteRead(off, n int64, short bool) {
+	if n <= 0 || !f.tracks() {
+		return
+	}
+	next := f.pages.Read(off, n, short)
+	if next == (pages.Next{}) {
+		return
+	}
+	f.follow(next, off+n)
+	if next.Reread && f.m.Load() != nil {
+		f.prereadNext(off + n)
+	}
+	if next.Exists && f.cached(off, off+n) {
+		f.pages.Note(pages.Ready, off, n)
+	}
+	switch {
+	case next.Broken:
+		f.readInOrder(false)
+	case next.Ask:
+		f.lookAhead(off+n, n, next.Far)
+	}
+}
+
+// noteWrite records a write by system call.
+func (f *file) noteWrite(off, n int64) {
+	if !f.tracks() {
+		return
+	}
+	next, stat := f.pages.Write(off, n, f.size.Load())
+	if stat {
+		f.stat()
+	}
+	if next != (pages.Next{}) {
+		f.follow(next, off+n)
+	}
+}
+
+// follow does what reads and writes up to end have in common.
+func (f *file) follow(next pages.Next, end int64) {
+	if next.First {
+		f.classify()
+	}
+	if next.Look {
+		stats.calls.Add(pages.LookEvery)
+		pages.Look()
+	}
+	if next.Saved > 0 {
+		f.mapIfPays(end, next.Saved)
+	}
+}
+
+// classify finds out what kind of file f is, at the first call that is recorded.
+func (f *file) classify() {
+	if f.m.Load() != nil {
+		return // mapTo has asked
+	}
+	if _, regular := f.stat(); !regular { // a stream has no pages
+		f.never.Store(true)
+		return
+	}
+	f.setStorage(sys.StorageOf(f.inner))
+}
+
+// setStorage notes what the storage of f means for reading it through a mapping.
+func (f *file) setStorage(kind sys.Storage) {
+	switch kind {
+	case sys.StorageRemote, sys.StorageOnRequest:
+		f.never.Store(true)
+	case sys.StorageMemory:
+		if f.flag < 0 {
+			f.never.Store(true) // it may be a memfd, which cannot be sealed while it is mapped
+			return
+		}
+		f.sparse.Store(true)
+		f.pages.Confirm()
+	}
+}
+
+// mapIfPays counts what a mapping up to end would have saved, and makes the mapping if it
+// pays.
+func (f *file) mapIfPays(end int64, calls uint64) {
+	if m := f.m.Load(); m != nil && end <= int64(m.limit) {
+		return
+	}
+	if f.never.Load() || !f.pages.Saved(calls) || !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	size, regular := f.stat()
+	if !regular {
+		f.never.Store(true)
+		return
+	}
+	f.pages.Mapped(size > 0 && f.mapTo(size, false) == nil)
+}
