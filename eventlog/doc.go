@@ -16,6 +16,9 @@
 // The command eventlog/cmd/eventlog prints, follows, verifies and repairs logs and streams.
 // [ReadStats] has figures about those that this process writes.
 //
+// The format of the files is stable from the first tag on. The API follows the version of the
+// module: before v1 a minor version may change it, and the changelog says how.
+//
 // FORMAT.md describes the files byte by byte, for readers in other languages. They must be
 // on a local file system: other machines do not share mapped memory.
 //

@@ -8,6 +8,9 @@
 // The flag -all includes the files for which no gain is in sight. Build tags are
 // set in the environment: GOFLAGS=-tags=x. An installed migrate is also a tool for
 // go vet -vettool and go fix -fixtool.
+//
+// This module is v0: a minor version may change flags, what is rewritten, and the
+// output.
 package main
 
 import (

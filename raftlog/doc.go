@@ -10,6 +10,9 @@
 //
 //	for e, err := range fsm.Follow(ctx, 0) { // on any machine
 //
+// This module is v0: a minor version may change its API, what it keeps in its directory, and what
+// nodes send each other. The changelog says how to go from one version to the next.
+//
 // The number of an event is its raft index, which is the same on every machine. Raft's own
 // entries take numbers, too, so that those of events have gaps.
 //

@@ -12,6 +12,9 @@
 // progress. Each function of the package calls the method of the same name on the zero
 // Scanner.
 //
+// The API follows the version of the module: before v1 a minor version may change it, and
+// the changelog says how.
+//
 // # Concurrency
 //
 // All functions may be called concurrently, with each other and with every

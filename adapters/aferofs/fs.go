@@ -5,6 +5,8 @@
 // https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
 //
 //	files := afero.NewBasePathFs(aferofs.New(), dir)
+//
+// This module is v0: a minor version may change its API.
 package aferofs
 
 import (

@@ -13,6 +13,8 @@
 //
 //	dotGit := billyfs.New(filepath.Join(dir, ".git"))
 //	repository, err := git.Open(filesystem.NewStorage(dotGit, cache.NewObjectLRUDefault()), billyfs.New(dir))
+//
+// This module is v0: a minor version may change its API.
 package billyfs
 
 import (

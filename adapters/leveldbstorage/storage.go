@@ -8,6 +8,8 @@
 //
 //	files, err := leveldbstorage.OpenFile(path, false)
 //	db, err := leveldb.Open(files, nil)
+//
+// This module is v0: a minor version may change its API.
 package leveldbstorage
 
 import (

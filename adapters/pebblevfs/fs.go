@@ -7,6 +7,8 @@
 // Relative to os.File: 0.96 in one process, 0.96 in new processes, 0.92 if the files are not in memory.
 //
 //	db, err := pebble.Open(dir, &pebble.Options{FS: pebblevfs.New(vfs.Default)})
+//
+// This module is v0: a minor version may change its API.
 package pebblevfs
 
 import (

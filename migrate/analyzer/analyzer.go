@@ -4,6 +4,8 @@
 // It follows each file through the variables, unexported fields, and parameters
 // and results of unexported functions of a package. All places that a file can
 // reach are one group, which changes type as a whole or not at all.
+//
+// This module is v0: a minor version may change the API, and what is reported.
 package analyzer
 
 import (
