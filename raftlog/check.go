@@ -19,7 +19,7 @@ func (s *Store) checkLog() error {
 		return fmt.Errorf("%w; %w", err, errNoLog)
 	}
 	name := filepath.Join(s.dir, streamName)
-	first, next, snapshot := uint64(s.stream.First()), uint64(s.stream.Next()), s.snapshot.Load()
+	first, next, snapshot := s.stream.First(), s.stream.Next(), s.snapshot.Load()
 	switch {
 	case next == 0 && len(s.stable.keys) > 0, snapshot >= max(next, 1):
 		return &fs.PathError{Op: "open", Path: name, Err: errNoLog}

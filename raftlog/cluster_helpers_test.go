@@ -29,14 +29,14 @@ type cluster struct {
 	trailing uint64
 	wrap     func(*node) raft.LogStore // nil for the store itself
 
-	acked map[int64]string // number and data of the events that were applied
-	last  int64            // highest of these
+	acked map[uint64]string // number and data of the events that were applied
+	last  uint64            // highest of these
 	tried int
 }
 
 func newCluster(t testing.TB, trailing uint64) *cluster {
 	t.Helper()
-	c := &cluster{t: t, trailing: trailing, acked: map[int64]string{}}
+	c := &cluster{t: t, trailing: trailing, acked: map[uint64]string{}}
 	dir := t.TempDir()
 	for i := range 3 {
 		id := fmt.Sprint("node", i)
@@ -160,11 +160,11 @@ func (c *cluster) apply(n int) {
 			if f.Error() != nil {
 				continue
 			}
-			seq := int64(f.Index())
-			if got := f.Response(); got != seq {
-				c.t.Fatalf("response %v of index %d", got, seq)
+			index := f.Index()
+			if got := f.Response(); got != index {
+				c.t.Fatalf("response %v of index %d", got, index)
 			}
-			c.acked[seq], c.last = data[i], max(c.last, seq)
+			c.acked[index], c.last = data[i], max(c.last, index)
 			n--
 		}
 	}
@@ -175,26 +175,26 @@ func (c *cluster) apply(n int) {
 func (c *cluster) want(n *node) {
 	c.t.Helper()
 	until(c.t, fmt.Sprint(n.id, " applies ", c.last), func() bool { return n.fsm.Applied() >= c.last })
-	first, left, seen := n.fsm.First(), 0, map[string]int64{}
+	first, left, seen := n.fsm.First(), 0, map[string]uint64{}
 	for seq := range c.acked {
 		if seq >= first {
 			left++
 		}
 	}
-	before := int64(0)
+	before := uint64(0)
 	for e, err := range n.fsm.Events(0) {
 		if err != nil {
 			c.t.Fatalf("%s: %v", n.id, err)
 		}
-		if data, ok := c.acked[e.Seq]; ok {
+		if data, ok := c.acked[e.Index]; ok {
 			if left--; data != string(e.Data) {
-				c.t.Fatalf("%s: event %d is %.50q, want %.50q", n.id, e.Seq, e.Data, data)
+				c.t.Fatalf("%s: event %d is %.50q, want %.50q", n.id, e.Index, e.Data, data)
 			}
 		}
-		if other, ok := seen[string(e.Data)]; ok || e.Seq <= before {
-			c.t.Fatalf("%s: event %d, %.50q, comes after %d and is %d, too", n.id, e.Seq, e.Data, before, other)
+		if other, ok := seen[string(e.Data)]; ok || e.Index <= before {
+			c.t.Fatalf("%s: event %d, %.50q, comes after %d and is %d, too", n.id, e.Index, e.Data, before, other)
 		}
-		seen[string(e.Data)], before = e.Seq, e.Seq
+		seen[string(e.Data)], before = e.Index, e.Index
 	}
 	if left != 0 {
 		c.t.Fatalf("%s: %d events are missing", n.id, left)

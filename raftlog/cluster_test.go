@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/raftlog"
 )
 
 func TestCluster_Restarts(t *testing.T) {
@@ -92,7 +93,7 @@ func TestFollow_LeaderChanges(t *testing.T) {
 	n := c.follower()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	got, ended := make(chan eventlog.Event, 1000), make(chan error, 1)
+	got, ended := make(chan raftlog.Event, 1000), make(chan error, 1)
 	go func() {
 		for e, err := range n.fsm.Follow(ctx, 0) {
 			if err != nil {
@@ -109,20 +110,20 @@ func TestFollow_LeaderChanges(t *testing.T) {
 		}
 		c.apply(50)
 	}
-	before := int64(0)
+	before := uint64(0)
 	for left := len(c.acked); left > 0; {
 		select {
 		case e := <-got:
-			if e.Seq <= before {
-				t.Fatalf("event %d after %d", e.Seq, before)
+			if e.Index <= before {
+				t.Fatalf("event %d after %d", e.Index, before)
 			}
-			before = e.Seq
+			before = e.Index
 			if age := time.Since(e.Time); age < 0 || age > time.Hour {
-				t.Fatalf("event %d is of %v", e.Seq, e.Time)
+				t.Fatalf("event %d is of %v", e.Index, e.Time)
 			}
-			if data, ok := c.acked[e.Seq]; ok {
+			if data, ok := c.acked[e.Index]; ok {
 				if left--; data != string(e.Data) {
-					t.Fatalf("event %d is %q, want %q", e.Seq, e.Data, data)
+					t.Fatalf("event %d is %q, want %q", e.Index, e.Data, data)
 				}
 			}
 		case err := <-ended:

@@ -13,8 +13,8 @@
 // This module is v0: a minor version may change its API, what it keeps in its directory, and what
 // nodes send each other. The changelog says how to go from one version to the next.
 //
-// The number of an event is its raft index, which is the same on every machine. Raft's own
-// entries take numbers, too, so that those of events have gaps.
+// The Index of an event is that of its entry in raft's log, the same on every machine. Raft's
+// own entries have indexes, too, so that those of events have gaps.
 //
 // # Durability
 //

@@ -31,14 +31,14 @@ func TestFollow_Restore(t *testing.T) {
 	started := make(chan struct{})
 	go func() {
 		defer close(done)
-		n := int64(0)
+		n := uint64(0)
 		for e, err := range fsm.Follow(ctx, 0) {
 			if err != nil {
 				t.Errorf("after event %d: %v", n, err)
 				break
 			}
-			if n++; e.Seq != n {
-				t.Errorf("event %d, want %d", e.Seq, n)
+			if n++; e.Index != n {
+				t.Errorf("event %d, want %d", e.Index, n)
 				break
 			}
 			if n == 3000 {
@@ -90,10 +90,10 @@ func TestFollow_SnapshotFirst(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		waits := &notify{Context: ctx, c: make(chan struct{})}
-		seq, failed := make(chan int64, 1), make(chan error, 1)
+		seq, failed := make(chan uint64, 1), make(chan error, 1)
 		go func() {
 			for e, err := range fsm.Follow(waits, 0) {
-				seq <- e.Seq
+				seq <- e.Index
 				failed <- err
 				return
 			}

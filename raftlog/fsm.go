@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -18,8 +19,8 @@ import (
 // has applied the log, and serves the events up to there. It implements raft.BatchingFSM, and
 // needs the Snapshots of its Store.
 //
-// Its events are the commands that were applied with raft.Raft.Apply. The sequence number of
-// an event is its index; those of raft's own entries are left out.
+// Its events are the commands that were applied with raft.Raft.Apply. Raft's own entries are
+// left out, so that there are indexes without an event.
 type FSM struct {
 	s *Store
 
@@ -30,20 +31,29 @@ type FSM struct {
 
 var _ raft.BatchingFSM = (*FSM)(nil)
 
+// Event is a command that was applied.
+//
+// Data must not be changed, and is valid only in the body of the loop: copy it to keep it.
+type Event struct {
+	Index uint64    // of its entry in raft's log, which raft.ApplyFuture has, too
+	Time  time.Time // at which the leader has appended it
+	Data  []byte
+}
+
 // NewFSM returns the state machine of a store.
 func NewFSM(s *Store) *FSM { return &FSM{s: s, changed: make(chan struct{})} }
 
-// Apply notes that the entry is committed. It returns its sequence number, an int64.
+// Apply notes that the entry is committed. It returns its index.
 func (f *FSM) Apply(l *raft.Log) any {
 	f.advance(l.Index)
-	return int64(l.Index)
+	return l.Index
 }
 
 // ApplyBatch is Apply for several entries.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	results := make([]any, len(logs))
 	for i, l := range logs {
-		results[i] = int64(l.Index)
+		results[i] = l.Index
 	}
 	if len(logs) > 0 {
 		f.advance(logs[len(logs)-1].Index)
@@ -59,20 +69,20 @@ func (f *FSM) advance(index uint64) {
 	f.changed = make(chan struct{})
 }
 
-func (f *FSM) state() (applied int64, changed <-chan struct{}) {
+func (f *FSM) state() (applied uint64, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return int64(f.applied), f.changed
+	return f.applied, f.changed
 }
 
-// Applied returns the sequence number of the last entry that was applied, 0 if none was.
-func (f *FSM) Applied() int64 {
+// Applied returns the index of the last entry that was applied, 0 if none was.
+func (f *FSM) Applied() uint64 {
 	applied, _ := f.state()
 	return applied
 }
 
-// First returns the sequence number from which on the stream has events.
-func (f *FSM) First() int64 { return f.s.stream.First() }
+// First returns the index from which on the stream has events.
+func (f *FSM) First() uint64 { return f.s.stream.First() }
 
 // Snapshot returns the index that was applied.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
@@ -121,11 +131,11 @@ func (n fsmSnapshot) Persist(to raft.SnapshotSink) error {
 
 func (fsmSnapshot) Release() {}
 
-// Events returns an iterator over the applied events from number from on, 0 for the first.
-// For Data and errors see [eventlog.Stream.Events]. Time is that at which the leader has
-// appended the event.
-func (f *FSM) Events(from int64) iter.Seq2[eventlog.Event, error] {
-	return func(yield func(eventlog.Event, error) bool) {
+// Events returns an iterator over the applied events from index from on, 0 for the first.
+// An error ends the iteration, and has the Index that it has reached. [eventlog.Stream.Events]
+// has the errors.
+func (f *FSM) Events(from uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		w := f.newWalk(from, yield)
 		w.to(f.Applied())
 	}
@@ -133,8 +143,8 @@ func (f *FSM) Events(from int64) iter.Seq2[eventlog.Event, error] {
 
 // Follow is Events, and waits for further ones until ctx is done, whose error is the last that
 // it yields, or until the Store is closed, which is [os.ErrClosed].
-func (f *FSM) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, error] {
-	return func(yield func(eventlog.Event, error) bool) {
+func (f *FSM) Follow(ctx context.Context, from uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		w := f.newWalk(from, yield)
 		w.ctx = ctx
 		for {
@@ -159,15 +169,15 @@ func (f *FSM) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, 
 type walk struct {
 	f     *FSM
 	ctx   context.Context // nil for Events
-	next  int64           // sequence number
+	next  uint64          // index
 	first bool            // the first event was asked for, and none was yielded yet
-	again int64           // next when a loop over the stream was ended last
-	yield func(eventlog.Event, error) bool
+	again uint64          // next + 1 when a loop over the stream was ended last; 0 before
+	yield func(Event, error) bool
 	ended bool // yield must not be called any more
 }
 
-func (f *FSM) newWalk(from int64, yield func(eventlog.Event, error) bool) *walk {
-	w := &walk{f: f, next: from, first: from == 0, again: -1, yield: yield}
+func (f *FSM) newWalk(from uint64, yield func(Event, error) bool) *walk {
+	w := &walk{f: f, next: from, first: from == 0, yield: yield}
 	if w.first {
 		w.next = f.First()
 	}
@@ -176,11 +186,11 @@ func (f *FSM) newWalk(from int64, yield func(eventlog.Event, error) bool) *walk 
 
 func (w *walk) end(err error) {
 	w.ended = true
-	w.yield(eventlog.Event{Seq: w.next}, err)
+	w.yield(Event{Index: w.next}, err)
 }
 
-// to yields the commands up to number last.
-func (w *walk) to(last int64) {
+// to yields the commands up to index last.
+func (w *walk) to(last uint64) {
 	for w.next <= last && !w.ended {
 		err := w.pass(last)
 		if err == nil {
@@ -194,20 +204,21 @@ func (w *walk) to(last int64) {
 			w.next = first // a snapshot begins there
 			continue
 		}
-		if !has || w.again == w.next {
+		if !has || w.again == w.next+1 {
 			w.end(err)
 		}
-		w.again = w.next
+		w.again = w.next + 1
 	}
 }
 
 // pass is one loop over the stream.
-func (w *walk) pass(last int64) error {
+func (w *walk) pass(last uint64) error {
 	for ev, err := range w.f.s.stream.Events(w.next) {
+		index := uint64(ev.Seq)
 		switch {
 		case err != nil:
 			return err
-		case ev.Seq > last:
+		case index > last:
 			w.next = last + 1
 			return nil
 		case w.ctx != nil && w.ctx.Err() != nil:
@@ -217,15 +228,16 @@ func (w *walk) pass(last int64) error {
 		if err != nil {
 			return w.f.s.fail("events", err)
 		}
-		w.next = ev.Seq + 1
+		w.next = index + 1
 		if e.kind != raft.LogCommand {
 			continue
 		}
-		if ev.Data = e.data; !e.appendedAt.IsZero() {
-			ev.Time = e.appendedAt
+		at := e.appendedAt
+		if at.IsZero() {
+			at = ev.Time
 		}
 		w.first = false
-		if !w.yield(ev, nil) {
+		if !w.yield(Event{index, at, e.data}, nil) {
 			w.ended = true
 			return nil
 		}

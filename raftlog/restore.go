@@ -62,7 +62,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 }
 
 // isOld reports whether a snapshot ends before the stream begins, which dropped what follows it.
-func (s *Store) isOld(index uint64) bool { return index+1 < uint64(s.stream.First()) }
+func (s *Store) isOld(index uint64) bool { return index+1 < s.stream.First() }
 
 // replace makes count events from in the stream, up to index base. Those that are missing
 // there, as after a restore of another cluster's snapshot, are made up without data. After an
@@ -78,13 +78,13 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 		first = base
 	}
 	// A stream does not begin before what it has dropped.
-	start := max(first, uint64(s.stream.First()))
+	start := max(first, s.stream.First())
 	if err := s.restart(start); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil { // the next attempt needs the space: the disk may be full
-			s.stream.TruncateBack(int64(start))
+			s.stream.TruncateBack(start)
 		}
 	}()
 	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop})
@@ -153,16 +153,16 @@ func (s *Store) isRestoring() bool {
 
 // restart drops all events. The next has the sequence number index. It is called with mu held.
 func (s *Store) restart(index uint64) error {
-	if seq := int64(index); seq < s.stream.Next() {
-		if err := s.stream.TruncateBack(seq); err != nil {
+	if index < s.stream.Next() {
+		if err := s.stream.TruncateBack(index); err != nil {
 			return err
 		}
 	}
-	err := s.stream.TruncateFront(int64(index))
+	err := s.stream.TruncateFront(index)
 	if err != nil && s.stream.First() < s.stream.Next() {
 		// A full disk has room once the events are gone.
 		if s.stream.TruncateBack(s.stream.First()) == nil {
-			err = s.stream.TruncateFront(int64(index))
+			err = s.stream.TruncateFront(index)
 		}
 	}
 	return err

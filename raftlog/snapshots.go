@@ -348,7 +348,7 @@ func (k *sink) finishData() error {
 		first, end, err = verify(k.f, k.meta.Index)
 	}
 	// A leader sends its log up to the index. What ends before comes from raft.Raft.Restore.
-	if err == nil && end <= k.meta.Index && first < end && first < uint64(k.n.s.stream.First()) {
+	if err == nil && end <= k.meta.Index && first < end && first < k.n.s.stream.First() {
 		err = k.n.s.fail("snapshot", errDropped)
 	}
 	if err == nil {

@@ -81,8 +81,8 @@ func wantEvents(t testing.TB, s *raftlog.Store, logs []*raft.Log) {
 		for len(logs) > 0 && logs[0].Type != raft.LogCommand {
 			logs = logs[1:]
 		}
-		if len(logs) == 0 || e.Seq != int64(logs[0].Index) || !bytes.Equal(e.Data, logs[0].Data) {
-			t.Fatalf("event %d is not the next command", e.Seq)
+		if len(logs) == 0 || e.Index != logs[0].Index || !bytes.Equal(e.Data, logs[0].Data) {
+			t.Fatalf("event %d is not the next command", e.Index)
 		}
 		logs = logs[1:]
 	}

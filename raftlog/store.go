@@ -52,7 +52,7 @@ const mostBuffer = 8 << 20
 // has sent. Raft's log begins at base then.
 type Store struct {
 	dir    string
-	stream *eventlog.Stream
+	stream events
 	stable *stable
 	logger hclog.Logger
 
@@ -96,7 +96,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		s.logger = hclog.Default()
 	}
 	// The stream comes first: its lock is that of the store, and it makes the name of dir durable.
-	s.stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
+	s.stream.Stream, err = eventlog.OpenStream(filepath.Join(dir, streamName), eventlog.StreamOptions{SegmentSize: o.SegmentSize})
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.stable, err = openStable(name); err != nil {
 		return nil, err
 	}
-	s.base.Store(max(s.stable.base, uint64(s.stream.First()), 1)) // raft's first index is 1
-	s.next.Store(max(uint64(s.stream.Next()), 1))
+	s.base.Store(max(s.stable.base, s.stream.First(), 1)) // raft's first index is 1
+	s.next.Store(max(s.stream.Next(), 1))
 	if err = s.Snapshots().recover(); err != nil {
 		return nil, err
 	}
@@ -202,15 +202,15 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 }
 
 // has reports whether the stream has the event, or will append it next. It waits for a restore.
-func (s *Store) has(seq int64) bool {
+func (s *Store) has(index uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stream.First() <= seq && seq <= s.stream.Next()
+	return s.stream.First() <= index && index <= s.stream.Next()
 }
 
 // get reads an entry. Its slices belong to the caller.
 func (s *Store) get(index uint64) (entry, error) {
-	ev, err := s.stream.Get(int64(index))
+	ev, err := s.stream.Get(index)
 	if err != nil {
 		return entry{}, err
 	}
@@ -289,7 +289,7 @@ func (s *Store) ready() error {
 	case !s.broken:
 		return nil
 	}
-	next := int64(s.next.Load())
+	next := s.next.Load()
 	if s.stream.Next() > next {
 		if err := s.stream.TruncateBack(next); err != nil {
 			return err
@@ -351,7 +351,7 @@ func (s *Store) deleteAll(next uint64) error {
 
 // deleteBack deletes the entries from index on. It is called with mu held.
 func (s *Store) deleteBack(index uint64) error {
-	if err := s.stream.TruncateBack(int64(index)); err != nil {
+	if err := s.stream.TruncateBack(index); err != nil {
 		return err
 	}
 	s.next.Store(index)
@@ -362,7 +362,7 @@ func (s *Store) deleteBack(index uint64) error {
 func (s *Store) deleteFront(index uint64) error {
 	if s.readers > 0 {
 		s.dropped = index // for the last of the readers to truncate
-	} else if err := s.stream.TruncateFront(int64(index)); err != nil {
+	} else if err := s.stream.TruncateFront(index); err != nil {
 		return err
 	}
 	s.base.Store(index)

@@ -108,14 +108,14 @@ type snapshotReader struct {
 func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 	s.mu.Lock()
 	s.readers++
-	first := min(uint64(s.stream.First()), index+1)
+	first := min(s.stream.First(), index+1)
 	r := &snapshotReader{s: s, seq: first, end: index + 1}
 	r.buf = transferStart(first, r.end-first)
 	next := s.stream.Next()
-	events := max(min(int64(r.end), next)-int64(first), 0) // a restore may have dropped the others
+	events := int64(max(min(r.end, next), first) - first) // a restore may have dropped the others
 	r.size = transferHeader + s.stream.Size() - events*(eventHeader-frameHeader)
 	s.mu.Unlock()
-	if ev, err := s.stream.Get(int64(first)); err == nil { // the segment may have events before it
+	if ev, err := s.stream.Get(first); err == nil { // the segment may have events before it
 		r.size -= ev.Offset - segmentHeader
 	}
 	r.size -= s.bytesAfter(index, next)
@@ -125,9 +125,9 @@ func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 
 // bytesAfter returns the bytes that the events after the index, and before number next, take in
 // the stream. Reading them takes less time than sending as many zeros.
-func (s *Store) bytesAfter(index uint64, next int64) (n int64) {
-	for ev, err := range s.stream.Events(int64(index) + 1) {
-		if err != nil || ev.Seq >= next {
+func (s *Store) bytesAfter(index, next uint64) (n int64) {
+	for ev, err := range s.stream.Events(index + 1) {
+		if err != nil || uint64(ev.Seq) >= next {
 			break
 		}
 		n += ev.Next() - ev.Offset
@@ -164,7 +164,7 @@ func (r *snapshotReader) fill() error {
 		r.buf = make([]byte, min(r.left, 64<<10))
 		return nil
 	}
-	ev, err := r.s.stream.Get(int64(r.seq))
+	ev, err := r.s.stream.Get(r.seq)
 	if err != nil {
 		return err
 	}
@@ -190,5 +190,5 @@ func (r *snapshotReader) Close() error {
 	}
 	dropped := min(s.dropped, s.next.Load())
 	s.dropped = 0
-	return s.stream.TruncateFront(int64(dropped))
+	return s.stream.TruncateFront(dropped)
 }

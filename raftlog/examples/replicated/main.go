@@ -137,7 +137,7 @@ func (n *node) append(w http.ResponseWriter, r *http.Request) {
 
 // follow answers with a line for each event, its number and its data, as they come.
 func (n *node) follow(w http.ResponseWriter, r *http.Request) {
-	from, err := strconv.ParseInt("0"+r.FormValue("from"), 10, 64)
+	from, err := strconv.ParseUint("0"+r.FormValue("from"), 10, 64)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -146,7 +146,7 @@ func (n *node) follow(w http.ResponseWriter, r *http.Request) {
 	go func() {
 		defer close(lines)
 		for e, err := range n.fsm.Follow(r.Context(), from) {
-			line := fmt.Sprintf("%d %q\n", e.Seq, e.Data)
+			line := fmt.Sprintf("%d %q\n", e.Index, e.Data)
 			if err != nil {
 				line = fmt.Sprintln("error:", err)
 			}
