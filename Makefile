@@ -24,7 +24,7 @@ BIN := $(CURDIR)/bin
 # Each is a target of its own.
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
-.PHONY: help test race fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint release \
+.PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint release \
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
@@ -38,6 +38,9 @@ test: ## run the tests
 
 race: ## run them under the race detector
 	go test -race ./...
+
+eager: ## run them under the eager policy: what comes back once is mapped, and what is known is forgotten at once
+	go test -tags mmapfile_eager ./...
 
 nommap: ## run them without any mapping, also under the race detector
 	@go -C platforms run . nommap race-nommap
@@ -92,6 +95,7 @@ define BUILDS
 system:
 windows: GOOS=windows
 nommap: -tags=nommap
+eager: -tags=mmapfile_eager
 endef
 export BUILDS
 
