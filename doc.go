@@ -13,7 +13,8 @@
 //   - The file cannot be mapped: a directory, pipe, socket or device, a file in /proc, an
 //     empty file, or one open for writing only.
 //   - A mapping might miss changes to the file: on network file systems, on FUSE, and on
-//     overlayfs if the file is open for reading only.
+//     overlayfs if the file is open for reading only. Immutable of [Options] promises that
+//     there are none.
 //   - The offset is past the mapping.
 //   - The call is a write, and the file was opened with [os.O_APPEND] or [os.O_SYNC].
 //   - A page fault could not be served.
@@ -112,7 +113,7 @@
 //
 // # Platforms
 //
-// Linux, the BSDs, macOS and Windows map files. Solaris and AIX map them for Bytes and View
-// only. Plan 9, js and wasip1, and every platform under the build tag nommap, map none.
+// Linux, the BSDs and macOS map files. Windows, Solaris and AIX map them for Bytes and View
+// only, and if they are opened as immutable (see [Options]). Plan 9, js and wasip1, and every platform under the build tag nommap, map none.
 // There all calls go to the *os.File, and Bytes and View work on copies in memory.
 package mmapfile

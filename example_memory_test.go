@@ -3,6 +3,7 @@ package mmapfile_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -98,6 +99,30 @@ func ExampleOptions_OpenFile_functionValue() {
 	defer f.Close()
 	fmt.Println(f.Len())
 	// Output: 5
+}
+
+// An index that is written once and renamed into place does not change. So it may be mapped also
+// in the image of a container, on a network file system, and on Windows.
+func ExampleOptions_immutable() {
+	name, remove := exampleFile("north east south west")
+	defer remove()
+
+	f, err := mmapfile.Options{Immutable: true}.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	word := make([]byte, 5)
+	if _, err := f.ReadAt(word, 11); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", word)
+
+	_, err = mmapfile.Options{Immutable: true}.OpenFile(name, os.O_RDWR, 0)
+	fmt.Println(errors.Is(err, fs.ErrInvalid))
+	// Output:
+	// south
+	// true
 }
 
 // NewFile is nil for what is no descriptor, as os.NewFile is.

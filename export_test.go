@@ -7,6 +7,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // These helpers show the tests the inside of a File.
@@ -33,6 +34,12 @@ const (
 
 // Mapped reports whether calls on f may be served from a mapping now.
 func Mapped(f *File) bool { return f.m.Load() != nil }
+
+// MapsOn reports whether calls may use a mapping of f if it is on storage of that kind.
+func MapsOn(f *File, kind sys.Storage, write bool) bool {
+	f.setStorage(kind)
+	return !f.never.Load() && f.mapsOn(kind, write)
+}
 
 // CloseInner closes the inner file of f without its knowledge.
 func CloseInner(f *File) { f.inner.Close() }

@@ -211,31 +211,37 @@ func TestReadAt_SparseFileOf16TiB(t *testing.T) {
 	}
 }
 
-// A mapping on overlayfs that is older than the first writer shows the lower file. ReadAt must
-// return the upper file, as os.File does.
-func TestReadAt_OverlayfsCopyUp(t *testing.T) {
-	t.Parallel()
+// mountOverlay mounts an overlay whose lower layer has a file, and returns the file's name.
+func mountOverlay(t testing.TB, content []byte) (name string) {
+	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"lower", "upper", "work", "merged"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	writeFile(t, filepath.Join(dir, "lower", "f"), bytes.Repeat([]byte("old "), 4096))
+	writeFile(t, filepath.Join(dir, "lower", "f"), content)
 	merged := filepath.Join(dir, "merged")
 	options := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
 	if err := syscall.Mount("overlay", merged, "overlay", 0, options); err != nil {
 		t.Skip("an overlay can only be mounted by root: ", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(merged, unix.MNT_DETACH) })
-	name := filepath.Join(merged, "f")
+	return filepath.Join(merged, "f")
+}
+
+// A mapping on overlayfs that is older than the first writer shows the lower file. ReadAt must
+// return the upper file, as os.File does.
+func TestReadAt_OverlayfsCopyUp(t *testing.T) {
+	t.Parallel()
+	name := mountOverlay(t, bytes.Repeat([]byte("old "), 4096))
 	f, err := mmapfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
 	got := make([]byte, 8)
-	for range 40 {
+	for range 200 {
 		if _, err := f.ReadAt(got, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -250,6 +256,31 @@ func TestReadAt_OverlayfsCopyUp(t *testing.T) {
 	}
 	if _, err := f.ReadAt(got, 0); err != nil || string(got) != "NEW!NEW!" {
 		t.Errorf("ReadAt: %q, %v", got, err)
+	}
+}
+
+// A file of a lower layer is mapped if it is known not to change. If it changes all the same,
+// reads return the old or the new file, and no call fails.
+func TestImmutable_Overlayfs(t *testing.T) {
+	t.Parallel()
+	name := mountOverlay(t, bytes.Repeat([]byte("old "), 4096))
+	f := mustOpenImmutable(t, name)
+	readOften(t, f)
+	if mmapfile.Mapped(f) != mmapfile.MapsUnasked {
+		t.Errorf("mapped: %v", mmapfile.Mapped(f))
+	}
+	other := mustOpenFile(t, name, os.O_RDONLY)
+	if readOften(t, other); mmapfile.Mapped(other) {
+		t.Error("without the promise it is mapped, too")
+	}
+	if err := os.Truncate(name, page+1); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 64)
+	for off := int64(0); off < 4*4096+page; off += page / 2 {
+		if n, err := f.ReadAt(got, off); err != nil && err != io.EOF || n > 0 && !bytes.HasPrefix([]byte("old old "), got[:min(n, 8)]) {
+			t.Errorf("ReadAt at %d: %d, %v", off, n, err)
+		}
 	}
 }
 

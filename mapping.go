@@ -44,7 +44,7 @@ func (f *file) mapTo(size int64, whole bool) error {
 	limit := mapLimit
 	switch {
 	case kind == sys.StorageOnRequest && whole:
-	case !access.Read, access.Direct, kind == sys.StorageRemote, kind == sys.StorageOnRequest, kind == sys.StorageMemory && f.flag < 0, kind == sys.StorageOverlay && !access.Write:
+	case !access.Read, access.Direct, !f.mapsOn(kind, access.Write):
 		f.never.Store(true)
 		limit = 0
 	}
@@ -61,6 +61,20 @@ func (f *file) mapTo(size int64, whole bool) error {
 		return nil
 	}
 	return f.mapNew(m, size, limit, whole, access)
+}
+
+// mapsOn reports whether calls may use a mapping of the file on storage of that kind. Only a
+// promise rules out that the mapping misses a change, or is in the way of one.
+func (f *file) mapsOn(kind sys.Storage, write bool) bool {
+	switch kind {
+	case sys.StorageMemory:
+		return f.flag >= 0 // else it may be a memfd, which cannot be sealed while it is mapped
+	case sys.StorageOverlay:
+		return f.immutable || write
+	case sys.StorageRemote, sys.StorageOnRequest:
+		return f.immutable
+	}
+	return true
 }
 
 // mapNew is mapTo if the present mapping m, if any, is too short.

@@ -40,9 +40,10 @@ type file struct {
 	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
 	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
 
-	flusher *flusher // its FlushPolicy; nil if it has none
-	private bool     // copy on write: see private.go
-	pages   pages.Pages
+	flusher   *flusher // its FlushPolicy; nil if it has none
+	private   bool     // copy on write: see private.go
+	immutable bool     // of Options: no other program changes the file
+	pages     pages.Pages
 
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // the file cannot be mapped: stop trying
@@ -206,6 +207,16 @@ type Options struct {
 	// the rest.
 	Private bool
 
+	// Immutable promises that no program changes the file while this File is open. Then calls
+	// also use a mapping where it might miss a change: on overlayfs, as in the image of a
+	// container, on network file systems, and on FUSE. They do so on Windows, too, where no
+	// program can truncate a file while it is mapped.
+	//
+	// The file must be open for reading only: O_WRONLY, O_RDWR, O_APPEND, O_CREATE and O_TRUNC
+	// are [fs.ErrInvalid]. If the promise is broken, reads may return old bytes, or a length
+	// that the file no longer has. Calls still turn a fault into the result of os.File.
+	Immutable bool
+
 	// Flush says when written bytes are made durable without a call of Sync. It has no
 	// effect for a file open for reading only, a pipe, a socket, a character device or a
 	// directory.
@@ -222,10 +233,16 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
+	if o.Immutable && flag&(os.O_WRONLY|os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC) != 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
 	if o.Private {
 		return openPrivate(name, flag, perm, o.Size)
 	}
 	f, err := OpenFile(name, flag, perm, o.Size)
+	if err == nil {
+		f.immutable = o.Immutable
+	}
 	if err != nil || o.Flush == (FlushPolicy{}) || flag&(os.O_WRONLY|os.O_RDWR) == 0 {
 		return f, err
 	}

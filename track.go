@@ -87,14 +87,10 @@ func (f *file) classify() {
 
 // setStorage notes what the storage of f means for reading it through a mapping.
 func (f *file) setStorage(kind sys.Storage) {
-	switch kind {
-	case sys.StorageRemote, sys.StorageOnRequest:
+	switch {
+	case !f.mapsOn(kind, true): // mapTo finds out whether it is open for writing
 		f.never.Store(true)
-	case sys.StorageMemory:
-		if f.flag < 0 {
-			f.never.Store(true) // it may be a memfd, which cannot be sealed while it is mapped
-			return
-		}
+	case kind == sys.StorageMemory:
 		f.sparse.Store(true)
 		f.pages.Confirm()
 	}
