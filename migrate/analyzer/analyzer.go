@@ -102,7 +102,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	c.lookOutside()
 	c.propagate(true)
-	c.graph.refuseFiles()
+	c.refuseFiles()
 	options := Settings()
 	if options.Tests && c.outside.tests {
 		return nil, nil // the same files are analyzed again, along with the tests

@@ -18,6 +18,8 @@ type decl struct {
 	refusal string      // why the declaration cannot change
 }
 
+const embedded = "is embedded, which promotes its methods"
+
 const inUnnamed = "may have to agree with a struct type without a name"
 
 // declare finds the declarations of all variables of type *os.File. A variable
@@ -198,7 +200,7 @@ func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymo
 	for _, field := range n.Fields.List {
 		if len(field.Names) == 0 {
 			if v := c.embedded(n, field); v != nil && isFile(v.Type()) {
-				c.decls[v] = &decl{refusal: "is embedded, which promotes its methods"}
+				c.decls[v] = &decl{refusal: embedded}
 			}
 			continue
 		}
@@ -243,6 +245,9 @@ func (c *checker) standing(v *types.Var) (obstacle, bool) {
 	case d == nil:
 		return refuse("is declared in a way that is not followed", writeHand)
 	case d.refusal != "":
+		if d.refusal == embedded {
+			return refuse(d.refusal, writeEmbedded)
+		}
 		return refuse(d.refusal, writeHand)
 	case d.owner != nil && d.owner.Exported():
 		return refuse("belongs to "+d.owner.Name()+", which is exported", writeAPI)
@@ -276,7 +281,7 @@ func (c *checker) usedElsewhere(obj types.Object, of string) (reason, write stri
 		file, ok = c.outside.literals[of]
 	}
 	if ok {
-		return "may be used in " + file + ", which this build leaves out", writeHand
+		return "may be used in " + file + ", which this build leaves out", "change both by hand"
 	}
 	return "", ""
 }

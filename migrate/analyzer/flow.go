@@ -15,6 +15,7 @@ type place struct {
 	fn   *types.Func  // the function whose parameter it is
 	look string       // how code of another package looks at its dynamic type
 	slot *slot        // of a parameter of a function value
+	away bool         // another package declares it
 }
 
 // collect finds all flows of files and of interfaces that may hold one.
@@ -134,13 +135,13 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 	case isFile(dst.typ) && dst.v != nil:
 		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of a generic type", writeHand)
 	case isFile(dst.typ):
-		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of type *os.File", useOS(src))
+		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of type *os.File", c.advice(dst, src))
 	case isTypeParam(dst.typ):
 		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of a generic type", writeHand)
 	case types.IsInterface(dst.typ):
 		c.convert(s, dst, src)
 	default:
-		s.refuse(src.Pos(), nameOfExpr(src)+" is converted to "+dst.typ.String(), useOS(src))
+		s.refuse(src.Pos(), nameOfExpr(src)+" is converted to "+dst.typ.String(), c.advice(dst, src))
 	}
 }
 
@@ -157,12 +158,38 @@ func nameOfExpr(e ast.Expr) string {
 	return "it"
 }
 
-// useOS says what to write where only an *os.File will do.
-func useOS(e ast.Expr) string {
-	if _, call := ast.Unparen(e).(*ast.CallExpr); call || nameOfExpr(e) == "it" {
-		return "hand over f.OS() of an mmapfile.File f there"
+// advice says what to write where a file goes to dst and only an *os.File will do. The inner file
+// is right for another package that does not close it: closing it leaves the mapping open.
+func (c *checker) advice(dst place, src ast.Expr) string {
+	switch {
+	case dst.typ != nil && closes(dst.typ):
+		return writeHand
+	case dst.away:
+		return useOS(src)
+	case dst.fn != nil && dst.fn.Pkg() == c.Pkg:
+		return "change that parameter by hand"
+	case isFile(dst.typ):
+		return writeElement
 	}
-	return "write " + types.ExprString(e) + ".OS() there"
+	return writeHand
+}
+
+// closes reports whether t is an interface with a method Close.
+func closes(t types.Type) bool {
+	if !types.IsInterface(t) {
+		return false
+	}
+	obj, _, _ := types.LookupFieldOrMethod(t, false, nil, "Close")
+	return obj != nil
+}
+
+// useOS says how to hand over the inner file, and what that costs.
+func useOS(e ast.Expr) string {
+	const cost = " there, after which Read, Seek and writes are system calls"
+	if _, call := ast.Unparen(e).(*ast.CallExpr); call || nameOfExpr(e) == "it" {
+		return "hand over f.OS() of an mmapfile.File f" + cost
+	}
+	return "write " + types.ExprString(e) + ".OS()" + cost
 }
 
 func (c *checker) assign(n *ast.AssignStmt) {
@@ -204,7 +231,7 @@ func (c *checker) holder(p *place, obj types.Object) {
 		p.v = v
 		return
 	}
-	p.via = []*types.Var{c.graph.heldBy(v.Pkg())}
+	p.via, p.away = []*types.Var{c.graph.heldBy(v.Pkg())}, true
 	p.look = c.lookAtVar(v)
 }
 
@@ -246,7 +273,7 @@ func (c *checker) literal(n *ast.CompositeLit) {
 		case *types.Struct:
 			p = c.fieldPlace(u, i, key)
 		case *types.Slice:
-			p = place{typ: u.Elem(), via: c.vars(n, 0), what: "a slice"}
+			p = place{typ: u.Elem(), via: c.vars(n, 0), what: "a slice", away: c.isHandedAway()}
 		case *types.Array:
 			p = place{typ: u.Elem(), via: c.vars(n, 0), what: "an array"}
 		case *types.Map:
@@ -257,6 +284,20 @@ func (c *checker) literal(n *ast.CompositeLit) {
 		}
 		c.flow(p, value, c.TypesInfo.TypeOf(value), 0)
 	}
+}
+
+// isHandedAway reports whether the literal at hand goes to a field or a parameter of another
+// package where it stands.
+func (c *checker) isHandedAway() bool {
+	switch n := c.at.Parent().Node().(type) {
+	case *ast.KeyValueExpr:
+		v, ok := c.object(n.Key).(*types.Var)
+		return ok && v.IsField() && v.Pkg() != c.Pkg
+	case *ast.CallExpr:
+		fn := c.callee(n)
+		return fn != nil && fn.Pkg() != c.Pkg
+	}
+	return false
 }
 
 // key accounts for the key of a map, which an assignment may add.
@@ -297,7 +338,7 @@ func (c *checker) ranges(n *ast.RangeStmt) {
 		}
 		if isFile(p.typ) && p.v != nil {
 			c.decls[p.v] = &decl{}
-			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeNew)
+			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeElement)
 		} else if fileFunc(p.typ) != nil {
 			c.refuseFunc(e, p.typ, "it also holds the elements of "+types.ExprString(n.X))
 		} else if carries(p.typ) {
@@ -324,9 +365,9 @@ func (c *checker) compare(n *ast.BinaryExpr) {
 	case xFile && yFile:
 		unite(c.source(n.X, 0), c.source(n.Y, 0))
 	case xFile && !c.TypesInfo.Types[n.Y].IsNil():
-		c.source(n.X, 0).refuse(n.Pos(), "it is compared with "+types.ExprString(n.Y), useOS(n.X))
+		c.source(n.X, 0).refuse(n.Pos(), "it is compared with "+types.ExprString(n.Y), writeHand)
 	case yFile && !c.TypesInfo.Types[n.X].IsNil():
-		c.source(n.Y, 0).refuse(n.Pos(), "it is compared with "+types.ExprString(n.X), useOS(n.Y))
+		c.source(n.Y, 0).refuse(n.Pos(), "it is compared with "+types.ExprString(n.X), writeHand)
 	}
 	c.handle(n.X)
 	c.handle(n.Y)

@@ -171,9 +171,9 @@ func selector(e ast.Expr) *ast.SelectorExpr {
 // writeFunc says what to write for a function value whose type is not followed.
 func writeFunc(src ast.Expr) string {
 	if sel := selector(src); sel != nil && sel.Sel.Name == "OpenFile" {
-		return "change that type by hand: mmapfile.Options{}.OpenFile fits then"
+		return writeElement + ": mmapfile.Options{}.OpenFile fits then"
 	}
-	return "change that type by hand"
+	return writeElement
 }
 
 // declareFuncTypes declares the files in the function types that are written in declarations of

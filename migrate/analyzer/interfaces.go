@@ -138,11 +138,11 @@ func (c *checker) propagate(all bool) {
 }
 
 // refuseFiles refuses the files whose dynamic type is looked at.
-func (g *graph) refuseFiles() {
-	for _, conv := range g.files {
+func (c *checker) refuseFiles() {
+	for _, conv := range c.graph.files {
 		for _, v := range conv.dst.targets() {
-			if look := g.looks[v]; look != "" {
-				conv.slot.refuse(conv.src.Pos(), fmt.Sprintf("%s goes to %s, and %s", nameOfExpr(conv.src), conv.dst.what, look), useOS(conv.src))
+			if look := c.graph.looks[v]; look != "" {
+				conv.slot.refuse(conv.src.Pos(), fmt.Sprintf("%s goes to %s, and %s", nameOfExpr(conv.src), conv.dst.what, look), c.advice(conv.dst, conv.src))
 				break
 			}
 		}

@@ -96,10 +96,11 @@ func refused(pos token.Pos, why, write string) *slot {
 }
 
 const (
-	writeNew   = "keep the two apart, or hand the other to mmapfile.New"
-	writeAPI   = "other packages may use it: change it by hand"
-	writeHand  = "change it by hand"
-	writeAlone = "keep *os.File"
+	writeNew      = "keep the two apart, or hand the other to mmapfile.New"
+	writeAPI      = "other packages may use it: change it by hand"
+	writeHand     = "change it by hand"
+	writeEmbedded = "embed *mmapfile.File if no other package asks for the *os.File"
+	writeElement  = "change that type by hand"
 )
 
 // source returns the slot that the value of e, or the i-th value of a call,

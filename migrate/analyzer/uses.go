@@ -5,6 +5,9 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // methods are those that *mmapfile.File has in common with *os.File.
@@ -36,13 +39,45 @@ func (c *checker) selector(n *ast.SelectorExpr) {
 	s, name := c.source(n.X, 0), n.Sel.Name
 	switch {
 	case !slices.Contains(methods, name):
-		s.refuse(n.Pos(), "mmapfile.File has no method "+name, useOS(n.X))
+		s.refuse(n.Pos(), "mmapfile.File has no method "+name, writeHand)
 	case slices.Contains(kernelMethods, name):
-		s.refuse(n.Pos(), name+" leaves the offset to the kernel for good, and every write to a system call", writeAlone)
+		s.refuse(n.Pos(), name+" leaves the offset to the kernel for good, and every write to a system call", c.kernelAdvice(n))
 	default:
 		s = s.root()
 		s.uses = append(s.uses, c.methodUse(n))
 	}
+}
+
+// instead has the methods of *mmapfile.File for what a descriptor is often used for, by the names
+// of functions in packages syscall and golang.org/x/sys/unix.
+var instead = map[string]string{
+	"Fadvise": "Advise", "Fallocate": "the size of OpenFile", "Fdatasync": "Sync",
+	"Mmap": "Bytes or View", "SyncFileRange": "SyncRange",
+}
+
+// kernelAdvice says what to write in place of the descriptor of a file.
+func (c *checker) kernelAdvice(n *ast.SelectorExpr) string {
+	calls := 0
+	for cur := range c.at.Enclosing((*ast.CallExpr)(nil)) {
+		fn := typeutil.StaticCallee(c.TypesInfo, cur.Node().(*ast.CallExpr))
+		switch {
+		case fn == nil:
+		case instead[fn.Name()] != "":
+			return "mmapfile.File has " + instead[fn.Name()] + " for " + fn.Name()
+		case isLock(fn.Name()):
+			return "lock a file of its own"
+		}
+		if calls++; calls == 3 { // of Fd, of a conversion, and of the function
+			break
+		}
+	}
+	return "keep *os.File"
+}
+
+// isLock reports whether name is one of a function that locks a file, such as Flock or lockFile.
+func isLock(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "lock") && !strings.Contains(name, "block")
 }
 
 // call accounts for the function and the arguments of a call or a conversion.
@@ -113,6 +148,7 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 		p.v = v
 		return p
 	}
+	p.away = true
 	param := declared.Params().At(j)
 	p.via = c.graph.heldAfter(declared, param.Pkg())
 	if isGeneric(param.Type()) {
@@ -201,22 +237,22 @@ func (c *checker) convert(s *slot, dst place, src ast.Expr) {
 	iface := dst.typ.Underlying().(*types.Interface)
 	name := nameOfExpr(src)
 	if dst.look != "" {
-		s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, and %s", name, dst.what, dst.look), useOS(src))
+		s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, and %s", name, dst.what, dst.look), c.advice(dst, src))
 		return
 	}
 	if iface.NumMethods() == 0 {
 		if dst.fn == nil || !harmless[dst.fn.FullName()] {
-			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s as any, which may be looked into", name, dst.what), useOS(src))
+			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s as any, which may be looked into", name, dst.what), c.advice(dst, src))
 		}
 		return
 	}
 	for m := range iface.Methods() {
 		switch {
 		case !slices.Contains(methods, m.Name()):
-			s.refuse(src.Pos(), "mmapfile.File has no method "+m.Name(), useOS(src))
+			s.refuse(src.Pos(), "mmapfile.File has no method "+m.Name(), c.advice(dst, src))
 			return
 		case slices.Contains(kernelMethods, m.Name()):
-			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, which can ask for its descriptor", name, dst.what), useOS(src))
+			s.refuse(src.Pos(), fmt.Sprintf("%s goes to %s, which can ask for its descriptor", name, dst.what), c.advice(dst, src))
 			return
 		}
 	}

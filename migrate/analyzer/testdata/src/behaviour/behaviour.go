@@ -10,7 +10,7 @@ import (
 )
 
 func stdin(name string) {
-	f, _ := os.Open(name) // want `f goes to cmd.Stdin, and os/exec .* asserts \*os.File .*: write f.OS\(\) there`
+	f, _ := os.Open(name) // want `f goes to cmd.Stdin, and os/exec .* asserts \*os.File .*: write f.OS\(\) there, after which Read, Seek and writes are system calls`
 	cmd := exec.Command("cat")
 	cmd.Stdin = f
 	out, _ := os.Create(name) // want `out goes to cmd.Stdout, and os/exec .* asserts \*os.File`
@@ -27,7 +27,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 func terminal(name string) {
-	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and behaviour \(behaviour.go:\d+\) asserts \*os.File`
+	f, _ := os.Create(name) // want `f goes to a parameter of isTerminal, and behaviour \(behaviour.go:\d+\) asserts \*os.File .*: change that parameter by hand`
 	f.WriteAt(nil, 0)
 	isTerminal(f)
 }
@@ -92,10 +92,10 @@ func looks() bool {
 }
 
 func descriptor(name string) {
-	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `Fd leaves the offset to the kernel for good`
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `Fd leaves the offset to the kernel for good.*: lock a file of its own`
 	syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	f.WriteAt(nil, 0)
-	g, _ := os.Open(name) // want `SyscallConn leaves the offset to the kernel for good`
+	g, _ := os.Open(name) // want `SyscallConn leaves the offset to the kernel for good.*: keep \*os.File`
 	g.SyscallConn()
 	var h syscall.Conn
 	h, _ = os.Open(name) // want `os.Open\(name\) goes to h, which can ask for its descriptor`
@@ -103,6 +103,8 @@ func descriptor(name string) {
 	i, _ := os.Open(name) // want `Fd leaves the offset`
 	fd := i.Fd
 	fd()
+	j, _ := os.Open(name) // want `Fd leaves the offset .*: mmapfile.File has Bytes or View for Mmap`
+	syscall.Mmap(int(j.Fd()), 0, 1, syscall.PROT_READ, syscall.MAP_SHARED)
 }
 
 func standard(name string) {

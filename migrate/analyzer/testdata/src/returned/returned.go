@@ -34,7 +34,7 @@ func body(name string) int64 {
 }
 
 func assigned(name string) int64 {
-	f, _ := os.Open(name) // want `f goes to request.Body, and returned .* asserts \*os.File`
+	f, _ := os.Open(name) // want `f goes to request.Body, and returned .* asserts \*os.File .*: change it by hand`
 	f.WriteAt(nil, 0)
 	request := &http.Request{}
 	request.Body = f

@@ -21,17 +21,17 @@ func fileConn(name string) {
 }
 
 func procAttr(name string) {
-	f, _ := os.Open(name) // want `f goes to a slice, of type \*os.File`
+	f, _ := os.Open(name) // want `f goes to a slice, of type \*os.File .*: write f.OS\(\) there`
 	os.StartProcess("x", nil, &os.ProcAttr{Files: []*os.File{nil, f}})
 }
 
 func containers(name string, ch chan *os.File) {
-	a, _ := os.Open(name) // want `a goes to m\[name\], of type \*os.File`
+	a, _ := os.Open(name) // want `a goes to m\[name\], of type \*os.File .*: change that type by hand`
 	m := map[string]*os.File{}
 	m[name] = a
 	b, _ := os.Open(name) // want `b goes to a channel`
 	ch <- b
-	c, _ := os.Open(name) // want `it also holds the elements of m`
+	c, _ := os.Open(name) // want `it also holds the elements of m .*: change that type by hand`
 	for _, c = range m {
 		c.WriteAt(nil, 0)
 	}
@@ -89,7 +89,7 @@ type embedding struct {
 }
 
 func embed(name string) {
-	f, _ := os.Open(name) // want `field File is embedded, which promotes its methods`
+	f, _ := os.Open(name) // want `field File is embedded, which promotes its methods .*: embed \*mmapfile.File if no other package asks for the \*os.File`
 	e := embedding{f}
 	e.WriteAt(nil, 0)
 }
@@ -155,7 +155,7 @@ func content(name string) {
 	g, _ := os.Open(name) // want `g is used in a way that is not followed`
 	h := *g
 	_ = h
-	i, _ := os.Open(name) // want `it is compared with v`
+	i, _ := os.Open(name) // want `it is compared with v .*: change it by hand`
 	var v any
 	_ = v == i
 }
