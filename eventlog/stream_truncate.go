@@ -171,12 +171,13 @@ func (s *Stream) truncateBack(next int64) error {
 	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
+	s.broken = errBegun // Options.Now may panic
 	s.next.Store(next)
 	s.synced.set(min(next, s.durableNext()), b.backs)
 	held, err := s.finishBack(next, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
-	if s.broken = err; s.broken != nil {
-		return s.broken
+	if s.broken = err; err != nil {
+		return err
 	}
 	b.cutting = false
 	s.broken = s.setBounds(b)

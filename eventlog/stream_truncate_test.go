@@ -131,6 +131,40 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 	}
 }
 
+// A panic of Options.Now in TruncateBack leaves a truncation that OpenStream ends. Until then no
+// append succeeds, not even one that would begin a segment.
+func TestStream_TruncateBackPanics(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	o := eventlog.StreamOptions{SegmentSize: 1000}
+	var fails atomic.Bool
+	o.Now = func() time.Time {
+		if fails.Load() {
+			panic("no time")
+		}
+		return time.Now()
+	}
+	s := openStream(t, dir, o)
+	pushN(t, s, 20)
+	fails.Store(true)
+	func() {
+		defer func() {
+			if r := recover(); r != "no time" {
+				t.Errorf("TruncateBack: %v", r)
+			}
+		}()
+		s.TruncateBack(10)
+	}()
+	fails.Store(false)
+	if seq, err := s.AppendSync(make([]byte, 1000)); err == nil {
+		t.Errorf("AppendSync returned event %d, which OpenStream will remove", seq)
+	}
+	s.Close()
+	s = openStream(t, dir, o)
+	pushN(t, s, 10)
+	wantNth(t, s.Events(0), 0, 20)
+}
+
 // An event that TruncateBack removes stays in the file, for a loop that has it: in its body the
 // data do not change. That holds for the next writer, too, also if the first was killed.
 func TestStream_DataStaysInACutSegment(t *testing.T) {
