@@ -1,0 +1,3 @@
+package sys
+
+var CannotSyncNames = cannotSyncNames
