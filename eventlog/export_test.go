@@ -104,6 +104,13 @@ func FailSyncDir(count *int) (restore func()) {
 	return func() { syncDir, syncNames = byName, open }
 }
 
+// OnSyncDir calls fn before each flush of a directory by name, until restore is called.
+func OnSyncDir(fn func()) (restore func()) {
+	old := syncDir
+	syncDir = func(name string) error { fn(); return old(name) }
+	return func() { syncDir = old }
+}
+
 // FailDir makes every flush of the directory fail.
 func FailDir(s *Stream) { s.dirf.Close() }
 

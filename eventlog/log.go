@@ -137,18 +137,18 @@ func regular(name string) error {
 	return nil
 }
 
-// create makes the empty file a log, and makes that durable.
+// create makes the empty file a log, and makes that durable. Its name comes first: if the process
+// ends meanwhile, the file stays empty for the next Open to do this again.
 func (l *Log) create() error {
 	h := header{end: headerSize, start: l.clock.read()}
+	if err := syncDir(dirOf(l.f.Name())); err != nil {
+		return err
+	}
 	if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
 		l.f.Truncate(0)
 		return err
 	}
 	if err := l.f.Sync(); err != nil {
-		return err
-	}
-	if err := syncDir(dirOf(l.f.Name())); err != nil {
-		l.f.Truncate(0) // for the next Open to do this again
 		return err
 	}
 	l.end, l.count = h.end, 0

@@ -335,6 +335,23 @@ func TestOpen_FailedFlushOfDirectory(t *testing.T) {
 	}
 }
 
+// If the process ends before the flush of the directory, the file is still empty, so that the
+// next Open flushes the directory.
+func TestOpen_FlushesDirectoryFirst(t *testing.T) {
+	name, flushes := newName(t), 0
+	restore := eventlog.OnSyncDir(func() {
+		flushes++
+		if fi, err := os.Stat(name); err != nil || fi.Size() > 0 {
+			t.Errorf("during the flush: %v, %v, want an empty file", fi, err)
+		}
+	})
+	defer restore()
+	l := open(t, name, eventlog.Options{})
+	if err := l.Close(); err != nil || flushes != 1 {
+		t.Errorf("%v, %d flushes of the directory, want 1", err, flushes)
+	}
+}
+
 // The directories that OpenStream creates may be several.
 func TestOpenStream_CreatesDirectories(t *testing.T) {
 	t.Parallel()
