@@ -165,7 +165,8 @@ func (f *FSM) Follow(ctx context.Context, from uint64) iter.Seq2[Event, error] {
 	}
 }
 
-// walk is one loop over the events.
+// walk is one loop over the events. It ends where raft has applied the log. Stream.Follow would
+// go on to entries that are not committed, which raft may replace.
 type walk struct {
 	f     *FSM
 	ctx   context.Context // nil for Events
