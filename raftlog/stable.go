@@ -61,8 +61,13 @@ func openStable(name string) (*stable, error) {
 	if err := s.parse(b); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
+	if err := syncDir(filepath.Dir(name)); err != nil { // rewrite may have failed to
+		return nil, err
+	}
 	return s, s.reopen()
 }
+
+var syncDir = sys.SyncDir // a test lets it fail
 
 // parse reads both slots.
 func (s *stable) parse(b []byte) error {
@@ -179,7 +184,8 @@ func (s *stable) encode(gen uint64) []byte {
 	return b
 }
 
-// rewrite makes a file with slots of that size, and puts it in place of the present one.
+// rewrite makes a file with slots of that size, and puts it in place of the present one. If that is
+// not durable, a crash could bring the present one back: then nothing more is written until Open.
 func (s *stable) rewrite(slot int64) error {
 	b := make([]byte, 2*slot)
 	copy(b[int64((s.gen+1)%2)*slot:], s.encode(s.gen+1))
@@ -195,7 +201,10 @@ func (s *stable) rewrite(slot int64) error {
 	err := os.Rename(temp, s.name)
 	if err == nil {
 		s.gen, s.slot = s.gen+1, slot
-		err = sys.SyncDir(filepath.Dir(s.name))
+		if err = syncDir(filepath.Dir(s.name)); err != nil {
+			s.closed = err
+			return err
+		}
 	}
 	if oerr := s.reopen(); oerr != nil {
 		s.closed = fmt.Errorf("stable store is lost: %w", oerr)

@@ -2,9 +2,11 @@ package raftlog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -126,6 +128,44 @@ func TestStable_Damaged(t *testing.T) {
 		if _, err := openStable(name); err == nil {
 			t.Errorf("%d bytes without a vote were opened", len(b))
 		}
+	}
+}
+
+// After a flush of the directory has failed, a crash may bring the file before back, so nothing
+// is acknowledged until the store is opened again.
+func TestStable_FailedFlushOfDirectory(t *testing.T) {
+	old, fails, flushes := syncDir, true, 0
+	syncDir = func(name string) error {
+		if flushes++; fails {
+			return syscall.EIO
+		}
+		return old(name)
+	}
+	defer func() { syncDir = old }()
+	name := filepath.Join(t.TempDir(), "stable")
+	for range 2 { // without the file, and with it
+		if _, err := openStable(name); !errors.Is(err, syscall.EIO) {
+			t.Fatalf("open: %v, want EIO", err)
+		}
+	}
+	fails = false
+	s := newStable(t, name)
+	s.put(t, "term", "1")
+	fails = true
+	if err := s.set([]byte("large"), make([]byte, leastSlot)); !errors.Is(err, syscall.EIO) {
+		t.Errorf("set: %v, want EIO", err)
+	}
+	fails = false
+	if err := s.set([]byte("vote"), []byte("me")); err == nil {
+		t.Error("a vote was acknowledged in a file whose name is not durable")
+	}
+	s.close()
+	flushes = 0
+	s = newStable(t, name)
+	s.want(t, "term", "1")
+	s.put(t, "vote", "me")
+	if flushes != 1 {
+		t.Errorf("%d flushes of the directory by open, want 1", flushes)
 	}
 }
 
