@@ -69,9 +69,8 @@ func figures(list []*record) string {
 	lines = append(lines, "", "| benchmark | os.File | File | File / os.File |", "|---|--:|--:|--:|")
 	for _, r := range list {
 		for _, b := range r.Benchmarks {
-			median, low, high := b.ratios()
-			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %.2f (%.2f to %.2f) |", shortName(r.Path), b.Name,
-				duration(middle(b.OS)), duration(middle(b.File)), median, low, high))
+			lines = append(lines, fmt.Sprintf("| %s `%s` | %s | %s | %s |", shortName(r.Path), b.Name,
+				duration(middle(b.OS)), duration(middle(b.File)), b.gain()))
 			benchmarks = append(benchmarks, fmt.Sprintf("%d rounds on %s.", len(b.OS), cmp.Or(r.BenchmarkRun, r.Run)))
 		}
 	}
@@ -86,6 +85,15 @@ func figures(list []*record) string {
 		lines = append(lines, fmt.Sprintf("- %s: %s.", l.name, l.reason))
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// gain prints the ratio, if its range is on one side of 1.
+func (b benchmark) gain() string {
+	median, low, high := b.ratios()
+	if low <= 1 && 1 <= high {
+		return fmt.Sprintf("no difference (%.2f to %.2f)", low, high)
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", median, low, high)
 }
 
 // unique returns each line once.

@@ -208,6 +208,17 @@ func TestBenchmark_Ratios(t *testing.T) {
 	if median, low, high := b.ratios(); median != 0.55 || low != 0.5 || high != 0.6 {
 		t.Errorf("%v, %v to %v", median, low, high)
 	}
+	if got, want := b.gain(), "0.55 (0.50 to 0.60)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	b.File[2] = 40
+	if got, want := b.gain(), "0.70 (0.50 to 0.90)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	b.File[0] = 12
+	if got, want := b.gain(), "no difference (0.90 to 1.20)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func TestVerdict_Reasons(t *testing.T) {
