@@ -165,6 +165,36 @@ func TestReport_Order(t *testing.T) {
 	}
 }
 
+// TestReport_Dependency imports modules that open files in another of their packages.
+func TestReport_Dependency(t *testing.T) {
+	dir := module(t, filepath.FromSlash("testdata/dependency"))
+	requires := ""
+	for _, path := range []string{"github.com/syndtr/goleveldb", "other.example/log", "other.example/append"} {
+		name := filepath.Base(path)
+		write(t, filepath.Join(dir, name, "go.mod"), "module "+path+"\n\ngo 1.25.0\n")
+		requires += "require " + path + " v1.0.0\nreplace " + path + " => ./" + name + "\n"
+	}
+	write(t, filepath.Join(dir, "go.mod"), read(t, filepath.Join(dir, "go.mod"))+requires)
+	want := []string{
+		"main.go:7:2: github.com/syndtr/goleveldb opens files itself, with 1 call, of which 0 likely to pay: go.dw1.io/mmapfile/adapters/leveldbstorage is the adapter for it",
+		"main.go:9:2: other.example/log opens files itself, with 3 calls, of which 2 likely to pay: it has no adapter",
+	}
+	for status, command := range map[int][]string{
+		reported: {toolPath(t), "."},
+		1:        {"go", "vet", "-vettool=" + toolPath(t), "."},
+	} {
+		var got []string
+		for line := range strings.Lines(execute(t, dir, status, command[0], command[1:]...)) {
+			if i := strings.Index(line, "main.go:"); i >= 0 {
+				got = append(got, strings.TrimSpace(line[i:]))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q reports\n%s", command, strings.Join(got, "\n"))
+		}
+	}
+}
+
 // TestVet_Tool has a fact about os/exec, which go vet passes on from its own run.
 func TestVet_Tool(t *testing.T) {
 	dir := module(t, filepath.FromSlash("testdata/program"))

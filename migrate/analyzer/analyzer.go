@@ -29,11 +29,11 @@ var Analyzer = &analysis.Analyzer{
 It rewrites os.Open, os.Create, os.OpenFile, os.CreateTemp and os.OpenInRoot,
 and the declarations of *os.File that depend on them, if each use of the file
 is a method call or a conversion to an interface. It reports the other calls
-with the use that is in the way. Calls without a gain in sight are rewritten
+with the use that is in the way, and other modules that open files themselves. Calls without a gain in sight are rewritten
 only with -all.`,
 	URL:       "https://pkg.go.dev/go.dw1.io/mmapfile/migrate",
 	Requires:  []*analysis.Analyzer{inspect.Analyzer},
-	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil), (*ReturnsFact)(nil)},
+	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil), (*ReturnsFact)(nil), (*OpensFact)(nil)},
 	Run:       run,
 }
 
@@ -97,6 +97,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c.exportFacts()
 	c.connectUnseen()
 	c.exportReturns()
+	c.exportOpens()
 	if c.isDependency() {
 		return nil, nil
 	}
@@ -107,6 +108,7 @@ func run(pass *analysis.Pass) (any, error) {
 	if options.Tests && c.outside.tests {
 		return nil, nil // the same files are analyzed again, along with the tests
 	}
+	c.reportDependencies()
 	c.report(options)
 	return nil, nil
 }

@@ -14,6 +14,8 @@ const (
 	Rewrite = "rewrite" // the fix rewrites the call
 	NoGain  = "nogain"  // it would, with the option All
 	Refused = "refused" // a use is in the way
+
+	Dependency = "dependency" // another module opens files itself
 )
 
 func (c *checker) report(options Options) {

@@ -117,6 +117,9 @@ func (u *upstream) count(p *project, r *record) error {
 			return err
 		}
 		for _, d := range calls {
+			if d.Category == analyzer.Dependency {
+				continue
+			}
 			if r.Calls++; d.Category == analyzer.Rewrite || d.Category == analyzer.NoGain {
 				r.Migrated++
 			}
