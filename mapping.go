@@ -35,7 +35,11 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if mapped && (whole || int64(m.limit) >= size) {
 		return nil
 	}
-	access, err := sys.AccessOf(f.inner, f.flag)
+	flag := f.flag
+	if sys.Maps && !locked && !f.ownDescriptor() {
+		flag = -1 // other code may have changed it
+	}
+	access, err := sys.AccessOf(f.inner, flag)
 	if err != nil {
 		return err
 	}

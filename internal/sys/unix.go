@@ -18,15 +18,16 @@ func MapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(fd, 0, nil, length, prot, unix.MAP_SHARED)
 }
 
-// AccessOf asks the descriptor, because the flags of one that other code has opened are
-// unknown.
-func AccessOf(f *os.File, _ int) (a Access, err error) {
-	var flag int
-	cerr := withFd(f, func(fd int) {
-		flag, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	})
-	if cerr != nil {
-		err = cerr
+// AccessOf uses the flags of the open call. If flag is negative, because other code has
+// opened the file, or has the descriptor, it asks the descriptor.
+func AccessOf(f *os.File, flag int) (a Access, err error) {
+	if flag < 0 {
+		cerr := withFd(f, func(fd int) {
+			flag, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		})
+		if cerr != nil {
+			err = cerr
+		}
 	}
 	mode := flag & unix.O_ACCMODE
 	a.Read = mode == unix.O_RDONLY || mode == unix.O_RDWR
