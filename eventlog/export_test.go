@@ -105,9 +105,9 @@ func FailSyncDir(count *int) (restore func()) {
 }
 
 // OnSyncDir calls fn before each flush of a directory by name, until restore is called.
-func OnSyncDir(fn func()) (restore func()) {
+func OnSyncDir(fn func(dir string)) (restore func()) {
 	old := syncDir
-	syncDir = func(name string) error { fn(); return old(name) }
+	syncDir = func(name string) error { fn(name); return old(name) }
 	return func() { syncDir = old }
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,22 +166,20 @@ func (s *Stream) abandon() {
 }
 
 // makeDir creates a directory and those above it, and makes their names durable, if the
-// system can do that.
+// system can do that. Each is durable before there is one in it. So after an error or a crash
+// only the last one that is there may not be.
 func makeDir(dir string) error {
-	made := []string{dir} // also if it is there: a crash may have come before
-	for d := dir; ; {
-		if d = filepath.Dir(d); d == filepath.Dir(d) {
+	made := []string{dir} // from the one that is there, or from the root
+	for d := dir; ; made = append(made, d) {
+		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
 			break
 		}
-		if _, err := os.Stat(d); err == nil {
-			break
+		d = filepath.Dir(d)
+	}
+	for _, d := range slices.Backward(made) {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			return err
 		}
-		made = append(made, d)
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	for _, d := range made {
 		if err := syncDir(dirOf(d)); err != nil {
 			return err
 		}

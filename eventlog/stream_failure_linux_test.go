@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -339,7 +340,7 @@ func TestOpen_FailedFlushOfDirectory(t *testing.T) {
 // next Open flushes the directory.
 func TestOpen_FlushesDirectoryFirst(t *testing.T) {
 	name, flushes := newName(t), 0
-	restore := eventlog.OnSyncDir(func() {
+	restore := eventlog.OnSyncDir(func(string) {
 		flushes++
 		if fi, err := os.Stat(name); err != nil || fi.Size() > 0 {
 			t.Errorf("during the flush: %v, %v, want an empty file", fi, err)
@@ -349,6 +350,35 @@ func TestOpen_FlushesDirectoryFirst(t *testing.T) {
 	l := open(t, name, eventlog.Options{})
 	if err := l.Close(); err != nil || flushes != 1 {
 		t.Errorf("%v, %d flushes of the directory, want 1", err, flushes)
+	}
+}
+
+// After a flush has failed, the next OpenStream flushes every directory whose name may not be
+// durable.
+func TestOpenStream_FailedFlushOfDirectoriesAbove(t *testing.T) {
+	base := newDir(t)
+	dir := filepath.Join(base, "a", "b", "c")
+	want := []string{base, filepath.Join(base, "a"), filepath.Join(base, "a", "b")}
+	for bad := range want {
+		n, durable := 0, []string{}
+		restore := eventlog.FailSyncDir(&n)
+		n = -bad
+		_, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		restore()
+		if !errors.Is(err, syscall.EIO) {
+			t.Fatalf("after %d flushes: %v, want EIO", bad, err)
+		}
+		restore = eventlog.OnSyncDir(func(name string) { durable = append(durable, name) })
+		closeStream(t, openStream(t, dir, eventlog.StreamOptions{}))
+		restore()
+		for _, d := range want[max(bad-1, 0):] { // those before were flushed by the first call
+			if !slices.Contains(durable, d) {
+				t.Errorf("after %d flushes: not flushed: %s; flushed: %v", bad, d, durable)
+			}
+		}
+		if err := os.RemoveAll(filepath.Join(base, "a")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
