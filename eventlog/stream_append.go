@@ -39,7 +39,7 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 	e := newEntry(s.clock.read(), p) // without the lock, so that checksums are computed at the same time
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.need(entrySize + int64(len(p))); err != nil {
+	if err := s.need(entrySize+int64(len(p)), 1); err != nil {
 		return 0, at, s.fail("append", err)
 	}
 	a := s.active
@@ -84,7 +84,7 @@ func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err 
 	for _, p := range ps {
 		total += entrySize + int64(len(p))
 	}
-	if err := s.need(total); err != nil {
+	if err := s.need(total, int64(len(ps))); err != nil {
 		return 0, at, s.fail("append", err)
 	}
 	a := s.active

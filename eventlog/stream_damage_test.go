@@ -90,10 +90,24 @@ func TestOpenStream_ImpossibleNumbers(t *testing.T) {
 		t.Errorf("event %d, %v", seq, err)
 	}
 	closeStream(t, s)
-	putMeta(t, dir, meta{generation: 100, first: largest})
-	s = openStream(t, dir, eventlog.StreamOptions{})
-	if seq, err := s.Append(nil); seq != largest || err != nil {
-		t.Errorf("event %d, %v", seq, err)
+	// The largest number is the last one: the next OpenStream would not see events after it.
+	o := eventlog.StreamOptions{SegmentSize: 100}
+	putMeta(t, dir, meta{generation: 100, first: largest - 2})
+	s = openStream(t, dir, o)
+	for want := int64(largest - 2); want <= largest; want++ {
+		if seq, err := s.Append(make([]byte, 100)); seq != want || err != nil {
+			t.Errorf("event %d, %v, want %d", seq, err, want)
+		}
+	}
+	if seq, err := s.Append(make([]byte, 100)); !errors.Is(err, eventlog.ErrFull) {
+		t.Errorf("after the largest number: event %d, %v", seq, err)
+	}
+	if seq, err := s.AppendBatch(nil, nil); !errors.Is(err, eventlog.ErrFull) {
+		t.Errorf("after the largest number: event %d, %v", seq, err)
+	}
+	closeStream(t, s)
+	if s = openStream(t, dir, o); s.Next() != largest+1 {
+		t.Errorf("next is %d", s.Next())
 	}
 }
 

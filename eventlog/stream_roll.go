@@ -48,9 +48,9 @@ func (a *active) sync(end int64) error {
 	return err
 }
 
-// need makes sure that n bytes fit into the active segment. It is called with mu held, and may
-// release it meanwhile.
-func (s *Stream) need(n int64) error {
+// need makes sure that k events of n bytes fit into the active segment. It is called with mu held,
+// and may release it meanwhile.
+func (s *Stream) need(n, k int64) error {
 	for s.full(n) && !s.gone && s.retains() {
 		first := s.First()
 		s.jobs.Add(1)
@@ -67,7 +67,7 @@ func (s *Stream) need(n int64) error {
 		return os.ErrClosed
 	case s.broken != nil:
 		return s.broken
-	case s.full(n):
+	case s.full(n) || a.next-1 > maxSeq-k: // a segment named by a larger number is none
 		return ErrFull
 	case s.leaves(n):
 		return s.roll()
