@@ -56,8 +56,7 @@ const (
 // their offsets. A leaf without a place drops another one.
 type table struct {
 	*record
-	confirm bool   // the system must confirm that a page exists before it is ready
-	gen     uint32 // generation when the table was made: the table is void once that has changed
+	confirm bool // the system must confirm that a page exists before it is ready
 	leaves  []atomic.Pointer[leaf]
 }
 
