@@ -20,21 +20,16 @@ type Chunk struct {
 }
 
 // Chunks returns an iterator over the file in windows of size bytes. The last one may be
-// shorter. It panics if size is less than 1, as [slices.Chunk] does. A walk starts at the
-// beginning of the file, and ends at the file's end at that time, even if the file has
-// grown or shrunk. In a mapping it copies and allocates nothing per window. Several
-// goroutines may use the iterator.
+// shorter. It panics if size is less than 1, as [slices.Chunk] does. A walk ends at the
+// file's end at the time when it began. Several goroutines may use the iterator.
 //
 // An error comes last, once, with the zero Chunk. It is that of [File.ReadAt] at this
 // place: for example [os.ErrClosed] after Close, or the error of a directory.
 //
-// The windows are the file's own memory, as [File.Bytes] describes it. They are valid until
-// Close, while f is reachable. A store into one writes the file, and a truncated part
-// faults when it is accessed. In the body of the loop, on its own goroutine, the fault is a
-// panic with a [runtime.Error] that may be recovered. Elsewhere it ends the process, also
-// in the Go runtime: copy a value to a variable before sending it to a channel. [File.View]
-// returns an error instead. If the file cannot be mapped, each window is read into memory
-// of its own, in which stores are lost.
+// The windows are the file's own memory, as [File.Bytes] describes it. A fault in the body
+// of the loop, on its own goroutine, is a panic with a [runtime.Error] that may be
+// recovered. Elsewhere it ends the process. [File.View] returns an error instead. If the
+// file cannot be mapped, each window is a copy, in which stores are lost.
 func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")

@@ -9,23 +9,17 @@ import (
 )
 
 // Guard calls fn and turns a fault in memory of f into an error. fn may use all memory that
-// f has exposed: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have returned. It may
-// be from before the call of Guard or from inside fn, even from before the file grew. Guard
-// is for code that keeps such memory and cannot use [File.View]. An example is a package
-// that keeps the slice of Bytes.
+// f has exposed, at any time: what [File.Bytes], [File.Chunks], [At] and [SliceAt] have
+// returned. Guard is for code that keeps such memory and cannot use [File.View].
 //
 // If the memory faults on the goroutine that called Guard, the fault ends fn. Guard returns
-// a *[fs.PathError] with Op "guard" and the reason, as View does: [os.ErrClosed],
-// [io.ErrUnexpectedEOF], [fs.ErrPermission] or the system's error. A mutex that fn has
+// a *[fs.PathError] with Op "guard" and the reason, as View does. A mutex that fn has
 // locked stays locked, unless fn defers the unlock. A map that fn was writing must not be
-// used again. Any other panic of fn continues, with its value. A fault continues as a panic
-// if it has no address, as with some emulators (qemu-user). A fault inside the Go runtime
-// ends the process, as in View. After a truncation inside a page, the rest of that page
-// reads as zeros, without a fault.
+// used again. Any other panic of fn continues. A fault inside the Go runtime ends the
+// process, as in View.
 //
-// If f is closed, the error is os.ErrClosed, and fn is not called. The error of fn is
-// returned as it is. Guard does not allocate, and guarded calls can be nested. On Windows,
-// Close during fn leaves the memory mapped until fn returns.
+// If f is closed, the error is [os.ErrClosed], and fn is not called. The error of fn is
+// returned as it is. Guard does not allocate, and guarded calls can be nested.
 func (f *File) Guard(fn func() error) (err error) {
 	if f == nil {
 		return os.ErrInvalid

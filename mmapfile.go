@@ -188,38 +188,19 @@ type Options struct {
 	// with its blocks allocated.
 	Size int64
 
-	// Private opens the file copy on write. What is written, by any method or into its
-	// memory, is seen through this File alone, and is gone after Close. The file is opened
-	// for reading only, and never written.
-	//
-	// Such a File has the length that the file had when it was opened. Writing past that,
-	// Truncate and O_APPEND are [errors.ErrUnsupported], and so is opening what is not a
-	// regular file. O_WRONLY and O_TRUNC are [fs.ErrInvalid]. O_CREATE makes an empty file
-	// if there is none. Sync and SyncRange do nothing, and Flush has no effect. SyscallConn
-	// is errors.ErrUnsupported, because system calls see the file as it is on the disk. Fd
-	// and OS return that file.
-	//
-	// The system decides whether a page that was not written shows what another process
-	// writes to the file later (mmap(2), MAP_PRIVATE). When another process truncates the
-	// file, this File ends at the new end, too. When the file is extended again, each byte
-	// after that end is either the file's or an earlier change of this File. The system
-	// decides which. Linux keeps the changes in the page that contained the end, and drops
-	// the rest.
+	// Private opens the file copy on write: what is written, or stored into its memory, is
+	// seen through this File alone, and is gone after Close. The file is opened for reading
+	// only. It must be a regular file, and the File keeps its length. O_WRONLY, O_TRUNC and
+	// O_APPEND are errors, and Flush has no effect.
 	Private bool
 
 	// Immutable promises that no program changes the file while this File is open. Then calls
-	// also use a mapping where it might miss a change: on overlayfs, as in the image of a
-	// container, on network file systems, and on FUSE. They do so on Windows, too, where no
-	// program can truncate a file while it is mapped.
-	//
-	// The file must be open for reading only: O_WRONLY, O_RDWR, O_APPEND, O_CREATE and O_TRUNC
-	// are [fs.ErrInvalid]. If the promise is broken, reads may return old bytes, or a length
-	// that the file no longer has. Calls still turn a fault into the result of os.File.
+	// use a mapping also on overlayfs, network file systems, FUSE and Windows. The file must
+	// be open for reading only. If the promise is broken, reads may return old bytes or an
+	// old length.
 	Immutable bool
 
-	// Flush says when written bytes are made durable without a call of Sync. It has no
-	// effect for a file open for reading only, a pipe, a socket, a character device or a
-	// directory.
+	// Flush says when written bytes are made durable without a call of Sync.
 	Flush FlushPolicy
 }
 

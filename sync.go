@@ -20,25 +20,15 @@ import (
 // method, and the bytes given to [File.View] of a file open for writing. Stores through
 // Bytes, Chunks, At and SliceAt cannot be counted, and are part of the next flush.
 //
-// A flush is fdatasync(2) on Linux, and what Sync does elsewhere. If one fails, the next
-// call of Sync or Close returns its error. The write that led to it has no error, because
-// its bytes are in the file.
-//
-// A crash of the system loses only what was not flushed. A killed process loses nothing
-// under any policy. Close flushes what is left, and waits for that and for the writes that
-// have begun. A File that becomes unreachable without Close is not flushed any more.
+// If a flush fails, the next call of Sync or Close returns its error. Close flushes what is
+// left, and waits for that and for the writes that have begun.
 type FlushPolicy struct {
-	// Bytes limits the bytes that are unflushed. The write that brings the unflushed bytes
-	// to this limit flushes the file before it returns. So of the writes that have
-	// returned, from any number of goroutines, fewer than this many bytes are unflushed. A
-	// crash can lose only those. A ReadFrom, or a WriteTo from another File to this one,
-	// also flushes before it ends.
+	// Bytes limits the bytes that are unflushed: of the writes that have returned, fewer
+	// than this many. The write that reaches the limit flushes the file before it returns.
 	Bytes int64
 
-	// Interval is the time between two flushes in the background, made while there is
-	// something to flush. A crash loses what was written in the last interval, and during
-	// the flush. Once Bytes, Chunks, At or SliceAt have exposed writable memory, there
-	// always is something.
+	// Interval is the time between two flushes in the background. A crash of the system
+	// loses what was written in the last interval, and during the flush.
 	Interval time.Duration
 }
 

@@ -15,15 +15,11 @@ import (
 // is in the file, and other processes see it at once. So they can share a
 // [sync/atomic.Uint64].
 //
-// The memory is the file's own, as [File.Bytes] describes it. It is valid until Close,
-// also when the file grows, and f must stay reachable meanwhile ([runtime.KeepAlive]). A
-// store faults if f is not open for writing. An access faults if a truncation has removed
-// its page from the file. Such a fault ends the process. The bytes are laid out as Go lays
-// out T on this machine, in its byte order. int, uint and uintptr have its word size.
-// 64-bit numbers need an offset that is a multiple of 8, as in sync/atomic, also on 32-bit
-// machines. A T that contains a bool is refused: compiled Go relies on 0 and 1, so another
-// byte of a file would break memory safety. Use uint8, and compare it with 0. If a platform has no mappings (build tag nommap),
-// the T is in a copy, as with Bytes.
+// The memory is the file's own, as [File.Bytes] describes it: valid until Close, while f is
+// reachable. An access faults if a truncation has removed its page. A store faults if f is
+// not open for writing. The bytes have the layout, the word size and the byte order of this
+// machine. 64-bit numbers need an offset that is a multiple of 8. A T with a bool is
+// refused, because a byte of a file may be neither 0 nor 1.
 //
 // If the file does not hold the whole T, the error is [io.EOF]. All other errors are
 // *[fs.PathError] with Op "at":

@@ -20,23 +20,17 @@ import (
 // included. It asks the file for that length and maps it if necessary. nil means that the
 // file is empty, closed or cannot be mapped.
 //
-// The memory is the file's own, shared with other processes. If the file was opened with
-// [os.O_RDWR], and on Windows without [os.O_APPEND], a store writes the file. Otherwise a
-// store faults. The slice is valid until [File.Close], also when the file grows. It does
-// not grow with the file: call Bytes again. f must stay reachable while the slice is used
-// ([runtime.KeepAlive]). An access to bytes that this or another program has truncated ends
-// the process. [File.View] and [File.Guard] avoid that. The memory is not synchronised with
-// concurrent writes.
+// The memory is the file's own, shared with other processes. A store writes the file if it
+// was opened with [os.O_RDWR], else it faults. Stores are durable after [File.Sync]. The
+// memory is not synchronised with concurrent writes.
 //
-// On Windows each call of Bytes after the file has grown keeps one more mapping until
-// Close. After a call of Bytes, until Close, Windows lets no other program truncate the
-// file (ERROR_USER_MAPPED_FILE). So on Windows the other methods use only mappings that
-// Bytes or View has made.
+// The slice is valid until [File.Close], while f is reachable ([runtime.KeepAlive]). It
+// does not grow with the file: call Bytes again. An access to bytes that this or another
+// program has truncated ends the process. [File.View] and [File.Guard] avoid that.
 //
-// Stores are in the file at once and durable after [File.Sync]. The kernel moves the
-// modification time when it first finds a page dirty. If a platform has no mappings (build
-// tag nommap), the slice is a copy. The copy is written to the file by Sync, Close and each
-// call that makes a system call on the file.
+// Until Close, Windows lets no other program truncate the file. If a platform has no
+// mappings (build tag nommap), the slice is a copy, which Sync, Close and each system call
+// on the file write back.
 func (f *File) Bytes() []byte {
 	if f == nil || f.lost() {
 		return nil
@@ -112,23 +106,20 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 
 // View calls fn with the n bytes of the file at off, in place. p is the file's own memory,
 // as [File.Bytes] describes it, and is valid until fn returns. fn may call methods of f.
+// View does not allocate.
 //
-// A fault in p, on the goroutine that runs fn, does not end the process. The fault ends fn,
-// and View returns a *[fs.PathError] with Op "view". It wraps [os.ErrClosed], or
-// [io.ErrUnexpectedEOF] if the file was truncated. For a store into a file not open for
-// writing it wraps [fs.ErrPermission]. Otherwise it is the system's: ENOSPC for a full disk
-// on Linux, else EIO.
-//
-// Any other panic of fn continues, with its value. View knows a fault in p by its address.
-// If the address is missing or wrong (qemu-user), a nil dereference in fn looks like a
-// fault of a truncated file. A fault inside the Go runtime ends the process: copy a value of
-// p to a variable before sending it to a channel.
+// A fault in p, on the goroutine that runs fn, ends fn, and View returns a *[fs.PathError]
+// with Op "view". It wraps [os.ErrClosed], or [io.ErrUnexpectedEOF] if the file was
+// truncated. For a store into a file not open for writing it wraps [fs.ErrPermission].
+// Otherwise it is the system's: ENOSPC for a full disk on Linux, else EIO. Any other panic
+// of fn continues. A fault inside the Go runtime ends the process: copy a value of p to a
+// variable before sending it to a channel.
 //
 // If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
 // Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,
 // [errors.ErrUnsupported] if the file cannot be mapped, or the system's error. The error
-// of fn is returned as it is. View does not allocate. If a platform has no mappings (build
-// tag nommap), p is a copy, and View writes the bytes that fn changed.
+// of fn is returned as it is. If a platform has no mappings (build tag nommap), p is a copy,
+// and View writes the bytes that fn changed.
 func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f == nil {
 		return os.ErrInvalid

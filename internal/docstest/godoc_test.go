@@ -1,0 +1,90 @@
+package docstest
+
+import (
+	"bytes"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What go doc prints for a name of the root package fits on a screen, and the package's comment on one and a half.
+func TestGoDoc_Screen(t *testing.T) {
+	t.Chdir(root)
+	const screen = 24
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	pkg, err := doc.NewFromFiles(fset, files, "go.dw1.io/mmapfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	check := func(name, text string, decl ast.Decl, most int) {
+		n++
+		p := pkg.Printer()
+		p.TextWidth = 80
+		if decl != nil {
+			p.TextWidth = 76 // it is indented
+		}
+		lines := strings.Count(string(p.Text(pkg.Parser().Parse(text))), "\n")
+		if decl != nil {
+			var b bytes.Buffer
+			if err := printer.Fprint(&b, fset, &printer.CommentedNode{Node: decl, Comments: comments(files, decl)}); err != nil {
+				t.Fatal(err)
+			}
+			lines += strings.Count(strings.TrimSpace(b.String()), "\n") + 1
+		}
+		if lines > most {
+			t.Errorf("go doc prints %d lines for %s, of at most %d", lines, name, most)
+		}
+	}
+	funcs := func(prefix string, list []*doc.Func) {
+		for _, f := range list {
+			check(prefix+f.Name, f.Doc, f.Decl, screen)
+		}
+	}
+	check("the package", pkg.Doc, nil, screen*3/2)
+	funcs("", pkg.Funcs)
+	for _, typ := range pkg.Types {
+		check(typ.Name, typ.Doc, typ.Decl, screen)
+		funcs("", typ.Funcs)
+		funcs(typ.Name+".", typ.Methods)
+		for _, c := range slices.Concat(typ.Consts, typ.Vars) {
+			check(typ.Name+"'s values", c.Doc, c.Decl, screen)
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d names", n)
+	}
+}
+
+// comments returns those inside decl.
+func comments(files []*ast.File, decl ast.Decl) (list []*ast.CommentGroup) {
+	for _, f := range files {
+		for _, c := range f.Comments {
+			if decl.Pos() < c.Pos() && c.End() <= decl.End() {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
