@@ -3,14 +3,18 @@
 //
 // It follows each file through the variables, unexported fields, and parameters
 // and results of unexported functions of a package. All places that a file can
-// reach are one group, which changes type as a whole or not at all.
+// reach are one group, which changes type as a whole or not at all. DESIGN.md of the
+// module says which file has which step.
 //
 // This module is v0: a minor version may change the API, and what is reported.
 package analyzer
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -119,4 +123,29 @@ func (c *checker) isDependency() bool {
 	path := c.Pkg.Path()
 	return path == mmapfilePath || strings.HasPrefix(path, mmapfilePath+"/internal/") ||
 		path == "golang.org/x/sys" || strings.HasPrefix(path, "golang.org/x/sys/")
+}
+
+// source is a file of the package.
+type source struct {
+	file      *ast.File
+	name      string // of what was parsed, without its directory
+	generated bool   // by a program, or by cgo
+}
+
+func (c *checker) findSources() {
+	for _, f := range c.Files {
+		raw, shown := c.Fset.File(f.FileStart).Name(), c.Fset.Position(f.Package).Filename
+		cgo := filepath.Base(raw) != filepath.Base(shown) || slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
+		c.files = append(c.files, &source{f, filepath.Base(shown), cgo || ast.IsGenerated(f)})
+	}
+}
+
+// sourceAt returns the file that pos is in.
+func (c *checker) sourceAt(pos token.Pos) *source {
+	for _, s := range c.files {
+		if s.file.FileStart <= pos && pos < s.file.FileEnd {
+			return s
+		}
+	}
+	return nil
 }

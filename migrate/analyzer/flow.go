@@ -150,48 +150,6 @@ func isTypeParam(t types.Type) bool {
 	return ok
 }
 
-// nameOfExpr shortens an expression for a message.
-func nameOfExpr(e ast.Expr) string {
-	if s := types.ExprString(e); len(s) <= 30 {
-		return s
-	}
-	return "it"
-}
-
-// advice says what to write where a file goes to dst and only an *os.File will do. The inner file
-// is right for another package that does not close it: closing it leaves the mapping open.
-func (c *checker) advice(dst place, src ast.Expr) string {
-	switch {
-	case dst.typ != nil && closes(dst.typ):
-		return writeHand
-	case dst.away:
-		return useOS(src)
-	case dst.fn != nil && dst.fn.Pkg() == c.Pkg:
-		return "change that parameter by hand"
-	case isFile(dst.typ):
-		return writeElement
-	}
-	return writeHand
-}
-
-// closes reports whether t is an interface with a method Close.
-func closes(t types.Type) bool {
-	if !types.IsInterface(t) {
-		return false
-	}
-	obj, _, _ := types.LookupFieldOrMethod(t, false, nil, "Close")
-	return obj != nil
-}
-
-// useOS says how to hand over the inner file, and what that costs.
-func useOS(e ast.Expr) string {
-	const cost = " there, after which Read, Seek and writes are system calls"
-	if _, call := ast.Unparen(e).(*ast.CallExpr); call || nameOfExpr(e) == "it" {
-		return "hand over f.OS() of an mmapfile.File f" + cost
-	}
-	return "write " + types.ExprString(e) + ".OS()" + cost
-}
-
 func (c *checker) assign(n *ast.AssignStmt) {
 	for _, lhs := range n.Lhs {
 		c.handle(lhs)

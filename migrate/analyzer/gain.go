@@ -3,7 +3,6 @@ package analyzer
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"slices"
 )
@@ -252,6 +251,3 @@ func (c *checker) osConstant(name string) int64 {
 	}
 	return 0
 }
-
-// line returns the position of pos without its directory.
-func (c *checker) line(pos token.Pos) string { return shortPosition(c.Fset.Position(pos)) }

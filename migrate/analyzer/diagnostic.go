@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -114,3 +115,10 @@ func (c *checker) reportRefused(group *slot, obstacles []obstacle) {
 		c.Report(d)
 	}
 }
+
+func shortPosition(p token.Position) string {
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}
+
+// line returns the position of pos without its directory.
+func (c *checker) line(pos token.Pos) string { return shortPosition(c.Fset.Position(pos)) }

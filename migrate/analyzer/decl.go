@@ -65,24 +65,6 @@ func (c *checker) declare() {
 	}
 }
 
-// calleeIdent returns the name of the function in a call.
-func calleeIdent(call *ast.CallExpr) *ast.Ident {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = ast.Unparen(f.X)
-	case *ast.IndexListExpr:
-		fun = ast.Unparen(f.X)
-	}
-	switch f := fun.(type) {
-	case *ast.Ident:
-		return f
-	case *ast.SelectorExpr:
-		return f.Sel
-	}
-	return nil
-}
-
 // interfaceMethods returns the names of the unexported methods of interfaces in
 // this package. A method of such a name may have to keep its signature.
 func (c *checker) interfaceMethods() map[string]bool {

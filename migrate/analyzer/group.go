@@ -95,14 +95,6 @@ func refused(pos token.Pos, why, write string) *slot {
 	return &slot{obstacles: []obstacle{{pos, why, write}}}
 }
 
-const (
-	writeNew      = "keep the two apart, or hand the other to mmapfile.New"
-	writeAPI      = "other packages may use it: change it by hand"
-	writeHand     = "change it by hand"
-	writeEmbedded = "embed *mmapfile.File if no other package asks for the *os.File"
-	writeElement  = "change that type by hand"
-)
-
 // source returns the slot that the value of e, or the i-th value of a call,
 // comes from.
 func (c *checker) source(e ast.Expr, i int) *slot {
@@ -129,23 +121,6 @@ func (c *checker) source(e ast.Expr, i int) *slot {
 		}
 	}
 	return refused(e.Pos(), "it also holds "+describe(e), writeNew)
-}
-
-// describe names a source of files that is not followed.
-func describe(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.CallExpr:
-		return "the result of " + types.ExprString(e.Fun)
-	case *ast.TypeAssertExpr:
-		return "what a type assertion finds"
-	case *ast.IndexExpr:
-		return "an element of " + types.ExprString(e.X)
-	case *ast.UnaryExpr:
-		if e.Op == token.ARROW {
-			return "a file from a channel"
-		}
-	}
-	return types.ExprString(e)
 }
 
 // site returns the site of a call, or nil if it opens no file.
@@ -176,36 +151,4 @@ func (c *checker) newSite(at, fun ast.Expr, fn *types.Func) *site {
 
 func isOpener(fn *types.Func) bool {
 	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "os" && openers[fn.Name()] && fn.Signature().Recv() == nil
-}
-
-// signature returns the declared signature of the function that is called, if
-// that is known: its parameters and results are the declared variables.
-func (c *checker) signature(call *ast.CallExpr) *types.Signature {
-	if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {
-		return c.TypesInfo.TypeOf(lit).(*types.Signature)
-	}
-	if fn := c.callee(call); fn != nil {
-		return fn.Signature()
-	}
-	return nil
-}
-
-// callee returns the function that is called, if the call is static.
-func (c *checker) callee(call *ast.CallExpr) *types.Func {
-	if c.isMethodExpr(call.Fun) {
-		return nil // its arguments begin with the receiver
-	}
-	if fn := typeutil.StaticCallee(c.TypesInfo, call); fn != nil {
-		return fn.Origin()
-	}
-	return nil
-}
-
-func (c *checker) isMethodExpr(fun ast.Expr) bool {
-	sel, ok := ast.Unparen(fun).(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	s := c.TypesInfo.Selections[sel]
-	return s != nil && s.Kind() == types.MethodExpr
 }

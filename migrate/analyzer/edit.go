@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -213,4 +214,49 @@ func end(spec ast.Spec) token.Pos {
 		return comment.End()
 	}
 	return spec.End()
+}
+
+// importName returns the name under which a file has imported the package of
+// path, or can import it. The name means that package at all of the positions.
+func (c *checker) importName(s *source, path, name string, at []token.Pos) (string, bool) {
+	for _, spec := range s.file.Imports {
+		if spec.Path.Value != fmt.Sprintf("%q", path) {
+			continue
+		}
+		obj := c.TypesInfo.PkgNameOf(spec)
+		if obj == nil || obj.Name() == "_" || obj.Name() == "." {
+			continue
+		}
+		if !slices.ContainsFunc(at, func(pos token.Pos) bool { return c.lookup(obj.Name(), pos) != types.Object(obj) }) {
+			return obj.Name(), true
+		}
+	}
+	for i := 2; !c.free(s, name); i++ {
+		name = fmt.Sprintf("%s%d", strings.TrimRight(name, "0123456789"), i)
+	}
+	return name, false
+}
+
+// free reports whether a file can import a package under name.
+func (c *checker) free(s *source, name string) bool {
+	if _, ok := c.outside.names[name]; ok || c.Pkg.Scope().Lookup(name) != nil {
+		return false
+	}
+	free := true
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name {
+			free = false
+		}
+		return free
+	})
+	return free
+}
+
+func (c *checker) lookup(name string, pos token.Pos) types.Object {
+	scope := c.Pkg.Scope().Innermost(pos)
+	if scope == nil {
+		return nil
+	}
+	_, obj := scope.LookupParent(name, pos)
+	return obj
 }

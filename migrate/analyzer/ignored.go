@@ -13,31 +13,6 @@ import (
 	"strings"
 )
 
-// source is a file of the package.
-type source struct {
-	file      *ast.File
-	name      string // of what was parsed, without its directory
-	generated bool   // by a program, or by cgo
-}
-
-func (c *checker) findSources() {
-	for _, f := range c.Files {
-		raw, shown := c.Fset.File(f.FileStart).Name(), c.Fset.Position(f.Package).Filename
-		cgo := filepath.Base(raw) != filepath.Base(shown) || slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
-		c.files = append(c.files, &source{f, filepath.Base(shown), cgo || ast.IsGenerated(f)})
-	}
-}
-
-// sourceAt returns the file that pos is in.
-func (c *checker) sourceAt(pos token.Pos) *source {
-	for _, s := range c.files {
-		if s.file.FileStart <= pos && pos < s.file.FileEnd {
-			return s
-		}
-	}
-	return nil
-}
-
 // outside is what can refer to the package's declarations unseen.
 type outside struct {
 	names    map[string]string // each name in a file that is not compiled here, and that file
@@ -217,53 +192,4 @@ func (c *checker) findLinknames(f *ast.File) {
 			}
 		}
 	}
-}
-
-// free reports whether a file can import a package under name.
-func (c *checker) free(s *source, name string) bool {
-	if _, ok := c.outside.names[name]; ok || c.Pkg.Scope().Lookup(name) != nil {
-		return false
-	}
-	free := true
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Name == name {
-			free = false
-		}
-		return free
-	})
-	return free
-}
-
-// importName returns the name under which a file has imported the package of
-// path, or can import it. The name means that package at all of the positions.
-func (c *checker) importName(s *source, path, name string, at []token.Pos) (string, bool) {
-	for _, spec := range s.file.Imports {
-		if spec.Path.Value != fmt.Sprintf("%q", path) {
-			continue
-		}
-		obj := c.TypesInfo.PkgNameOf(spec)
-		if obj == nil || obj.Name() == "_" || obj.Name() == "." {
-			continue
-		}
-		if !slices.ContainsFunc(at, func(pos token.Pos) bool { return c.lookup(obj.Name(), pos) != types.Object(obj) }) {
-			return obj.Name(), true
-		}
-	}
-	for i := 2; !c.free(s, name); i++ {
-		name = fmt.Sprintf("%s%d", strings.TrimRight(name, "0123456789"), i)
-	}
-	return name, false
-}
-
-func (c *checker) lookup(name string, pos token.Pos) types.Object {
-	scope := c.Pkg.Scope().Innermost(pos)
-	if scope == nil {
-		return nil
-	}
-	_, obj := scope.LookupParent(name, pos)
-	return obj
-}
-
-func shortPosition(p token.Position) string {
-	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }

@@ -168,14 +168,6 @@ func selector(e ast.Expr) *ast.SelectorExpr {
 	return sel
 }
 
-// writeFunc says what to write for a function value whose type is not followed.
-func writeFunc(src ast.Expr) string {
-	if sel := selector(src); sel != nil && sel.Sel.Name == "OpenFile" {
-		return writeElement + ": mmapfile.Options{}.OpenFile fits then"
-	}
-	return writeElement
-}
-
 // declareFuncTypes declares the files in the function types that are written in declarations of
 // variables, fields, parameters, results and types.
 func (c *checker) declareFuncTypes(methods, anonymous map[string]bool) {
