@@ -62,6 +62,9 @@ func module(t *testing.T, dir string) string {
 	return to
 }
 
+// local gives the packages that others import a path in the module.
+var local = strings.NewReplacer(`"mmap"`, `"test.example/mmap"`, `"progress"`, `"test.example/progress"`)
+
 // copySource copies the Go files of dir into the module to.
 func copySource(t *testing.T, dir, to string) {
 	t.Helper()
@@ -74,7 +77,7 @@ func copySource(t *testing.T, dir, to string) {
 			return err
 		}
 		b, err := os.ReadFile(name)
-		write(t, filepath.Join(to, rel), strings.ReplaceAll(string(b), `"progress"`, `"test.example/progress"`))
+		write(t, filepath.Join(to, rel), local.Replace(string(b)))
 		return err
 	})
 	if err != nil {

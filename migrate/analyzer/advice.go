@@ -23,6 +23,8 @@ func (c *checker) advice(dst place, src ast.Expr) string {
 	switch {
 	case dst.typ != nil && closes(dst.typ):
 		return writeHand
+	case dst.away && dst.fn != nil && insteadOf(dst.fn) != "":
+		return insteadOf(dst.fn)
 	case dst.away:
 		return useOS(src)
 	case dst.fn != nil && dst.fn.Pkg() == c.Pkg:
@@ -59,11 +61,11 @@ func nameOfExpr(e ast.Expr) string {
 	return "it"
 }
 
-// instead has the methods of *mmapfile.File for what a descriptor is often used for, by the names
-// of functions in packages syscall and golang.org/x/sys/unix.
+// instead has what package mmapfile offers for what a descriptor is often used for, by the names
+// of functions in packages syscall and golang.org/x/sys/unix, and of those that take a file.
 var instead = map[string]string{
-	"Fadvise": "Advise", "Fallocate": "the size of OpenFile", "Fdatasync": "Sync",
-	"Mmap": "Bytes or View", "SyncFileRange": "SyncRange",
+	"Fadvise": "File.Advise", "Fallocate": "the size of OpenFile", "Fdatasync": "File.Sync",
+	"Mmap": "File.Bytes and File.View", "Preallocate": "the size of OpenFile", "SyncFileRange": "File.SyncRange",
 }
 
 // kernelAdvice says what to write in place of the descriptor of a file.
@@ -71,11 +73,10 @@ func (c *checker) kernelAdvice(n *ast.SelectorExpr) string {
 	calls := 0
 	for cur := range c.at.Enclosing((*ast.CallExpr)(nil)) {
 		fn := typeutil.StaticCallee(c.TypesInfo, cur.Node().(*ast.CallExpr))
-		switch {
-		case fn == nil:
-		case instead[fn.Name()] != "":
-			return "mmapfile.File has " + instead[fn.Name()] + " for " + fn.Name()
-		case isLock(fn.Name()):
+		if fn != nil && insteadOf(fn) != "" {
+			return insteadOf(fn)
+		}
+		if fn != nil && isLock(fn.Name()) {
 			return "lock a file of its own"
 		}
 		if calls++; calls == 3 { // of Fd, of a conversion, and of the function
@@ -83,6 +84,18 @@ func (c *checker) kernelAdvice(n *ast.SelectorExpr) string {
 		}
 	}
 	return "keep *os.File"
+}
+
+// insteadOf says what package mmapfile has in place of fn, or is empty.
+func insteadOf(fn *types.Func) string {
+	own := instead[fn.Name()]
+	if fn.Pkg() != nil && fn.Pkg().Name() == "mmap" && strings.HasPrefix(fn.Name(), "Map") {
+		own = instead["Mmap"]
+	}
+	if own == "" {
+		return ""
+	}
+	return "mmapfile has " + own + " for " + fn.Name()
 }
 
 // isLock reports whether name is one of a function that locks a file, such as Flock or lockFile.

@@ -103,7 +103,7 @@ func descriptor(name string) {
 	i, _ := os.Open(name) // want `Fd leaves the offset`
 	fd := i.Fd
 	fd()
-	j, _ := os.Open(name) // want `Fd leaves the offset .*: mmapfile.File has Bytes or View for Mmap`
+	j, _ := os.Open(name) // want `Fd leaves the offset .*: mmapfile has File.Bytes and File.View for Mmap`
 	syscall.Mmap(int(j.Fd()), 0, 1, syscall.PROT_READ, syscall.MAP_SHARED)
 }
 

@@ -3,6 +3,7 @@ package types
 
 import (
 	"fmt"
+	"mmap"
 	"net"
 	"os"
 	"runtime/debug"
@@ -18,6 +19,22 @@ func parameter(name string) {
 func fileConn(name string) {
 	f, _ := os.Open(name) // want `f goes to a parameter of net.FileConn, of type \*os.File .*: write f.OS\(\) there`
 	net.FileConn(f)
+}
+
+func opened(name string) *os.File {
+	f, _ := os.Open(name) // want `opened\(name\) goes to a parameter of net.FileConn, of type \*os.File .*: hand over f.OS\(\) of an mmapfile.File f there`
+	return f
+}
+
+func connOfCall(name string) {
+	net.FileConn(opened(name))
+}
+
+func descriptor(name string) {
+	f, _ := os.Open(name) // want `f goes to a parameter of mmap.Map, of type \*os.File .*: mmapfile has File.Bytes and File.View for Map`
+	mmap.Map(f, 0, 0)
+	g, _ := os.Create(name) // want `g goes to a parameter of mmap.Preallocate, .*: mmapfile has the size of OpenFile for Preallocate`
+	mmap.Preallocate(g, 1<<20, true)
 }
 
 func procAttr(name string) {
@@ -158,4 +175,6 @@ func content(name string) {
 	i, _ := os.Open(name) // want `it is compared with v .*: change it by hand`
 	var v any
 	_ = v == i
+	j, _ := os.Open(name) // want `it is compared with v .*: change it by hand`
+	_ = j == v
 }
