@@ -24,7 +24,7 @@ BIN := $(CURDIR)/bin
 # Each is a target of its own.
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
-.PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint release \
+.PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
@@ -128,6 +128,9 @@ vulncheck: ## look for known vulnerabilities in what the modules call (needs the
 
 cover: ## print the share of statements that the tests reach, for each package and for all
 	@platforms/cover
+
+apidiff: ## print how the API differs from the last tag; fail if v1 programs may not build
+	@platforms/apidiff -check
 
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
