@@ -57,23 +57,14 @@ type Log struct {
 // the umask, if there is none. It may be called concurrently.
 //
 // A log has one writer: Open returns [ErrLocked] while the log is open for writing,
-// in this process or another. The lock is flock(2), or LockFileEx on Windows. It is
-// advisory: readers, and programs that do not ask for it, are not kept out. AIX,
-// Solaris, Plan 9, js and wasip1 have no lock. There the program must ensure that
-// there is one writer.
+// in this process or another. The lock is advisory. AIX, Solaris, Plan 9, js and wasip1
+// have none; there the program must ensure that there is one writer.
 //
 // Open verifies the events, as [Options].Verify says. A crash of the system may leave
 // a tail that is not whole: Open truncates it, and [Log.Recovery] says how much that
-// was. If the tail may have valid events in it, Open first saves it in a file beside
-// the log, which Recovery names. A tail with more than 1 GiB of data is a
-// *[CorruptError].
-//
-// A log that was closed has no such tail. If it is damaged before valid events, or the
-// file is not a log, that is a *CorruptError, and the file stays as it is. [Repair]
-// truncates it.
-//
-// Bytes after WriteOffset are dropped, since no append has returned for them. Events
-// there that the header's EventCount includes stay, if all of them are whole.
+// was. If it may have valid events, Open first saves it in a file beside the log. A log
+// that is damaged before valid events, or a file that is no log, is a *[CorruptError],
+// and stays as it is. [Repair] truncates it.
 //
 // Other errors are a *[fs.PathError] with Op "open": [fs.ErrInvalid] for a negative
 // number in o, [errors.ErrUnsupported] for what is not a regular file, or the system's.

@@ -10,33 +10,24 @@ import (
 
 // Options configures a log that is open for writing. The zero value is the default.
 type Options struct {
-	// Grow is the number of bytes that a full file grows by. 0 means its present
-	// size, between 1 and 64 MiB. The blocks are allocated in advance, so that a
-	// full disk is an error of the append that needs the space. A step for which
-	// the disk has too little space is made smaller.
+	// Grow is the number of bytes that a full file grows by, with blocks allocated.
+	// 0 means its present size, between 1 and 64 MiB; it is less on a full disk.
 	Grow int64
 
 	// MaxSize is the maximum length of the file in bytes, or of all files of a
 	// Stream. An append that does not fit is [ErrFull]. 0 means no limit.
 	MaxSize int64
 
-	// Flush makes events durable without a call of Sync. With Bytes, an append that
-	// leaves so many bytes unflushed flushes the log before it returns. With
-	// Interval, a goroutine flushes the log until it is closed or unreachable. Other
-	// appends continue during a flush. If one fails, the next Sync, AppendSync or
-	// Close returns its error.
+	// Flush makes events durable without a call of Sync, beside other appends. If a
+	// flush fails, the next Sync, AppendSync or Close returns its error.
 	Flush mmapfile.FlushPolicy
 
 	// Verify is the number of bytes at the end of the log whose checksums Open
-	// verifies, or [VerifyAll] or [VerifyNone]. Open always checks that each event
-	// begins at the end of the one before. A program that flushes after n bytes
-	// needs to verify only these.
+	// verifies, or [VerifyAll] or [VerifyNone].
 	Verify int64
 
-	// Now returns the time for an event. The default is the system's clock. A
-	// change of that clock shows in events within a millisecond. Now may be called
-	// concurrently. A time that int64 nanoseconds cannot represent (before 1678,
-	// after 2261) becomes the nearest one that they can.
+	// Now returns the time for an event, and may be called concurrently. The
+	// default is the system's clock, read at least every millisecond.
 	Now func() time.Time
 }
 
