@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -242,6 +243,18 @@ func TestAdvise_WillNeed(t *testing.T) {
 			t.Errorf("the page at %d is not in memory: %v", off, err)
 		}
 	}
+	drop(t, f)
+	if err := f.Advise(0, size, WillNeed); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; runtime.Gosched() { // all of it is on its way
+		if n, err := sys.CachedPages(f.inner, 0, size); err != nil || n >= size/4096*9/10 {
+			break
+		} else if time.Since(began) > 30*time.Second {
+			t.Fatalf("%d of %d pages are in memory", n, size/4096)
+		}
+	}
+	pages.Evict()
 	for range 2 { // the first one asks
 		if err := f.Advise(0, 4096, WillNeed); err != nil || !f.known(0, 4096) {
 			t.Errorf("not known to be in memory: %v", err)
