@@ -118,6 +118,7 @@ func call(t testing.TB, path string, args ...string) (code int, stdout, stderr s
 // clean makes an output the same on all systems.
 func clean(s, path string) string {
 	s = strings.ReplaceAll(s, strings.ReplaceAll(path, `\`, `\\`), "PATH") // in JSON
+	s = strings.ReplaceAll(s, `\\`+"0", "/0")                              // in JSON
 	return strings.ReplaceAll(strings.ReplaceAll(s, path, "PATH"), `\`+"0", "/0")
 }
 
