@@ -45,13 +45,19 @@ eager: ## run them under the eager policy: what comes back once is mapped, and w
 nommap: ## run them without any mapping, also under the race detector
 	@go -C platforms run . nommap race-nommap
 
-# FUZZ=FuzzSearch for one of them.
+# FUZZ=FuzzSearch for one of them. Before Go 1.27 a fuzz test may fail as its time ends, with nothing found
+# (golang.org/issue/75804): that is no failure. Without a limit, making inputs smaller takes most of a short run.
 fuzz: ## give each fuzz test random inputs for FUZZTIME (60s): calls against os.File, logs, searches
-	@for name in $(FUZZ); do \
+	@out=$$(mktemp); trap 'rm -f $$out' EXIT; \
+	for name in $(FUZZ); do \
 		file=$$(grep -rlE --include='*_test.go' "^func $$name\(" .); \
 		if [ -z "$$file" ]; then echo "there is no $$name"; exit 1; fi; \
 		echo "$$name in $$file"; \
-		go -C "$$(dirname "$$file")" test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . || exit; \
+		{ go -C "$$(dirname "$$file")" test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x . 2>&1 || \
+			echo "$$name failed"; } | tee $$out; \
+		grep -qx "$$name failed" $$out || continue; \
+		if grep -q 'Failing input written' $$out || ! grep -qx '    context deadline exceeded' $$out; then exit 1; fi; \
+		echo "$$name found nothing: its time ended"; \
 	done
 
 fuzz-names:
