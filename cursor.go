@@ -75,7 +75,7 @@ func (f *file) sought(pos int64) {
 	if !canMap || locked || split || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
 		return
 	}
-	if size, regular := f.stat(); regular && size > 0 && sys.StorageOf(f.inner) != sys.StorageRemote {
+	if size, regular := f.stat(); regular && size > 0 && f.storageOf() != sys.StorageRemote {
 		f.cur.wanted.Store(true)
 	}
 }

@@ -37,7 +37,8 @@ func Mapped(f *File) bool { return f.m.Load() != nil }
 
 // MapsOn reports whether calls may use a mapping of f if it is on storage of that kind.
 func MapsOn(f *File, kind sys.Storage, write bool) bool {
-	f.setStorage(kind)
+	f.storage.Store(uint32(kind))
+	f.classify()
 	return !f.never.Load() && f.mapsOn(kind, write)
 }
 

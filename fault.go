@@ -98,7 +98,7 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}
-	if !f.pages.Seen(page, 1) || f.sparse.Load() && !f.pages.Ready(page, 1) { // f.known, inlined by hand
+	if !f.pages.Seen(page, 1) || f.sparse() && !f.pages.Ready(page, 1) { // f.known, inlined by hand
 		return false
 	}
 	if !f.lockMapping(m) {

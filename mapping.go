@@ -43,8 +43,7 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if err != nil {
 		return err
 	}
-	kind := sys.StorageOf(f.inner)
-	f.setStorage(kind)
+	kind := f.storageOf()
 	limit := mapLimit
 	switch {
 	case kind == sys.StorageOnRequest && whole:

@@ -48,10 +48,10 @@ type file struct {
 	dirty             atomic.Uint32 // the state of a period of mapped writes
 	never             atomic.Bool   // the file cannot be mapped: stop trying
 	lent              atomic.Bool   // OS has returned the inner file, which its caller may close
-	sparse            atomic.Bool   // a hole of the file is not to be read from the mapping (tmpfs)
 	blind             atomic.Bool   // the system cannot report what is in memory
 	inOrder           atomic.Bool   // the system was told that the file is read in order
 	viewed            atomic.Int64  // the offset after what preread was last asked for
+	storage           atomic.Uint32 // sys.Storage once asked; 0 before
 	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
 
 	cur    cursor

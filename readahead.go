@@ -51,7 +51,7 @@ func (f *file) readInOrder(on bool) {
 
 // known reports whether all pages of n bytes at off are known to be in memory.
 func (f *file) known(off int64, n int) bool {
-	if f.sparse.Load() { // what was read may be a hole
+	if f.sparse() { // what was read may be a hole
 		return f.pages.Ready(off, n)
 	}
 	return f.pages.Seen(off, n)
@@ -84,7 +84,7 @@ func (f *file) inMemory(off, end int64) (in bool, err error) {
 	switch {
 	case f.blind.Load():
 		return false, errBlind
-	case f.sparse.Load(): // where RWF_NOWAIT is not supported, and no page is being read
+	case f.sparse(): // where RWF_NOWAIT is not supported, and no page is being read
 		page := int64(pageSize)
 		var n int64
 		n, err = sys.CachedPages(f.inner, off, end-off)
@@ -111,7 +111,7 @@ func (f *file) prereadNext(off int64) {
 	if page >= f.size.Load() || f.known(page, 1) {
 		return
 	}
-	if f.sparse.Load() {
+	if f.sparse() {
 		if f.cached(page, page+1) {
 			f.pages.Note(pages.Ready, page, 1)
 		}
@@ -168,7 +168,7 @@ var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 // readIn reads the file from off to end into memory, and reports whether it could.
 func (f *file) readIn(off, end int64) bool {
 	mark := pages.Ready
-	if f.sparse.Load() {
+	if f.sparse() {
 		mark = pages.Seen // it may be a hole
 	}
 	buf := copyBuf.Get().(*[32 << 10]byte)
@@ -203,7 +203,7 @@ func (f *file) prefetch(off, n int64) error {
 	}
 	if f.tracks() && f.cached(off, off+n) {
 		mark := pages.Seen
-		if f.sparse.Load() {
+		if f.sparse() {
 			mark = pages.Ready
 		}
 		f.pages.Note(mark, off, n)

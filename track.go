@@ -82,19 +82,25 @@ func (f *file) classify() {
 		f.never.Store(true)
 		return
 	}
-	f.setStorage(sys.StorageOf(f.inner))
-}
-
-// setStorage notes what the storage of f means for reading it through a mapping.
-func (f *file) setStorage(kind sys.Storage) {
-	switch {
-	case !f.mapsOn(kind, true): // mapTo finds out whether it is open for writing
+	if !f.mapsOn(f.storageOf(), true) { // mapTo finds out whether it is open for writing
 		f.never.Store(true)
-	case kind == sys.StorageMemory:
-		f.sparse.Store(true)
-		f.pages.Confirm()
 	}
 }
+
+// storageOf asks the system once.
+func (f *file) storageOf() sys.Storage {
+	kind := sys.Storage(f.storage.Load())
+	if kind == 0 {
+		kind = sys.StorageOf(f.inner)
+		if f.storage.Store(uint32(kind)); kind == sys.StorageMemory {
+			f.pages.Confirm()
+		}
+	}
+	return kind
+}
+
+// sparse reports whether a hole of the file is not to be read from the mapping (tmpfs).
+func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemory) }
 
 // mapIfPays counts what a mapping up to end would have saved, and makes the mapping if it
 // pays.

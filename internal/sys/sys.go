@@ -15,7 +15,7 @@ import (
 type Storage int
 
 const (
-	StorageLocal     Storage = iota
+	StorageLocal     Storage = iota + 1
 	StorageRemote            // or unknown: changes by other machines may show in system calls alone
 	StorageOverlay           // files open for reading alone may be replaced by a writer's copy
 	StorageMemory            // a tmpfs, on which reading a hole of a mapping allocates memory for good
