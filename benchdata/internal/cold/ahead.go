@@ -100,6 +100,8 @@ func Cases() []Case {
 			add(row)
 		}
 	}
+	add(Case{Part: PartEvents, Key: "events-read/device=disk/memory=64MB", What: "`Events` over a stream, in a memory cgroup of 64 MiB",
+		Work: Work{What: "events-read", Memory: 64 << 20}})
 
 	scattered := Work{What: "scattered", Reads: 256, Goroutines: 1}
 	add(Case{Part: PartScattered, Key: "scattered/how=one", What: "one by one", Size: Size, Work: scattered})
