@@ -113,11 +113,15 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 }
 
 // openRegular opens the file, if it is a regular one.
-func openRegular(name string, flag int) (*mmapfile.File, error) {
+func openRegular(name string, flag int) (f *mmapfile.File, err error) {
 	if err := regular(name); err != nil {
 		return nil, err
 	}
-	return mmapfile.OpenFile(name, flag, 0o666)
+	err = retryShared(func() (err error) {
+		f, err = mmapfile.OpenFile(name, flag, 0o666)
+		return err
+	})
+	return f, err
 }
 
 // regular refuses what exists and is not a regular file: opening a pipe may block.

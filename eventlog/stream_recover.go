@@ -216,7 +216,7 @@ func (r *recovery) setAside(firsts []int64) error {
 			err = os.Remove(name)
 		} else {
 			kept := freeName(name + ".cut")
-			if err = os.Rename(name, kept); r.s.recovered.Kept == "" {
+			if err = rename(name, kept); r.s.recovered.Kept == "" {
 				r.s.recovered.Kept = kept
 			}
 			r.s.recovered.Cut += max(h.end-headerSize, 0)
@@ -306,10 +306,7 @@ func (r *recovery) add(firsts []int64) {
 
 // readHeader returns the header of a segment, zero if there is none yet, and its size.
 func readHeader(name string) (h header, size int64, err error) {
-	if err := regular(name); err != nil {
-		return h, 0, err
-	}
-	f, err := os.Open(name)
+	f, err := openRegular(name, os.O_RDONLY)
 	if err != nil {
 		return h, 0, err
 	}

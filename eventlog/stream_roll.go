@@ -145,7 +145,7 @@ func (s *Stream) start(first int64, blank bool) error {
 	}
 	if prepared {
 		s.spare = spareNone
-		if err := os.Rename(s.spareName(), name); err != nil {
+		if err := rename(s.spareName(), name); err != nil {
 			return err
 		}
 		flag = 0

@@ -79,7 +79,7 @@ func (s *Stream) createSkip() error {
 // startSkip makes the file of createSkip the active segment.
 func (s *Stream) startSkip(first int64) error {
 	name := segmentName(s.dir, first)
-	if err := os.Rename(s.skipName(), name); err != nil {
+	if err := rename(s.skipName(), name); err != nil {
 		return err
 	}
 	s.o.trace("rename", name)

@@ -257,7 +257,7 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 
 // setEnd sets the end of a segment, durably.
 func setEnd(name string, end, count int64) error {
-	f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
+	f, err := openRegular(name, os.O_RDWR)
 	if err != nil {
 		return err
 	}
