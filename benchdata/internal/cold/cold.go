@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -89,8 +90,6 @@ type Figure struct {
 
 // works by their names.
 var works = map[string]func(w *Work, r reader) ([]Figure, error){
-	"dropped-random":  func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readAnywhere) },
-	"dropped-order":   func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readInOrder) },
 	"evicted-random":  func(w *Work, r reader) ([]Figure, error) { return evicted(w, r, readAnywhere) },
 	"evicted-order":   func(w *Work, r reader) ([]Figure, error) { return evicted(w, r, readInOrder) },
 	"larger":          larger,
@@ -98,20 +97,27 @@ var works = map[string]func(w *Work, r reader) ([]Figure, error){
 	"ticker-view":     tickerView,
 	"ticker-populate": tickerPopulate,
 
+	"advise-in-memory": adviseInMemory,
+	"uniform":          uniform,
+	"moving":           moving,
+	"evicted-back":     evictedBack,
+	"hot-anywhere":     hotAnywhere,
+	"hot-order":        hotOrder,
+}
+
+// droppedWorks are passes over a file that was dropped from the page cache.
+var droppedWorks = map[string]pass{
+	"dropped-random": readAnywhere,
+	"dropped-order":  readInOrder,
+
 	"order-read-4KB":    order(readBlocks(4 << 10)),
 	"order-read-64KB":   order(readBlocks(64 << 10)),
 	"order-scanner":     order(scanLines),
 	"order-copy":        order(copyToWriter),
 	"order-tcp":         order(copyToTCP),
-	"scan":              func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, countLines) },
-	"scattered":         func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readScattered) },
-	"scattered-advised": func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, readAdvised) },
-	"advise-in-memory":  adviseInMemory,
-	"uniform":           uniform,
-	"moving":            moving,
-	"evicted-back":      evictedBack,
-	"hot-anywhere":      hotAnywhere,
-	"hot-order":         hotOrder,
+	"scan":              countLines,
+	"scattered":         readScattered,
+	"scattered-advised": readAdvised,
 }
 
 // filesOfTheirOwn are works that open their files themselves.
@@ -120,6 +126,12 @@ var filesOfTheirOwn = map[string]func(w *Work) ([]Figure, error){
 	"write-anywhere": writeAnywhere,
 	"events-read":    readEvents,
 	"events-recover": recoverLog,
+}
+
+// Drops reports whether the work drops its files from the page cache and reads them back. The first
+// work that does waits for the host's disk, too; the next ones for the host's cache.
+func (w *Work) Drops() bool {
+	return droppedWorks[w.What] != nil || strings.HasPrefix(w.What, "events-")
 }
 
 // Run does the work that the arguments describe, and writes a line for each figure.
@@ -148,6 +160,9 @@ func Parse(line string) (f Figure, err error) {
 
 func (w *Work) do() (figures []Figure, err error) {
 	work, alone := works[w.What], filesOfTheirOwn[w.What]
+	if read := droppedWorks[w.What]; read != nil {
+		work = func(w *Work, r reader) ([]Figure, error) { return dropped(w, r, read) }
+	}
 	if work == nil && alone == nil {
 		return nil, fmt.Errorf("no work %q", w.What)
 	}

@@ -75,6 +75,16 @@ func TestRun_AllCases(t *testing.T) {
 	}
 }
 
+// Only works on files that were dropped need a run that does not count. The others fill the caches.
+func TestWork_Drops(t *testing.T) {
+	for _, c := range Cases() {
+		want := c.Part == PartOrder || c.Part == PartEvents || c.Part == PartScattered && c.Key != "advise-in-memory"
+		if got := c.Work.Drops(); got != want {
+			t.Errorf("%s: %v, want %v", c.Key, got, want)
+		}
+	}
+}
+
 func TestRun_Events(t *testing.T) {
 	dir := t.TempDir()
 	if err := MakeEvents(dir); err != nil {

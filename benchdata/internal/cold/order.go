@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/scan"
 )
 
@@ -36,14 +35,9 @@ func openFile(impl, path string, flag int) (file, error) {
 	return nil, fmt.Errorf("no implementation %q", impl)
 }
 
-// order measures a pass from start to end over a file that was dropped from the page cache.
-func order(read func(f file) error) func(w *Work, r reader) ([]Figure, error) {
-	return func(w *Work, r reader) ([]Figure, error) {
-		if err := pagecache.Drop(w.File); err != nil {
-			return nil, err
-		}
-		return timedPass(w, r, func(_ *Work, r reader) error { return read(r.file()) })
-	}
+// order is a pass from start to end over the file itself.
+func order(read func(f file) error) pass {
+	return func(_ *Work, r reader) error { return read(r.file()) }
 }
 
 // readBlocks reads to the end in calls of n bytes.

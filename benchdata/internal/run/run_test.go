@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -45,6 +46,46 @@ func TestAhead_SmallRun(t *testing.T) {
 	}
 	if _, err := Ahead(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "none.txt"), "-what", "^none"}); err == nil {
 		t.Error("no error without a row")
+	}
+}
+
+// A row that drops its file runs once more in each round. Each implementation is the first one in its turn.
+func TestColdRun_Turns(t *testing.T) {
+	if cold.Missing != "" {
+		t.Skip(cold.Missing)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, make([]byte, 64<<10), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, uncounted := range map[string]int{"order-copy": 1, "uniform": 0} {
+		row := coldRow{key: what, work: cold.Work{What: what, File: file, Goroutines: 1, For: time.Millisecond}, impls: []string{"os", "mmapfile", "os-again"}}
+		run := &coldRun{self: self, rows: []coldRow{row}}
+		shown, first := 0, ""
+		for round := range len(row.impls) {
+			var raw, log bytes.Buffer
+			r := &recording{&raw, &progress{w: &log, terminal: true, round: round + 1, rounds: 3}}
+			if err := run.measure(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(raw.String()), "\n")
+			if len(lines) != len(row.impls) {
+				t.Errorf("%s: %q, want a figure of each implementation", what, lines)
+			}
+			shown += strings.Count(log.String(), "\r")
+			first += regexp.MustCompile(`impl=([a-z-]*[a-z])`).FindStringSubmatch(lines[0])[1] + " "
+		}
+		if want := 3 * (3 + uncounted); shown != want {
+			t.Errorf("%s: %d processes, want %d", what, shown, want)
+		}
+		if want := "mmapfile os-again os "; first != want {
+			t.Errorf("%s: the first ones are %s, want %s", what, first, want)
+		}
 	}
 }
 

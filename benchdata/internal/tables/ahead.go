@@ -99,7 +99,7 @@ func renderAhead(res *results.Set) (string, error) {
 	var b strings.Builder
 	b.WriteString("# The disk works ahead\n\n" +
 		"What the disk can begin before it is asked, and what a `File` costs until it gains. " +
-		"Each figure is of a process of its own. Made from [ahead.txt](results/ahead.txt) by `make -C benchdata readme`. " +
+		"Each figure is of a process of its own. Where files are not in memory, a run before, which fills the caches of the disk and of the host, is not counted. Made from [ahead.txt](results/ahead.txt) by `make -C benchdata readme`. " +
 		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" + gaps)
 	var missed []miss
 	for _, part := range aheadParts {
