@@ -78,20 +78,3 @@ func (f *file) releaseGuard() {
 	}
 	runtime.KeepAlive(f) // the ranges live as long as f
 }
-
-// faultAt returns the mapping of f that contains the fault r, and the offset in it. It
-// returns nil if r is not a fault in one.
-func (f *file) faultAt(r any) (m *mapping, off int) {
-	f.mu.RLock()
-	m = f.m.Load()
-	if f.closed {
-		m = f.revoked
-	}
-	f.mu.RUnlock()
-	for ; m != nil; m = m.prev {
-		if off, ok := guard.In(r, m.region.data); ok {
-			return m, off
-		}
-	}
-	return nil, 0
-}

@@ -234,16 +234,6 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	return f, nil
 }
 
-// startFlushes begins to flush f by p, unless f has nothing that can be made durable.
-func (f *file) startFlushes(p FlushPolicy) error {
-	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
-	fi, err := f.inner.Stat()
-	if err == nil && fi.Mode()&never == 0 {
-		f.flusher = newFlusher(f, p)
-	}
-	return err
-}
-
 // New takes over f, an open file of any kind, at its current offset. The caller must not
 // use f again, and closes the File instead. A nil f is [os.ErrInvalid]. If f is closed,
 // the first call on the File returns the error.

@@ -52,52 +52,6 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// writeLocked is writeAt with the range locked. l is the lock of its first block.
-func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	switch {
-	case !f.ownDescriptor() || !f.covers(m, off, len(b)), !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
-		return f.writeInner(b, off)
-	case f.dirty.Load() == clean:
-		return f.writeFirst(m, l, b, off)
-	case f.mappedWrite(m, l, b, int(off)):
-		return len(b), nil
-	}
-	return f.writeInner(b, off)
-}
-
-// writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
-// or its first 4 KiB if b is long. The rest is a mapped write.
-func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	first := b
-	if len(b) > firstWhole {
-		first = b[:1<<pages.PageBits]
-	}
-	n, err = f.writeInner(first, off)
-	if err != nil {
-		return n, err
-	}
-	begun, rest, at := f.begin(), b[n:], off+int64(n)
-	if len(rest) == 0 {
-		return n, nil
-	}
-	// If the descriptor was handed out meanwhile, the first page may have been appended.
-	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
-		return len(b), nil
-	}
-	k, err := f.writeInner(rest, at)
-	if n += k; err != nil {
-		n = 0 // as os.File does
-	}
-	return n, err
-}
-
-const firstWhole = 64 << 10
-
-// ownDescriptor reports whether only the File has the descriptor. Other code that has it
-// may change what a write does (F_SETFL with O_APPEND), so all writes are system calls
-// then.
-func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 0 }
-
 // writeInner writes b through the inner file.
 func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	a := f.askSize()
@@ -120,21 +74,6 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 		f.raise(a, end)
 	}
 	return n, err
-}
-
-// mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
-// false if the file was truncated concurrently. Otherwise bytes past the new end would be
-// lost, and reappear when the file grows. Called with the range locked.
-func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
-	if l.writes++; l.writes%timeEvery == 0 {
-		ok = f.timedStore(m, b, off, l)
-	} else {
-		ok = f.store(m, b, off)
-	}
-	if ok {
-		f.markStored()
-	}
-	return ok
 }
 
 // Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it

@@ -1,0 +1,91 @@
+package mmapfile
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// Close closes the file and makes its mappings inaccessible. It does not wait for reads and
+// writes, except on Windows, and if the File is private or has a [FlushPolicy]. Calls in
+// flight end in full or with [os.ErrClosed], and a call blocked in a pipe is released. A second Close is a
+// *[fs.PathError] with Op "close" and os.ErrClosed, as with [os.File.Close].
+//
+// An access to a slice from [File.Bytes] faults after Close. Close does not sync, unless a
+// [FlushPolicy] has something left to flush.
+func (f *File) Close() error {
+	if f == nil {
+		return os.ErrInvalid
+	}
+	if f.file == nil {
+		return syscall.EINVAL // a File that was never opened, as with os.File
+	}
+	var serr error
+	if f.flusher != nil {
+		f.flusher.gate.Lock()
+		defer f.flusher.gate.Unlock()
+		serr = f.flush()
+	}
+	f.mu.Lock()
+	if !f.closed {
+		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
+			serr = err
+		}
+		f.end()
+		f.endPeriod()
+	}
+	f.mu.Unlock()
+	if f.flusher != nil {
+		if err := f.flusher.end(f.file); err != nil {
+			serr = err
+		}
+	}
+	err := sys.Close(f.inner)
+	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
+	if err == nil && serr != nil {
+		err = f.fail("close", cause(serr))
+	}
+	return err
+}
+
+// end ends the use of mappings. Called with mu held.
+func (f *file) end() {
+	f.closed = true
+	f.ended.Store(true)
+	f.unpublish()
+	stats.calls.Add(f.pages.Calls())
+}
+
+// lost reports whether a caller of OS has closed the inner file, and then ends f. It makes no
+// system call.
+func (f *file) lost() bool { return f.lent.Load() && f.lostInner() }
+
+func (f *file) lostInner() bool {
+	if f.m.Load() == nil && !f.copied() {
+		return false
+	}
+	// A file that can be mapped has no deadline, so this changes nothing.
+	if err := f.inner.SetDeadline(time.Time{}); err == nil || errors.Is(err, os.ErrNoDeadline) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.end()
+	}
+	f.cur.retire()
+	return true
+}
+
+// check returns err, the result of a call of the inner file. It ends f if that is closed.
+func (f *file) check(err error) error {
+	if err != nil && err != io.EOF {
+		f.lost()
+	}
+	return err
+}

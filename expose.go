@@ -1,0 +1,152 @@
+package mmapfile
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// onPages runs call. It returns os.ErrClosed if m was not mapped until its end.
+func (f *file) onPages(m *mapping, call func() error) error {
+	if !f.lockMapping(m) {
+		return os.ErrClosed
+	}
+	defer f.unlockMappings()
+	if err := call(); f.m.Load() != nil {
+		return err
+	}
+	return os.ErrClosed // Close may have replaced the pages before the call
+}
+
+// span returns the mapped pages of n bytes at off, up to the end of the file, and
+// the offset of the first one. inside leaves out pages that are partly in the range.
+func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
+	size := f.ask()
+	switch {
+	case size < 0:
+		return nil, nil, 0, f.noSize()
+	case !canMap:
+		return nil, nil, 0, errors.ErrUnsupported
+	case off >= size || n == 0:
+		return nil, nil, 0, nil
+	}
+	end := size
+	if n < size-off {
+		end = off + n
+	}
+	whole := size
+	if size > mapLimit {
+		whole = end // no more than necessary, since address space is short
+	}
+	if m, err = f.mapped(whole, true); err != nil {
+		return nil, nil, 0, err
+	}
+	page := int64(pageSize)
+	from = off &^ (page - 1)
+	if inside {
+		from = (off + page - 1) &^ (page - 1)
+		if end < size {
+			end &^= page - 1
+		}
+	} else {
+		end = (end + page - 1) &^ (page - 1)
+	}
+	if end = min(end, int64(len(m.data))); from >= end {
+		return m, nil, from, nil
+	}
+	return m, m.data[from:end], from, nil
+}
+
+// inPlace reports whether callers get memory of a mapping. A private File has such memory
+// on every platform.
+func (f *file) inPlace() bool { return canMap || f.private }
+
+// exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until
+// the File is closed.
+func (f *file) exposeMapping(size int64) (*mapping, error) {
+	m, err := f.mapped(size, true)
+	if err == nil {
+		f.exposes()
+	}
+	return m, err
+}
+
+// exposes tells the flusher that callers may store into the memory, which it cannot count.
+func (f *file) exposes() {
+	if f.flusher != nil {
+		f.flusher.exposed.Store(true)
+	}
+}
+
+// mapped returns a mapping of at least size bytes. If expose is set, callers hold slices of
+// it until the File is closed. Otherwise it is pinned if locked is true. If locked is true,
+// a concurrent truncation may make it shorter than size.
+func (f *file) mapped(size int64, expose bool) (*mapping, error) {
+	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
+		return m, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, os.ErrClosed
+	}
+	if m := f.m.Load(); locked && (m == nil || int64(len(m.data)) < size) {
+		if now, regular := f.stat(); regular && now < size {
+			if size = now; size == 0 {
+				return nil, io.EOF
+			}
+		}
+	}
+	if err := f.mapTo(size, true); err != nil {
+		return nil, err
+	}
+	m := f.m.Load()
+	switch {
+	case expose:
+		m.region.exposed.Store(true)
+	case locked:
+		m.region.pins.Add(1)
+	}
+	return m, nil
+}
+
+// window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
+// is 0, or if the platform has no mappings. expose is as for mapped.
+func (f *file) window(off, n int64, expose bool) (*mapping, error) {
+	f.lost()
+	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1) && f.holds(m, int(off+n-1)) {
+		return m, nil
+	}
+	size := f.ask()
+	switch {
+	case size < 0:
+		return nil, f.noSize()
+	case off+n > size:
+		return nil, io.EOF
+	case n == 0 || !f.inPlace():
+		return nil, nil
+	case size > mapLimit:
+		size = off + n // as much as is needed, because address space is short
+	}
+	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
+		size = off + n // a longer mapping would stay beside m
+	}
+	m, err := f.mapped(size, expose)
+	if locked && err == nil && off+n > int64(len(m.data)) {
+		if !expose {
+			m.region.unpin()
+		}
+		return nil, io.EOF
+	}
+	return m, err
+}
+
+// noSize returns the reason that the file has no size that could be mapped.
+func (f *file) noSize() error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if _, err := f.inner.Stat(); f.closed || errors.Is(err, os.ErrClosed) {
+		return os.ErrClosed
+	}
+	return errors.ErrUnsupported
+}

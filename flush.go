@@ -1,0 +1,215 @@
+package mmapfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+)
+
+// FlushPolicy says when a File makes written bytes durable without a call of [File.Sync].
+// The zero value means never, as with [os.File]. A policy counts the writes of every
+// method, and the bytes given to [File.View] of a file open for writing. Stores through
+// Bytes, Chunks, At and SliceAt cannot be counted, and are part of the next flush.
+//
+// If a flush fails, the next call of Sync or Close returns its error. Close flushes what is
+// left, and waits for that and for the writes that have begun.
+type FlushPolicy struct {
+	// Bytes limits the bytes that are unflushed: of the writes that have returned, fewer
+	// than this many. The write that reaches the limit flushes the file before it returns.
+	Bytes int64
+
+	// Interval is the time between two flushes in the background. A crash of the system
+	// loses what was written in the last interval, and during the flush.
+	Interval time.Duration
+}
+
+// flusher carries out the FlushPolicy of one File. It has no reference to the File, so that
+// an unreachable File can be collected.
+type flusher struct {
+	limit   int64        // 0 means none
+	pending atomic.Int64 // bytes written and not known to be durable
+	busy    atomic.Int64 // calls that may be writing, and are counted at their end
+	exposed atomic.Bool  // there may be stores that are not counted
+
+	// gate is held for reading by a write until it is counted. Close holds it for writing
+	// until no write can succeed any more.
+	gate sync.RWMutex
+
+	mu      sync.Mutex          // one flush at a time
+	data    func(f *file) error // under mu: syncData, or a test's own
+	stopped bool                // under mu
+	err     error               // under mu: the first failure of a flush in the background
+
+	stop func() // ends the goroutine of the interval
+}
+
+func newFlusher(f *file, p FlushPolicy) *flusher {
+	fl := &flusher{limit: p.Bytes, data: (*file).syncData, stop: func() {}}
+	if p.Interval > 0 {
+		ended := make(chan struct{})
+		fl.stop = sync.OnceFunc(func() { close(ended) })
+		runtime.AddCleanup(f, func(stop func()) { stop() }, fl.stop)
+		go fl.tick(weak.Make(f), p.Interval, ended)
+	}
+	return fl
+}
+
+// tick flushes at every interval, until Close, or until the File is gone.
+func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-chan struct{}) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-t.C:
+		}
+		f := w.Value()
+		if f == nil {
+			return
+		}
+		if fl.due() {
+			fl.mu.Lock()
+			if !fl.stopped {
+				fl.flush(f)
+			}
+			fl.mu.Unlock()
+		}
+	}
+}
+
+func (fl *flusher) due() bool {
+	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
+}
+
+// write makes a call that writes, counts what it wrote, and flushes if that is due.
+func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
+	fl.gate.RLock()
+	n, err = call()
+	fl.pending.Add(int64(n))
+	fl.gate.RUnlock()
+	fl.flushDue(f)
+	return n, err
+}
+
+// begin is the start of a call that may write, and for which Close must not wait. The
+// result ends the call, and takes the number of bytes it may have written.
+func (fl *flusher) begin() (end func(n int64)) {
+	fl.busy.Add(1)
+	return func(n int64) {
+		fl.pending.Add(n)
+		fl.busy.Add(-1)
+	}
+}
+
+// copyPiece is the number of bytes that a copy without a limit writes between two counts.
+// Every piece is a multiple of copyStep, the buffer size of os.File.ReadFrom if the kernel
+// does not copy. With another size, copying a file to itself would have another result
+// than with os.File.
+const (
+	copyPiece = 1 << 20
+	copyStep  = 32 << 10
+)
+
+// copyFrom is f.inner.ReadFrom in pieces, and flushes after each if that is due.
+func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
+	end := fl.begin()
+	defer func() { end(0) }()
+	piece, left := int64(copyPiece), int64(math.MaxInt64)
+	if fl.limit > 0 && fl.limit < copyPiece {
+		piece = (fl.limit + copyStep - 1) / copyStep * copyStep
+	}
+	whole, _ := r.(*io.LimitedReader)
+	if whole != nil {
+		r, left = whole.R, whole.N
+	}
+	for left > 0 {
+		part := io.LimitedReader{R: r, N: min(piece, left)}
+		k, err := f.inner.ReadFrom(&part)
+		n += k
+		if left -= k; whole != nil {
+			whole.N = left
+		}
+		fl.pending.Add(k)
+		fl.flushDue(f)
+		if err != nil || part.N > 0 {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// flushDue flushes if the limit is reached. Called with no lock held.
+func (fl *flusher) flushDue(f *file) {
+	if fl.limit == 0 || fl.pending.Load() < fl.limit {
+		return
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.pending.Load() >= fl.limit { // else the flush of another goroutine included these
+		fl.flush(f)
+	}
+}
+
+// flush makes durable what is pending now. Called with mu held.
+func (fl *flusher) flush(f *file) {
+	n := fl.pending.Load()
+	err := fl.data(f)
+	if err != nil && fl.err == nil && !errors.Is(err, os.ErrClosed) {
+		fl.err = err
+	}
+	// Subtract n even after a failure: the system then marks the pages clean, and another
+	// flush would succeed and hide the error (fsync(2), EIO).
+	fl.pending.Add(-n)
+}
+
+// sync is Sync for a File with a flusher.
+func (fl *flusher) sync(f *file) error {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	n := fl.pending.Load()
+	err := f.sync()
+	fl.pending.Add(-n)
+	kept := fl.err
+	if fl.err = nil; err == nil && kept != nil {
+		err = f.fail("sync", cause(kept))
+	}
+	return err
+}
+
+// end is the part of Close between the last write and closing the inner file. The goroutine
+// stops, and what is left is flushed.
+func (fl *flusher) end(f *file) error {
+	fl.stop()
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if !fl.stopped && fl.due() {
+		fl.flush(f)
+	}
+	fl.stopped = true
+	return fl.err
+}
+
+// failure returns the error of a flush that Sync or Close must report.
+func (fl *flusher) failure() error {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.err
+}
+
+// startFlushes begins to flush f by p, unless f has nothing that can be made durable.
+func (f *file) startFlushes(p FlushPolicy) error {
+	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
+	fi, err := f.inner.Stat()
+	if err == nil && fi.Mode()&never == 0 {
+		f.flusher = newFlusher(f, p)
+	}
+	return err
+}

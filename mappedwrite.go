@@ -1,0 +1,198 @@
+package mmapfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// prefaults prefaults the blocks of a write of n bytes at off if that pays by now. Called
+// with the range locked.
+func (f *file) prefaults(m *mapping, off int64, n int) bool {
+	return f.pages.Prefaults(off, n) && f.prefault(m, off, off+int64(n))
+}
+
+// prefault prefaults the blocks that the bytes from off to end intersect if they are in
+// memory, or only the pages of the bytes.
+func (f *file) prefault(m *mapping, off, end int64) bool {
+	page := int64(pageSize)
+	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
+	from, to := off/pages.BlockSize*pages.BlockSize, min((end+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, last)
+	if from >= to {
+		return false // it has been truncated
+	}
+	if !f.known(from, int(to-from)) && !f.cached(from, to) {
+		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
+	}
+	if from >= to {
+		return false
+	}
+	began := time.Now()
+	err := sys.Prefault(f.inner, m.data[from:to], from)
+	switch {
+	case err == nil:
+		f.pages.SetPrice(to-from, time.Since(began))
+		f.pages.NotePrefaulted(from, to-from)
+	case errors.Is(err, errors.ErrUnsupported):
+		// Each page faults at its first write. It is in memory.
+		if !f.known(off, int(end-off)) {
+			return false
+		}
+		f.pages.NotePrefaulted(off, end-off)
+		to = (end + page - 1) &^ (page - 1)
+	default:
+		f.pages.Failed(from, to)
+		return false
+	}
+	stats.prefaults.Add(1)
+	f.prereadNext(to) // which tells a mapped write that the file was not truncated
+	return true
+}
+
+// timeEvery is the number of mapped writes from one that is timed to the next: behind-64B.
+const timeEvery = 32
+
+// timedStore is store with a timer. Two writes in a row that were page faults mean that
+// another process had the file written back, which protects its pages. Then no page counts
+// as prefaulted. Called with the lock l.
+func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
+	began := time.Now()
+	ok := f.store(m, b, off)
+	f.endOverdue(began)
+	if !f.pages.Slow(len(b), time.Since(began)) {
+		l.slow = 0
+	} else if l.slow++; l.slow == 2 {
+		l.slow = 0
+		f.pages.Unprefault()
+	}
+	return ok
+}
+
+// writeLocked is writeAt with the range locked. l is the lock of its first block.
+func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
+	switch {
+	case !f.ownDescriptor() || !f.covers(m, off, len(b)), !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
+		return f.writeInner(b, off)
+	case f.dirty.Load() == clean:
+		return f.writeFirst(m, l, b, off)
+	case f.mappedWrite(m, l, b, int(off)):
+		return len(b), nil
+	}
+	return f.writeInner(b, off)
+}
+
+// writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
+// or its first 4 KiB if b is long. The rest is a mapped write.
+func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
+	first := b
+	if len(b) > firstWhole {
+		first = b[:1<<pages.PageBits]
+	}
+	n, err = f.writeInner(first, off)
+	if err != nil {
+		return n, err
+	}
+	begun, rest, at := f.begin(), b[n:], off+int64(n)
+	if len(rest) == 0 {
+		return n, nil
+	}
+	// If the descriptor was handed out meanwhile, the first page may have been appended.
+	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
+		return len(b), nil
+	}
+	k, err := f.writeInner(rest, at)
+	if n += k; err != nil {
+		n = 0 // as os.File does
+	}
+	return n, err
+}
+
+const firstWhole = 64 << 10
+
+// mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
+// false if the file was truncated concurrently. Otherwise bytes past the new end would be
+// lost, and reappear when the file grows. Called with the range locked.
+func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
+	if l.writes++; l.writes%timeEvery == 0 {
+		ok = f.timedStore(m, b, off, l)
+	} else {
+		ok = f.store(m, b, off)
+	}
+	if ok {
+		f.markStored()
+	}
+	return ok
+}
+
+// store copies b into m at off, not into the file's last page. It reports false as load
+// does. Then a part may be stored, which the caller's repeated write covers.
+func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
+	page := m.pageAfter(off + len(b) - 1)
+	if f.isLast(m, page) {
+		return f.storeLast(m, b, off)
+	}
+	if !f.pages.Seen(page, 1) || f.sparse() && !f.pages.Ready(page, 1) { // f.known, inlined by hand
+		return false
+	}
+	if !f.lockMapping(m) {
+		return false
+	}
+	if locked {
+		defer f.unlockMappings()
+	}
+	// guard.End, inlined by hand as in load.
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if !ok && recover() != nil {
+			guard.Faults.Add(1)
+		}
+	}()
+	guard.Put(m.data, b, off)
+	m.touch(page) // a truncation that came before the end of the copy has taken it
+	runtime.KeepAlive(f)
+	return true
+}
+
+// storeLast is store if b ends in the file's last page. No page after it shows a
+// truncation, but a truncation zeroes the rest of the page. So the last word is exchanged
+// for what it was. If its byte was not zero at that moment, the file reached it. Otherwise
+// bytes after b that are not zero show it.
+func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
+	if race.Detector { // see internal/race
+		return false
+	}
+	if !f.lockMapping(m) {
+		return false
+	}
+	defer f.unlockMappings()
+	defer guard.End(debug.SetPanicOnFault(true), &ok)
+	last := off + len(b) - 1
+	at := last &^ (wordSize - 1)
+	p := (*uint32)(unsafe.Pointer(&m.data[at]))
+	first := max(off-at, 0) // of b in the word
+	head := len(b) - (last - at + 1 - first)
+	guard.Put(m.data, b[:head], off)
+	for {
+		old := race.LoadWord(p)
+		var word [wordSize]byte
+		binary.NativeEndian.PutUint32(word[:], old)
+		proof := word[last-at] != 0
+		copy(word[first:], b[head:])
+		if atomic.CompareAndSwapUint32(p, old, binary.NativeEndian.Uint32(word[:])) {
+			ok = proof || m.lineAfter(last+1)
+			break
+		}
+	}
+	runtime.KeepAlive(f)
+	return ok
+}
