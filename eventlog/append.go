@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Append appends an event with the data p, and returns its offset. It does not keep p,
@@ -25,17 +27,17 @@ func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, nil, 
 
 // append is Append. sync says that the event will be flushed at once. If given is not nil, it is
 // the entry of the event.
-func (l *Log) append(p []byte, given *entry, sync bool) (off int64, err error) {
+func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
-	if int64(len(p)) > maxData {
+	if int64(len(p)) > eventfile.MaxData {
 		return 0, fs.ErrInvalid
 	}
-	var e entry
+	var e eventfile.Entry
 	if given != nil {
 		e = *given
 	} else {
-		e.time = c.now()
+		e.Time = c.now()
 	}
 	// The checksum costs the most. It is computed without the lock if another append has
 	// it, and otherwise after the copy, which brings the data into the cache.
@@ -43,29 +45,29 @@ func (l *Log) append(p []byte, given *entry, sync bool) (off int64, err error) {
 	sum := given == nil
 	if !free {
 		if sum {
-			e, sum = newEntry(e.time, p), false
+			e, sum = eventfile.NewEntry(e.Time, p), false
 		}
 		l.wait()
 	}
 	c.locked = true
 	off = l.end
-	end := off + entrySize + int64(len(p))
+	end := off + eventfile.EntrySize + int64(len(p))
 	if err := l.need(end); err != nil {
 		return 0, err
 	}
 	c.dirty = end
 	if l.useCalls(sync) {
 		if sum {
-			e = newEntry(e.time, p)
+			e = eventfile.NewEntry(e.Time, p)
 		}
 		return off, c.write(e, p)
 	}
 	b := l.mem[off:end]
-	copy(b[entrySize:], p)
+	copy(b[eventfile.EntrySize:], p)
 	if sum {
-		e = newEntry(e.time, p)
+		e = eventfile.NewEntry(e.Time, p)
 	}
-	e.put(b)
+	e.Put(b)
 	return off, l.publish(end, 1, false)
 }
 
@@ -81,10 +83,10 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	defer c.done(&off, &err)
 	total := int64(0)
 	for _, p := range ps {
-		if int64(len(p)) > maxData {
+		if int64(len(p)) > eventfile.MaxData {
 			return 0, fs.ErrInvalid
 		}
-		if total += entrySize + int64(len(p)); total < 0 {
+		if total += eventfile.EntrySize + int64(len(p)); total < 0 {
 			return 0, ErrFull
 		}
 	}
@@ -103,11 +105,11 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	}
 	at := off
 	for _, p := range ps {
-		e := newEntry(now, p)
-		b := l.mem[at:e.next(at)]
-		copy(b[entrySize:], p)
-		e.put(b) // last, so that no page ever has the entry of an event that is not whole
-		at = e.next(at)
+		e := eventfile.NewEntry(now, p)
+		b := l.mem[at:e.Next(at)]
+		copy(b[eventfile.EntrySize:], p)
+		e.Put(b) // last, so that no page ever has the entry of an event that is not whole
+		at = e.Next(at)
 	}
 	return off, l.publish(at, int64(len(ps)), false)
 }
@@ -121,12 +123,12 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
-	if n < 0 || int64(n) > maxData {
+	if n < 0 || int64(n) > eventfile.MaxData {
 		return 0, fs.ErrInvalid
 	}
 	c.lock()
 	off = l.end
-	end := off + entrySize + int64(n)
+	end := off + eventfile.EntrySize + int64(n)
 	if err := l.need(end); err != nil {
 		return 0, err
 	}
@@ -135,11 +137,11 @@ func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error
 	}
 	c.dirty = end
 	b := l.mem[off:end:end]
-	data := b[entrySize:]
+	data := b[eventfile.EntrySize:]
 	if err := c.fill(fill, data); err != nil {
 		return 0, err
 	}
-	newEntry(c.now(), data).put(b)
+	eventfile.NewEntry(c.now(), data).Put(b)
 	return off, l.publish(end, 1, false)
 }
 
@@ -149,8 +151,8 @@ func (c *call) fillCopy(n int, fill func(p []byte) error) error {
 	if err := c.fill(fill, data); err != nil {
 		return err
 	}
-	e := newEntry(c.now(), data)
-	c.dirty = e.next(c.l.end)
+	e := eventfile.NewEntry(c.now(), data)
+	c.dirty = e.Next(c.l.end)
 	return c.write(e, data)
 }
 
@@ -181,8 +183,8 @@ func (l *Log) publish(end, k int64, call bool) error {
 		}
 	}
 	if l.mem != nil && !(call && writesWords) {
-		le.PutUint64(l.mem[atEventCount:], uint64(count))
-		l.word.Store(littleWord(uint64(end)))
+		le.PutUint64(l.mem[eventfile.AtEventCount:], uint64(count))
+		l.word.Store(eventfile.LittleWord(uint64(end)))
 	} else if err := l.writeHeader(end, count); err != nil {
 		return err
 	}

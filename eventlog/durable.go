@@ -11,6 +11,7 @@ import (
 	"time"
 	"weak"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -38,7 +39,7 @@ func (l *Log) AppendSync(p []byte) (off int64, err error) {
 	if off, err = l.append(p, nil, true); err != nil {
 		return 0, err
 	}
-	return off, l.syncTo(off + entrySize + int64(len(p)))
+	return off, l.syncTo(off + eventfile.EntrySize + int64(len(p)))
 }
 
 // Sync makes durable all events whose append has returned: a crash of the system does not

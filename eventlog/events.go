@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Event is an event of a log.
@@ -27,7 +29,7 @@ type Event struct {
 
 // Next returns the offset of the event after e, from which to resume in a Log or a Reader. In a
 // Stream that is the number e.Seq+1 instead.
-func (e Event) Next() int64 { return e.Offset + entrySize + int64(len(e.Data)) }
+func (e Event) Next() int64 { return e.Offset + eventfile.EntrySize + int64(len(e.Data)) }
 
 // everything is older than all events.
 const everything = math.MinInt64
@@ -77,17 +79,17 @@ func (c *cursor) look() error {
 		return err
 	}
 	if end == 0 {
-		end = headerSize // it has no header yet
+		end = eventfile.HeaderSize // it has no header yet
 	}
 	switch {
 	case !c.started:
 		if c.off == 0 {
-			c.off = headerSize
+			c.off = eventfile.HeaderSize
 		}
-		if end < headerSize {
+		if end < eventfile.HeaderSize {
 			return &CorruptError{0, errHeader}
 		}
-		if c.off < headerSize || c.off > end {
+		if c.off < eventfile.HeaderSize || c.off > end {
 			return fs.ErrInvalid
 		}
 		c.started = true
@@ -108,8 +110,8 @@ func (c *cursor) fill() error {
 	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < maxSkipped; looked++ {
 		e, data, err := c.src.event(c.off, c.end, c.least == everything)
 		if err == nil && c.least != everything {
-			if e.time < c.least {
-				c.off = e.next(c.off)
+			if e.Time < c.least {
+				c.off = e.Next(c.off)
 				c.seq += c.inc
 				continue
 			}
@@ -118,10 +120,10 @@ func (c *cursor) fill() error {
 		if err != nil {
 			return err
 		}
-		c.batch[c.n] = Event{c.off, c.seq, time.Unix(0, e.time), data}
+		c.batch[c.n] = Event{c.off, c.seq, time.Unix(0, e.Time), data}
 		c.seq += c.inc
 		c.n++
-		c.off = e.next(c.off)
+		c.off = e.Next(c.off)
 		taken += len(data)
 	}
 	return nil
@@ -159,7 +161,7 @@ func (c *cursor) explain(err error) error {
 		return err
 	}
 	header := error(nil)
-	if c.off == headerSize {
+	if c.off == eventfile.HeaderSize {
 		header = c.headerError()
 	}
 	switch {
@@ -178,14 +180,14 @@ func (c *cursor) explain(err error) error {
 
 // headerError returns what is wrong with the beginning of the file.
 func (s *space) headerError() error {
-	var b [headerSize]byte
+	var b [eventfile.HeaderSize]byte
 	size, err := s.size()
 	if err != nil {
 		return nil // closed meanwhile
 	}
 	if n, err := s.f.ReadAt(b[:], 0); err == io.EOF {
 		return io.ErrUnexpectedEOF
-	} else if n == len(b) && !parseHeader(b[:]).valid(size) {
+	} else if n == len(b) && !eventfile.ParseHeader(b[:]).Valid(size) {
 		return errHeader
 	}
 	return nil

@@ -6,16 +6,17 @@ import (
 	"syscall"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Rewind makes l empty without touching its file, so that the next pass stores into memory that was touched before.
 func Rewind(l *Log) {
 	l.tallyUp()
-	l.end, l.count, l.tally = headerSize, 0, tally{0, headerSize}
-	l.published.Store(headerSize)
-	l.writeHeader(headerSize, 0)
-	l.flush.durable.Store(headerSize)
+	l.end, l.count, l.tally = eventfile.HeaderSize, 0, tally{0, eventfile.HeaderSize}
+	l.published.Store(eventfile.HeaderSize)
+	l.writeHeader(eventfile.HeaderSize, 0)
+	l.flush.durable.Store(eventfile.HeaderSize)
 }
 
 // Maps reports whether this build maps files.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -35,7 +36,7 @@ func (l *Log) attach(size int64) {
 	l.room, l.mem, l.word = size, nil, nil
 	l.least.Store(size)
 	if sys.Maps {
-		if word, err := mmapfile.At[atomic.Uint64](l.f, atWriteOffset); err == nil {
+		if word, err := mmapfile.At[atomic.Uint64](l.f, eventfile.AtWriteOffset); err == nil {
 			if mem := l.f.Bytes(); int64(len(mem)) >= size {
 				l.mem, l.word = mem[:size], word
 			}

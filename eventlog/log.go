@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -98,7 +98,7 @@ func openLog(name string, o Options, x *index) (*Log, error) {
 
 // openLocked opens the file and locks it.
 func openLocked(name string, o Options, flag int) (*Log, error) {
-	f, err := openRegular(name, os.O_RDWR|flag)
+	f, err := eventfile.Open(name, os.O_RDWR|flag)
 	if err != nil {
 		return nil, err
 	}
@@ -112,42 +112,22 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 	return &Log{space: space{f: f}, os: f.OS(), o: o, clock: newClock(o.Now)}, nil
 }
 
-// openRegular opens the file, if it is a regular one.
-func openRegular(name string, flag int) (f *mmapfile.File, err error) {
-	if err := regular(name); err != nil {
-		return nil, err
-	}
-	err = retryShared(func() (err error) {
-		f, err = mmapfile.OpenFile(name, flag, 0o666)
-		return err
-	})
-	return f, err
-}
-
-// regular refuses what exists and is not a regular file: opening a pipe may block.
-func regular(name string) error {
-	if fi, err := os.Stat(name); err == nil && !fi.Mode().IsRegular() {
-		return openError(name, errors.ErrUnsupported)
-	}
-	return nil
-}
-
 // create makes the empty file a log, and makes that durable. Its name comes first: if the process
 // ends meanwhile, the file stays empty for the next Open to do this again.
 func (l *Log) create() error {
-	h := header{end: headerSize, start: l.clock.read()}
+	h := eventfile.Header{End: eventfile.HeaderSize, Start: l.clock.read()}
 	if err := syncDir(dirOf(l.f.Name())); err != nil {
 		return err
 	}
-	if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
+	if _, err := l.f.WriteAt(h.Bytes(), 0); err != nil {
 		l.f.Truncate(0)
 		return err
 	}
 	if err := l.f.Sync(); err != nil {
 		return err
 	}
-	l.end, l.count = h.end, 0
-	l.attach(headerSize)
+	l.end, l.count = h.End, 0
+	l.attach(eventfile.HeaderSize)
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Reader is a log that is open for reading. Any number of them may be open, in any process,
@@ -24,7 +26,7 @@ type Reader struct {
 // An error is a *[fs.PathError] with Op "open": [errors.ErrUnsupported] for what is not a
 // regular file, or the system's.
 func OpenReader(name string) (*Reader, error) {
-	f, err := openRegular(name, os.O_RDONLY)
+	f, err := eventfile.Open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +53,8 @@ func (r *Reader) End() (end int64, err error) {
 	case err != nil:
 		return 0, r.fail("read", err)
 	case end == 0:
-		return headerSize, nil // it has no header yet
-	case end < headerSize:
+		return eventfile.HeaderSize, nil // it has no header yet
+	case end < eventfile.HeaderSize:
 		return 0, r.fail("read", &CorruptError{0, errHeader})
 	}
 	return end, nil

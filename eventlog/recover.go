@@ -3,6 +3,8 @@ package eventlog
 import (
 	"bytes"
 	"io"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Recovery is what opening a log has found. [Stream.Recovery] says what it is of a Stream.
@@ -25,7 +27,7 @@ func (l *Log) recover(repair bool, x *index) error {
 	w := walk{source: source{f: l.f, upto: size}, size: size, repair: repair, index: x}
 	damage := error(nil)
 	if err := l.inside("open", func() error {
-		if size <= headerSize {
+		if size <= eventfile.HeaderSize {
 			if b, err := w.bytes(0, size); err != nil || len(bytes.Trim(b, "\x00")) == 0 {
 				w.empty = err == nil
 				return err
@@ -48,8 +50,8 @@ func (l *Log) recover(repair bool, x *index) error {
 		return damage
 	}
 	l.recovered = Recovery{Events: w.count, Offset: w.end, Cut: max(w.claim-w.end, 0)}
-	if w.head.valid(size) { // else its count is not to be believed
-		l.recovered.Truncated = min(max(w.head.count-w.count, 0), l.recovered.Cut/entrySize)
+	if w.head.Valid(size) { // else its count is not to be believed
+		l.recovered.Truncated = min(max(w.head.Count-w.count, 0), l.recovered.Cut/eventfile.EntrySize)
 	}
 	if repair && damage != nil || w.save {
 		from := w.end
@@ -76,9 +78,9 @@ func (l *Log) recover(repair bool, x *index) error {
 // settle makes the file what the walk has found it to be, and durable.
 func (l *Log) settle(w *walk) error {
 	l.end, l.count = w.end, w.count
-	h := header{w.end, w.count, w.head.start}
+	h := eventfile.Header{End: w.end, Count: w.count, Start: w.head.Start}
 	if w.head != h {
-		if _, err := l.f.WriteAt(h.bytes(), 0); err != nil {
+		if _, err := l.f.WriteAt(h.Bytes(), 0); err != nil {
 			return err
 		}
 	}
@@ -107,7 +109,7 @@ func (l *Log) settle(w *walk) error {
 type walk struct {
 	source
 	size  int64 // of the file
-	head  header
+	head  eventfile.Header
 	claim int64 // WriteOffset, or the size if the header is bad
 	limit int64 // events reads no further
 	end   int64 // of the last event that is whole
@@ -123,17 +125,17 @@ type walk struct {
 
 // walk validates all events. It returns an error if truncating would need Repair.
 func (w *walk) walk(verify int64) error {
-	if w.size < headerSize {
-		w.end, w.claim, w.badHeader = headerSize, headerSize, true
+	if w.size < eventfile.HeaderSize {
+		w.end, w.claim, w.badHeader = eventfile.HeaderSize, eventfile.HeaderSize, true
 		return &CorruptError{0, io.ErrUnexpectedEOF}
 	}
-	b, err := w.bytes(0, headerSize)
+	b, err := w.bytes(0, eventfile.HeaderSize)
 	if err != nil {
 		return w.fails(err)
 	}
-	w.head = parseHeader(b)
-	w.claim = w.head.end
-	w.badHeader = !w.head.valid(w.size)
+	w.head = eventfile.ParseHeader(b)
+	w.claim = w.head.End
+	w.badHeader = !w.head.Valid(w.size)
 	if w.badHeader {
 		if !w.repair {
 			return &CorruptError{0, errHeader}
@@ -141,7 +143,7 @@ func (w *walk) walk(verify int64) error {
 		w.claim = w.size
 	}
 	w.limit = min(w.claim, w.size)
-	from := int64(headerSize)
+	from := int64(eventfile.HeaderSize)
 	switch {
 	case verify < 0:
 		from = w.limit
@@ -162,7 +164,7 @@ func (w *walk) walk(verify int64) error {
 		w.badHeader = true
 		if w.repair { // valid events stay
 			w.claim, w.limit, w.count = w.size, w.size, 0
-			w.events(headerSize)
+			w.events(eventfile.HeaderSize)
 			if w.broken != nil {
 				return w.broken
 			}
@@ -183,13 +185,13 @@ func (w *walk) walk(verify int64) error {
 // events goes from the first event to the last that is whole. It verifies those that end
 // after from.
 func (w *walk) events(from int64) error {
-	w.end = headerSize
+	w.end = eventfile.HeaderSize
 	if w.index != nil {
 		w.index.clear()
 	}
 	for w.end < w.limit {
 		e, _, err := w.event(w.end, w.limit, false)
-		if err == nil && e.next(w.end) > from {
+		if err == nil && e.Next(w.end) > from {
 			_, _, err = w.event(w.end, w.limit, true)
 		}
 		if err == io.ErrUnexpectedEOF {
@@ -201,7 +203,7 @@ func (w *walk) events(from int64) error {
 			}
 			return err
 		}
-		w.add(e.next(w.end))
+		w.add(e.Next(w.end))
 	}
 	return nil
 }
@@ -225,8 +227,8 @@ func (w *walk) cutShort(err error) bool {
 	if err != errPastEnd || w.claim <= w.size {
 		return false
 	}
-	b, err := w.bytes(w.end, min(entrySize, w.size-w.end))
-	return err == nil && (len(b) < entrySize || parseEntry(b).next(w.end) <= w.claim)
+	b, err := w.bytes(w.end, min(eventfile.EntrySize, w.size-w.end))
+	return err == nil && (len(b) < eventfile.EntrySize || eventfile.ParseEntry(b).Next(w.end) <= w.claim)
 }
 
 // forward adds the events after WriteOffset that EventCount includes, if all are whole. A
@@ -234,7 +236,7 @@ func (w *walk) cutShort(err error) bool {
 func (w *walk) forward() error {
 	end := w.end
 	var ends []int64
-	for w.count+int64(len(ends)) < w.head.count {
+	for w.count+int64(len(ends)) < w.head.Count {
 		e, _, err := w.event(end, w.size, true)
 		if err == errPastEnd || err == errChecksum || err == io.ErrUnexpectedEOF {
 			return nil
@@ -242,7 +244,7 @@ func (w *walk) forward() error {
 		if err != nil {
 			return w.fails(err)
 		}
-		end = e.next(end)
+		end = e.Next(end)
 		ends = append(ends, end)
 	}
 	for _, end := range ends {
@@ -275,20 +277,20 @@ const (
 func (w *walk) after(why error) error {
 	damage := &CorruptError{w.end, why}
 	if e, _, err := w.event(w.end, w.limit, false); err == nil {
-		if _, _, err := w.event(e.next(w.end), w.limit, true); err == nil {
+		if _, _, err := w.event(e.Next(w.end), w.limit, true); err == nil {
 			return damage
 		}
 	}
 	sums := int64(0)
-	for off := w.end + 1; w.limit-off >= entrySize; off++ {
-		p, err := w.bytes(off, entrySize)
+	for off := w.end + 1; w.limit-off >= eventfile.EntrySize; off++ {
+		p, err := w.bytes(off, eventfile.EntrySize)
 		if err != nil {
 			return w.fails(err)
 		}
-		e := parseEntry(p)
-		fits := e.next(off) <= w.limit && e != (entry{}) // zeros are no event
+		e := eventfile.ParseEntry(p)
+		fits := e.Next(off) <= w.limit && e != (eventfile.Entry{}) // zeros are no event
 		if fits {
-			sums += entrySize + int64(e.size)
+			sums += eventfile.EntrySize + int64(e.Size)
 		}
 		if off-w.end > searchBytes || sums > searchSums {
 			return &CorruptError{w.end, errSearch}

@@ -1,52 +1,15 @@
 package eventlog
 
 import (
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
-
-const (
-	segmentSuffix = ".log"
-	segmentDigits = 20
-)
-
-// segmentName returns the name of the file whose first event is number first.
-func segmentName(dir string, first int64) string {
-	return filepath.Join(dir, fmt.Sprintf("%0*d%s", segmentDigits, first, segmentSuffix))
-}
-
-// parseSegmentName returns the number of the first event, or -1.
-func parseSegmentName(name string) int64 {
-	digits, ok := strings.CutSuffix(name, segmentSuffix)
-	if !ok || len(digits) != segmentDigits || strings.Trim(digits, "0123456789") != "" {
-		return -1
-	}
-	first, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || first > maxSeq {
-		return -1
-	}
-	return first
-}
-
-// listSegments returns the numbers of the first events of all segments in dir, ascending.
-func listSegments(dir string) (firsts []int64, err error) {
-	entries, err := os.ReadDir(dir) // sorted, and so are names of equal length
-	for _, e := range entries {
-		if first := parseSegmentName(e.Name()); first >= 0 {
-			firsts = append(firsts, first)
-		}
-	}
-	return firsts, err
-}
 
 // segment is one file of a stream. It is opened for reading at the first use.
 type segment struct {
@@ -72,7 +35,7 @@ type segmentFile struct {
 	word atomic.Pointer[uint64] // WriteOffset in it: finding it costs a system call
 }
 
-func (s *segment) name() string { return segmentName(s.c.dir, s.first) }
+func (s *segment) name() string { return eventfile.SegmentName(s.c.dir, s.first) }
 
 // acquire opens the segment if need be, and keeps it open until release.
 func (s *segment) acquire() (*segmentFile, error) {
@@ -104,7 +67,7 @@ func (s *segment) open() (*segmentFile, error) {
 	case s.gone:
 		return nil, s.c.fail("open", fs.ErrNotExist)
 	}
-	f, err := openRegular(s.name(), os.O_RDONLY)
+	f, err := eventfile.Open(s.name(), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +143,8 @@ func (f *segmentFile) end() (int64, error) {
 	case err != nil:
 		return 0, err
 	case end == 0:
-		return headerSize, nil
-	case end < headerSize:
+		return eventfile.HeaderSize, nil
+	case end < eventfile.HeaderSize:
 		return 0, errHeader
 	}
 	return end, nil
@@ -270,11 +233,11 @@ func (s *segment) started() (int64, error) {
 		return 0, err
 	}
 	defer s.release()
-	var b [headerSize]byte
+	var b [eventfile.HeaderSize]byte
 	if _, err := f.f.ReadAt(b[:], 0); err != nil {
 		return 0, err
 	}
-	start := parseHeader(b[:]).start
+	start := eventfile.ParseHeader(b[:]).Start
 	s.start.Store(start)
 	return start, nil
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,8 +14,11 @@ import (
 	"syscall"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
+
+var le = binary.LittleEndian
 
 // space is the file of a Log or a Reader.
 type space struct {
@@ -89,7 +93,7 @@ func (s *space) faultCause() error {
 	if errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
 	}
-	if size, serr := s.size(); err == nil && serr == nil && headerSize <= end && end <= size {
+	if size, serr := s.size(); err == nil && serr == nil && eventfile.HeaderSize <= end && end <= size {
 		return syscall.EIO
 	}
 	return io.ErrUnexpectedEOF
@@ -131,7 +135,7 @@ func (s *source) end() (int64, error) {
 		if !sys.Maps {
 			return s.readEnd()
 		}
-		word, err := mmapfile.At[uint64](s.f, atWriteOffset)
+		word, err := mmapfile.At[uint64](s.f, eventfile.AtWriteOffset)
 		if err != nil {
 			return s.readEnd()
 		}
@@ -140,7 +144,7 @@ func (s *source) end() (int64, error) {
 	for word := atomic.LoadUint64(s.word); ; {
 		again := atomic.LoadUint64(s.word)
 		if again == word { // never half of one that is being written: see writesWords
-			return int64(littleWord(word)), nil
+			return int64(eventfile.LittleWord(word)), nil
 		}
 		word = again
 	}
@@ -149,7 +153,7 @@ func (s *source) end() (int64, error) {
 // readEnd is end by system call. A file without a header yet is an empty log.
 func (s *source) readEnd() (int64, error) {
 	var b [8]byte
-	switch n, err := s.f.ReadAt(b[:], atWriteOffset); {
+	switch n, err := s.f.ReadAt(b[:], eventfile.AtWriteOffset); {
 	case n == len(b):
 		return int64(le.Uint64(b[:])), nil
 	case err == io.EOF && n == 0:
@@ -225,25 +229,25 @@ func (s *source) reaches(end int64) error {
 
 // event returns the entry at off. With check it verifies the data, and returns them, too.
 // The event must not end after limit.
-func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err error) {
-	if limit-off < entrySize {
+func (s *source) event(off, limit int64, check bool) (e eventfile.Entry, data []byte, err error) {
+	if limit-off < eventfile.EntrySize {
 		return e, nil, errPastEnd
 	}
-	b, err := s.bytes(off, entrySize)
+	b, err := s.bytes(off, eventfile.EntrySize)
 	if err != nil {
 		return e, nil, err
 	}
-	e = parseEntry(b)
-	if e == (entry{}) { // perhaps a hole, which may be huge
+	e = eventfile.ParseEntry(b)
+	if e == (eventfile.Entry{}) { // perhaps a hole, which may be huge
 		return e, nil, errChecksum
 	}
-	switch n := int64(e.size); {
-	case n > limit-off-entrySize:
+	switch n := int64(e.Size); {
+	case n > limit-off-eventfile.EntrySize:
 		return e, nil, errPastEnd
 	case !check:
 		return e, nil, nil
-	case n > hugeEvent && off+entrySize+n > int64(len(s.mem)):
-		err := s.reaches(e.next(off))
+	case n > hugeEvent && off+eventfile.EntrySize+n > int64(len(s.mem)):
+		err := s.reaches(e.Next(off))
 		if err == nil {
 			err = s.checkHuge(off, e)
 		}
@@ -254,28 +258,28 @@ func (s *source) event(off, limit int64, check bool) (e entry, data []byte, err 
 			return e, nil, nil
 		}
 	}
-	if data, err = s.bytes(off+entrySize, int64(e.size)); err != nil {
+	if data, err = s.bytes(off+eventfile.EntrySize, int64(e.Size)); err != nil {
 		return e, nil, err
 	}
-	if !e.holds(data) {
+	if !e.Matches(data) {
 		return e, nil, errChecksum
 	}
 	return e, data, nil
 }
 
 // checkHuge verifies data in pieces.
-func (s *source) checkHuge(off int64, e entry) error {
-	piece := source{f: s.f, upto: e.next(off)}
-	sum := newSum(e)
-	for at, end := off+entrySize, e.next(off); at < end; {
+func (s *source) checkHuge(off int64, e eventfile.Entry) error {
+	piece := source{f: s.f, upto: e.Next(off)}
+	sum := eventfile.NewSum(e)
+	for at, end := off+eventfile.EntrySize, e.Next(off); at < end; {
 		p, err := piece.bytes(at, min(block, end-at))
 		if err != nil {
 			return err
 		}
-		sum.add(p)
+		sum.Add(p)
 		at += int64(len(p))
 	}
-	if sum.sum != e.sum {
+	if sum.Sum != e.Sum {
 		return errChecksum
 	}
 	return nil

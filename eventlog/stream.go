@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -122,8 +123,8 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if s.home, err = s.dirf.Stat(); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, lockName)
-	if err := regular(name); err != nil {
+	name := filepath.Join(dir, eventfile.LockName)
+	if err := eventfile.CheckRegular(name); err != nil {
 		return nil, err
 	}
 	if s.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {

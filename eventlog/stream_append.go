@@ -1,6 +1,10 @@
 package eventlog
 
-import "io/fs"
+import (
+	"io/fs"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
+)
 
 // Append appends an event with the data p, and returns its sequence number. For the rest
 // see [Log.Append]. [ErrFull] is that of MaxSize in [StreamOptions].
@@ -33,13 +37,13 @@ type mark struct {
 }
 
 func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
-	if int64(len(p)) > maxData {
+	if int64(len(p)) > eventfile.MaxData {
 		return 0, at, s.fail("append", fs.ErrInvalid)
 	}
-	e := newEntry(s.clock.read(), p) // without the lock, so that checksums are computed at the same time
+	e := eventfile.NewEntry(s.clock.read(), p) // without the lock, so that checksums are computed at the same time
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.need(entrySize+int64(len(p)), 1); err != nil {
+	if err := s.need(eventfile.EntrySize+int64(len(p)), 1); err != nil {
 		return 0, at, s.fail("append", err)
 	}
 	a := s.active
@@ -82,7 +86,7 @@ func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err 
 	defer s.mu.Unlock()
 	total := int64(0)
 	for _, p := range ps {
-		total += entrySize + int64(len(p))
+		total += eventfile.EntrySize + int64(len(p))
 	}
 	if err := s.need(total, int64(len(ps))); err != nil {
 		return 0, at, s.fail("append", err)
@@ -98,7 +102,7 @@ func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err 
 	first = a.next
 	for _, p := range ps {
 		s.appended(off, len(p))
-		off += entrySize + int64(len(p))
+		off += eventfile.EntrySize + int64(len(p))
 	}
 	return first, s.mark(), nil
 }
@@ -106,7 +110,7 @@ func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err 
 // appended notes an event that was appended. It is called with mu held.
 func (s *Stream) appended(off int64, size int) {
 	a := s.active
-	a.end = off + entrySize + int64(size)
+	a.end = off + eventfile.EntrySize + int64(size)
 	a.seg.index.add(a.next-a.seg.first, off, a.end)
 	a.next++
 	s.next.Store(a.next)

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
-// The files of a stream beside its segments and meta.
+// Temporary files of a stream, which OpenStream removes.
 const (
-	lockName  = "lock" // the writer locks it
-	spareName = "next.tmp"
-	skipName  = "skip.tmp" // a segment that TruncateFront is about to start
+	spareName = "next.tmp" // the next segment
+	skipName  = "skip.tmp" // a segment that TruncateFront or TruncateBack is about to start
 )
 
 // mostOpen is the number of segments that are open for reading at a time. Each takes a
@@ -111,7 +111,7 @@ func (c *catalog) current() (bounds, error) {
 
 // follow makes the list of a StreamReader that of the directory. It is called with mu held.
 func (c *catalog) follow(b bounds) error {
-	firsts, err := listSegments(c.dir)
+	firsts, err := eventfile.ListSegments(c.dir)
 	if err != nil {
 		return c.fail("read", err)
 	}
@@ -156,7 +156,7 @@ func (c *catalog) grown(seq int64) bool {
 	if c.state.Load() != nil || seq >= c.seen.limit() || len(list) > 0 && list[len(list)-1].first > seq {
 		return false
 	}
-	if _, err := os.Stat(segmentName(c.dir, seq)); err != nil {
+	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil {
 		return false
 	}
 	c.add(seq)

@@ -3,6 +3,8 @@ package eventlog
 import (
 	"fmt"
 	"io/fs"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Check looks for segments that are missing, or do not have the events between their number and
@@ -23,7 +25,7 @@ func (s *Stream) Check() error {
 	}
 	<-before
 	next := s.state.Load().first
-	name := segmentName(s.dir, next)
+	name := eventfile.SegmentName(s.dir, next)
 	for i, seg := range list {
 		if seg.first > next {
 			return s.fail("check", missing(name, next, seg.first))
@@ -32,9 +34,9 @@ func (s *Stream) Check() error {
 			break
 		}
 		name = seg.name()
-		h, size, err := readHeader(name)
-		if next = seg.first + h.count; err == nil && (h.end > size || next > list[i+1].first) {
-			err = s.damaged(name, min(h.end, size))
+		h, size, err := eventfile.ReadHeader(name)
+		if next = seg.first + h.Count; err == nil && (h.End > size || next > list[i+1].first) {
+			err = s.damaged(name, min(h.End, size))
 		}
 		if err != nil {
 			return s.fail("check", err)

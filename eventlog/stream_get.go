@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // get returns a copy of event seq.
@@ -99,21 +101,21 @@ func (s *source) copy(off, limit int64) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	at := off + entrySize
-	s.upto = head.next(off)
-	if int64(head.size) > block && s.upto > int64(len(s.mem)) {
+	at := off + eventfile.EntrySize
+	s.upto = head.Next(off)
+	if int64(head.Size) > block && s.upto > int64(len(s.mem)) {
 		if err := s.reaches(s.upto); err != nil {
 			return Event{}, err
 		}
 	}
-	p, err := s.bytes(at, int64(head.size))
+	p, err := s.bytes(at, int64(head.Size))
 	if err != nil {
 		return Event{}, err
 	}
 	data := make([]byte, len(p))
 	copy(data, p)
-	if !head.holds(data) {
+	if !head.Matches(data) {
 		return Event{}, errChecksum
 	}
-	return Event{Offset: off, Time: time.Unix(0, head.time), Data: data}, nil
+	return Event{Offset: off, Time: time.Unix(0, head.Time), Data: data}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // indexStep is the number of events from one point of an index to the next. With 2, ten
@@ -34,7 +36,9 @@ func (x *index) add(i, off, end int64) {
 	x.mu.Unlock()
 }
 
-func (x *index) clear() { x.points, x.n, x.end, x.damaged = x.points[:0], 0, headerSize, false }
+func (x *index) clear() {
+	x.points, x.n, x.end, x.damaged = x.points[:0], 0, eventfile.HeaderSize, false
+}
 
 // take makes x have what other has, which is not used any more.
 func (x *index) take(other *index) {
@@ -103,13 +107,13 @@ func (x *index) walk(src *source, i int64, p place) (place, error) {
 	src.upto = min(p.end, off+page)
 	for range i % indexStep {
 		if src.mem != nil {
-			src.upto = off + entrySize // to bring more would touch other pages
+			src.upto = off + eventfile.EntrySize // to bring more would touch other pages
 		}
 		e, _, err := src.event(off, p.end, false)
 		if err != nil {
 			return place{off: off}, err
 		}
-		off = e.next(off)
+		off = e.Next(off)
 	}
 	p.off = off
 	return p, nil
@@ -167,18 +171,18 @@ func (x *index) extend(src *source, end, want int64) error {
 // one, and the events that are there have the right numbers. If want is unknown, EventCount is
 // exact if the file was closed.
 func (x *index) counted(src *source, want int64) (bool, error) {
-	var b [headerSize]byte
+	var b [eventfile.HeaderSize]byte
 	if n, err := src.f.ReadAt(b[:], 0); err == io.EOF {
 		clear(b[n:]) // it has no header yet
 	} else if err != nil {
 		return false, err
 	}
-	h := parseHeader(b[:])
+	h := eventfile.ParseHeader(b[:])
 	if want != unknown {
-		return x.n < want && x.n == h.count, nil
+		return x.n < want && x.n == h.Count, nil
 	}
 	fi, err := src.f.Stat()
-	return err == nil && (x.n == h.count || x.end != h.end || h.end != fi.Size()), err
+	return err == nil && (x.n == h.Count || x.end != h.End || h.End != fi.Size()), err
 }
 
 // walkTo adds the events before end, until one is not whole.
@@ -188,7 +192,7 @@ func (x *index) walkTo(src *source, end int64, check bool) error {
 		if err != nil {
 			return err
 		}
-		x.note(x.end, e.next(x.end))
+		x.note(x.end, e.Next(x.end))
 	}
 	return nil
 }

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // The file "meta" of a stream has two slots. A change goes to the slot that is older, so
 // that a crash leaves one of the two. FORMAT.md describes them.
 const (
-	metaName  = "meta"
 	metaSlot  = 4 << 10 // from one slot to the next: a crash does not tear both
 	metaBytes = 40
 
@@ -68,7 +68,7 @@ func parseBounds(p []byte) (b bounds, ok bool, err error) {
 	if le.Uint32(p[32:])&^metaCutting != 0 {
 		return b, false, &CorruptError{0, errFlags}
 	}
-	if b.generation == 0 || min(b.first, b.back, b.backs) < 0 || max(b.first, b.back) > maxSeq {
+	if b.generation == 0 || min(b.first, b.back, b.backs) < 0 || max(b.first, b.back) > eventfile.MaxSeq {
 		return b, false, &CorruptError{0, errBounds}
 	}
 	return b, true, nil
@@ -125,7 +125,7 @@ func (c *catalog) bounds() (bounds, error) {
 // readBounds returns the bounds in the file of a StreamReader. It is called with mu held.
 func (c *catalog) readBounds() (b bounds, err error) {
 	if c.meta == nil {
-		c.meta, err = openRegular(filepath.Join(c.dir, metaName), os.O_RDONLY)
+		c.meta, err = eventfile.Open(filepath.Join(c.dir, eventfile.MetaName), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			return bounds{}, nil // its writer has only just created the stream
 		}

@@ -1,11 +1,12 @@
 package eventlog
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // recover makes the directory a stream, and opens its last segment.
@@ -15,11 +16,11 @@ import (
 func (s *Stream) recover() error {
 	os.Remove(s.spareName())
 	os.Remove(s.skipName())
-	firsts, err := listSegments(s.dir)
+	firsts, err := eventfile.ListSegments(s.dir)
 	if err != nil {
 		return err
 	}
-	if s.file, err = openRegular(filepath.Join(s.dir, metaName), os.O_RDWR|os.O_CREATE); err != nil {
+	if s.file, err = eventfile.Open(filepath.Join(s.dir, eventfile.MetaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
 	b, err := readMeta(s.file)
@@ -71,7 +72,7 @@ func (r *recovery) run() error {
 	}
 	if n := len(r.firsts); r.fresh < 0 && n > 0 {
 		last := r.firsts[n-1]
-		blank, err := blankSegment(segmentName(r.s.dir, last))
+		blank, err := blankSegment(eventfile.SegmentName(r.s.dir, last))
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (r *recovery) remove() error {
 			keep = append(keep, first)
 			continue
 		}
-		if err := os.Remove(segmentName(r.s.dir, first)); err != nil && !whole {
+		if err := os.Remove(eventfile.SegmentName(r.s.dir, first)); err != nil && !whole {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func (r *recovery) verify() error {
 	low := len(all) - 1
 	for ; low > 0; low-- {
 		cut := r.fresh >= 0 && low == len(all)-1
-		closed, err := isClosed(segmentName(r.s.dir, all[low-1]), all[low]-all[low-1])
+		closed, err := isClosed(eventfile.SegmentName(r.s.dir, all[low-1]), all[low]-all[low-1])
 		if err != nil && !cut {
 			return err
 		}
@@ -151,8 +152,8 @@ func (r *recovery) flushed(firsts []int64) (bool, error) {
 	if len(firsts) != 1 || firsts[0] == r.fresh {
 		return len(firsts) > 1, nil
 	}
-	h, size, err := readHeader(segmentName(r.s.dir, firsts[0]))
-	return !h.empty() && h.end == size, err
+	h, size, err := eventfile.ReadHeader(eventfile.SegmentName(r.s.dir, firsts[0]))
+	return !h.Empty() && h.End == size, err
 }
 
 func errOr(err, other error) error {
@@ -165,7 +166,7 @@ func errOr(err, other error) error {
 // settle makes a segment of n events durable, and returns its end, or 0 if it does not
 // have n whole events. If cut is set it may have more, which are removed.
 func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
-	name := segmentName(r.s.dir, first)
+	name := eventfile.SegmentName(r.s.dir, first)
 	end, more, err := wholeEvents(name, n)
 	switch {
 	case err != nil || end == 0:
@@ -173,7 +174,7 @@ func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
 	case more && !cut:
 		return 0, r.s.damaged(name, end)
 	}
-	if err := setEnd(name, end, n); err != nil {
+	if err := eventfile.SetEnd(name, end, n); err != nil {
 		return 0, err
 	}
 	r.s.o.trace("sync", name)
@@ -196,9 +197,9 @@ func (s *Stream) damaged(name string, off int64) error {
 
 // gap is the error if a segment does not have the events up to before number next.
 func (r *recovery) gap(first, next int64) error {
-	name := segmentName(r.s.dir, first)
-	if h, size, err := readHeader(name); err == nil && h.end <= size && first+h.count < next {
-		return missing(name, first+h.count, next)
+	name := eventfile.SegmentName(r.s.dir, first)
+	if h, size, err := eventfile.ReadHeader(name); err == nil && h.End <= size && first+h.Count < next {
+		return missing(name, first+h.Count, next)
 	}
 	return r.s.damaged(name, 0)
 }
@@ -207,21 +208,21 @@ func (r *recovery) gap(first, next int64) error {
 // those without events.
 func (r *recovery) setAside(firsts []int64) error {
 	for _, first := range firsts {
-		name := segmentName(r.s.dir, first)
-		h, _, err := readHeader(name)
+		name := eventfile.SegmentName(r.s.dir, first)
+		h, _, err := eventfile.ReadHeader(name)
 		if err != nil {
 			return err
 		}
-		if h.empty() {
+		if h.Empty() {
 			err = os.Remove(name)
 		} else {
-			kept := freeName(name + ".cut")
-			if err = rename(name, kept); r.s.recovered.Kept == "" {
+			kept := eventfile.FreeName(name + ".cut")
+			if err = eventfile.Rename(name, kept); r.s.recovered.Kept == "" {
 				r.s.recovered.Kept = kept
 			}
-			r.s.recovered.Cut += max(h.end-headerSize, 0)
-			r.s.recovered.Truncated += h.count
-			stats.cut.Add(uint64(max(h.end-headerSize, 0)))
+			r.s.recovered.Cut += max(h.End-eventfile.HeaderSize, 0)
+			r.s.recovered.Truncated += h.Count
+			stats.cut.Add(uint64(max(h.End-eventfile.HeaderSize, 0)))
 		}
 		if err != nil {
 			return err
@@ -230,23 +231,12 @@ func (r *recovery) setAside(firsts []int64) error {
 	return nil
 }
 
-// freeName returns name, or with a number if there is such a file: of an earlier crash.
-func freeName(name string) string {
-	free := name
-	for i := 1; ; i++ {
-		if _, err := os.Lstat(free); err != nil {
-			return free
-		}
-		free = fmt.Sprintf("%s.%d", name, i)
-	}
-}
-
 // open opens the last segment for appending.
 func (r *recovery) open() error {
 	s := r.s
 	last := r.firsts[len(r.firsts)-1]
 	var x index // filled now: later it would hold appends up
-	l, err := openLog(segmentName(s.dir, last), s.logOptions(), &x)
+	l, err := openLog(eventfile.SegmentName(s.dir, last), s.logOptions(), &x)
 	if err != nil {
 		return err
 	}
@@ -278,12 +268,12 @@ func (r *recovery) create(first int64) error {
 	}
 	if first == r.b.first { // there are no events
 		for _, old := range r.firsts {
-			os.Remove(segmentName(r.s.dir, old)) // or OpenStream does it later: Windows keeps what a reader has open
+			os.Remove(eventfile.SegmentName(r.s.dir, old)) // or OpenStream does it later: Windows keeps what a reader has open
 		}
 		r.firsts = nil
 	}
 	r.add(r.firsts)
-	r.s.recovered.Offset = headerSize
+	r.s.recovered.Offset = eventfile.HeaderSize
 	return r.s.start(first, r.blank && first == r.fresh)
 }
 
@@ -304,60 +294,40 @@ func (r *recovery) add(firsts []int64) {
 	}
 }
 
-// readHeader returns the header of a segment, zero if there is none yet, and its size.
-func readHeader(name string) (h header, size int64, err error) {
-	f, err := openRegular(name, os.O_RDONLY)
-	if err != nil {
-		return h, 0, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return h, 0, err
-	}
-	var b [headerSize]byte
-	if fi.Size() >= headerSize {
-		if _, err := f.ReadAt(b[:], 0); err != nil {
-			return h, 0, err
-		}
-	}
-	return parseHeader(b[:]), fi.Size(), nil
-}
-
 // blankSegment reports whether a segment has no header yet.
 func blankSegment(name string) (bool, error) {
-	h, _, err := readHeader(name)
-	return h == header{}, err
+	h, _, err := eventfile.ReadHeader(name)
+	return h == eventfile.Header{}, err
 }
 
 // isClosed reports whether a segment was closed in order with its n events. One with less
 // may be as it was when the stream was closed before.
 func isClosed(name string, n int64) (bool, error) {
-	h, size, err := readHeader(name)
+	h, size, err := eventfile.ReadHeader(name)
 	switch {
-	case err != nil || !h.valid(size):
+	case err != nil || !h.Valid(size):
 		return false, err
-	case size == h.end && h.count > n:
-		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.end, errGap}}
-	case h.count != n:
+	case size == h.End && h.Count > n:
+		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.End, errGap}}
+	case h.Count != n:
 		return false, nil
-	case size == h.end:
+	case size == h.End:
 		return true, nil
 	}
 	// After the segment was closed TruncateBack may have removed an event, which is still there.
 	// A crash may have left a WriteOffset without the last event, and a count with it.
-	if removed, err := eventAt(name, h.end); err != nil || !removed {
+	if removed, err := eventAt(name, h.End); err != nil || !removed {
 		return false, err
 	}
 	return scanSegment(name, func(src *source, _ int64) error {
-		src.cover(h.end)
-		off := int64(headerSize)
+		src.cover(h.End)
+		off := int64(eventfile.HeaderSize)
 		for range n {
-			e, _, err := src.event(off, h.end, false)
+			e, _, err := src.event(off, h.End, false)
 			if err != nil {
 				return err
 			}
-			off = e.next(off)
+			off = e.Next(off)
 		}
 		return nil
 	})
@@ -368,18 +338,18 @@ func isClosed(name string, n int64) (bool, error) {
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
 	whole, err := scanSegment(name, func(src *source, size int64) error {
 		limit, err := src.end()
-		if err != nil || limit < headerSize {
+		if err != nil || limit < eventfile.HeaderSize {
 			return err
 		}
 		src.upto = min(limit, size)
 		src.cover(src.upto)
-		off := int64(headerSize)
+		off := int64(eventfile.HeaderSize)
 		for ; n > 0 && off < limit; n-- {
 			e, _, err := src.event(off, src.upto, true)
 			if err != nil {
 				return err
 			}
-			off = e.next(off)
+			off = e.Next(off)
 		}
 		if n == 0 {
 			end, more = off, off < limit
@@ -404,7 +374,7 @@ func eventAt(name string, off int64) (bool, error) {
 // scanSegment calls fn with the file of a segment and its size. It returns false if fn returns
 // that an event is not whole.
 func scanSegment(name string, fn func(src *source, size int64) error) (whole bool, err error) {
-	f, err := openRegular(name, os.O_RDONLY)
+	f, err := eventfile.Open(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
 	}

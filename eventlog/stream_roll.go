@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -67,7 +68,7 @@ func (s *Stream) need(n, k int64) error {
 		return os.ErrClosed
 	case s.broken != nil:
 		return s.broken
-	case s.full(n) || a.next-1 > maxSeq-k: // a segment named by a larger number is none
+	case s.full(n) || a.next-1 > eventfile.MaxSeq-k: // a segment named by a larger number is none
 		return ErrFull
 	case s.leaves(n):
 		return s.roll()
@@ -137,7 +138,7 @@ func (s *Stream) start(first int64, blank bool) error {
 	if err := s.here(); err != nil {
 		return err
 	}
-	name := segmentName(s.dir, first)
+	name := eventfile.SegmentName(s.dir, first)
 	prepared := s.spare == spareReady && !blank
 	flag := os.O_CREATE | os.O_EXCL
 	if blank {
@@ -145,7 +146,7 @@ func (s *Stream) start(first int64, blank bool) error {
 	}
 	if prepared {
 		s.spare = spareNone
-		if err := rename(s.spareName(), name); err != nil {
+		if err := eventfile.Rename(s.spareName(), name); err != nil {
 			return err
 		}
 		flag = 0
@@ -199,17 +200,17 @@ func (s *Stream) use(l *Log, first int64) {
 // begin makes a file without events a log. If prepared is set, it consists of zeros that
 // were written.
 func (l *Log) begin(now int64, prepared bool) error {
-	h := header{end: headerSize, start: now}
+	h := eventfile.Header{End: eventfile.HeaderSize, Start: now}
 	size, err := l.size()
-	if err == nil && size > headerSize && !prepared {
+	if err == nil && size > eventfile.HeaderSize && !prepared {
 		// Durably, so that a second crash does not bring back what the first has left. A
 		// reader may have mapped the file, but has seen no event in it.
-		if err = truncateOrZero(l.f, headerSize, size); err == nil {
+		if err = truncateOrZero(l.f, eventfile.HeaderSize, size); err == nil {
 			err = l.f.Sync()
 		}
 	}
 	if err == nil {
-		_, err = l.f.WriteAt(h.bytes(), 0)
+		_, err = l.f.WriteAt(h.Bytes(), 0)
 	}
 	if err == nil {
 		size, err = l.size()
@@ -217,7 +218,7 @@ func (l *Log) begin(now int64, prepared bool) error {
 	if err != nil {
 		return err
 	}
-	l.end, l.count = h.end, 0
+	l.end, l.count = h.End, 0
 	l.attach(size)
 	if prepared {
 		l.usable = l.most

@@ -1,5 +1,7 @@
 package eventlog
 
+import "go.dw1.io/mmapfile/internal/eventfile"
+
 // otherBytes is the number of bytes of all segments but the active one. It is known anew when the
 // list changes: an append would take longer, the more segments there are.
 type otherBytes struct {
@@ -28,7 +30,7 @@ func (s *Stream) full(n int64) bool {
 		return false
 	}
 	if s.leaves(n) {
-		n += headerSize
+		n += eventfile.HeaderSize
 	}
 	return n > s.o.MaxSize-s.size()
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -68,7 +69,7 @@ func (s *Stream) createNext() error {
 // createSkip creates the file of the segment that a truncation starts, with the block of its
 // header.
 func (s *Stream) createSkip() error {
-	err := os.WriteFile(s.skipName(), make([]byte, headerSize), 0o666)
+	err := os.WriteFile(s.skipName(), make([]byte, eventfile.HeaderSize), 0o666)
 	if err != nil {
 		os.Remove(s.skipName())
 	}
@@ -78,8 +79,8 @@ func (s *Stream) createSkip() error {
 
 // startSkip makes the file of createSkip the active segment.
 func (s *Stream) startSkip(first int64) error {
-	name := segmentName(s.dir, first)
-	if err := rename(s.skipName(), name); err != nil {
+	name := eventfile.SegmentName(s.dir, first)
+	if err := eventfile.Rename(s.skipName(), name); err != nil {
 		return err
 	}
 	s.o.trace("rename", name)

@@ -2,20 +2,11 @@ package eventlog
 
 import (
 	"io/fs"
-	"math"
 	"os"
 	"slices"
-	"sync/atomic"
 
-	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
-)
-
-// maxFirst is the largest number that TruncateFront accepts. From there to maxSeq, above which
-// there is no event, appends count up for centuries.
-const (
-	maxFirst = 1 << 62
-	maxSeq   = maxFirst + maxFirst/2
 )
 
 // TruncateFront removes all events before number first, durably. It removes the files of
@@ -27,7 +18,7 @@ const (
 // block for the next segment. If the disk is full, the stream stays as it was. If the disk
 // fails, all appends and truncations may return the error until the stream is opened again.
 func (s *Stream) TruncateFront(first int64) error {
-	if first < 0 || first > maxFirst {
+	if first < 0 || first > eventfile.MaxFirst {
 		return s.fail("truncate", fs.ErrInvalid)
 	}
 	s.cutMu.Lock()
@@ -247,30 +238,10 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 	if err != nil {
 		return err
 	}
-	if err := setEnd(seg.name(), off, next-seg.first); err != nil {
+	if err := eventfile.SetEnd(seg.name(), off, next-seg.first); err != nil {
 		return err
 	}
 	s.o.trace("sync", seg.name())
 	seg.index.cut(next - seg.first)
 	return nil
-}
-
-// setEnd sets the end of a segment, durably.
-func setEnd(name string, end, count int64) error {
-	f, err := openRegular(name, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	// Readers load the offset as one word.
-	if word, err := mmapfile.At[[2]atomic.Uint64](f, atWriteOffset); err == nil && sys.Maps {
-		word[0].Store(littleWord(uint64(end)))
-		word[1].Store(littleWord(uint64(count)))
-	} else {
-		h := header{end: end, count: count}.bytes()
-		if _, err := f.WriteAt(h[:atStart], 0); err != nil {
-			return err
-		}
-	}
-	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
 }

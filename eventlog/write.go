@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -49,7 +50,7 @@ const writesDirect = runtime.GOOS == "linux" && sys.Maps
 const writesWords = writesDirect && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
 // write appends an event by system call.
-func (c *call) write(e entry, p []byte) error {
+func (c *call) write(e eventfile.Entry, p []byte) error {
 	l := c.l
 	if err := l.beginWrite(); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (c *call) writeBatch(now int64, ps [][]byte) error {
 		return err
 	}
 	for _, p := range ps {
-		if err := l.stage.add(l, newEntry(now, p), p); err != nil {
+		if err := l.stage.add(l, eventfile.NewEntry(now, p), p); err != nil {
 			return err
 		}
 	}
@@ -121,20 +122,20 @@ type stage struct {
 }
 
 // add adds an event, or writes it if it is large.
-func (s *stage) add(l *Log, e entry, p []byte) error {
-	if len(s.buf)+entrySize+len(p) > block {
+func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
+	if len(s.buf)+eventfile.EntrySize+len(p) > block {
 		if err := s.write(l); err != nil {
 			return err
 		}
 	}
 	n := len(s.buf)
-	s.buf = slices.Grow(s.buf, entrySize)[:n+entrySize]
-	e.put(s.buf[n:])
-	if entrySize+len(p) <= block {
+	s.buf = slices.Grow(s.buf, eventfile.EntrySize)[:n+eventfile.EntrySize]
+	e.Put(s.buf[n:])
+	if eventfile.EntrySize+len(p) <= block {
 		s.buf = append(s.buf, p...)
 		return nil
 	}
-	err := l.writeAt(p, s.off+entrySize) // first, as in memory
+	err := l.writeAt(p, s.off+eventfile.EntrySize) // first, as in memory
 	if err == nil {
 		err = s.write(l)
 		s.off += int64(len(p))
@@ -181,10 +182,10 @@ func (l *Log) writeHeader(end, count int64) error {
 // put writes WriteOffset and EventCount.
 func (l *Log) put(end, count int64) error {
 	if l.words == nil {
-		l.words = make([]byte, atStart) // aligned, so that words are copied as words
+		l.words = make([]byte, eventfile.AtStart) // aligned, so that words are copied as words
 	}
-	le.PutUint64(l.words[atWriteOffset:], uint64(end))
-	le.PutUint64(l.words[atEventCount:], uint64(count))
+	le.PutUint64(l.words[eventfile.AtWriteOffset:], uint64(end))
+	le.PutUint64(l.words[eventfile.AtEventCount:], uint64(count))
 	return l.writeAt(l.words, 0)
 }
 

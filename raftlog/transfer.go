@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // A snapshot that is sent to another node is a header, the events, and zeros up to the size
@@ -22,8 +24,6 @@ const (
 	transferMagic  = "raftlog\x01"
 	transferHeader = 28
 	frameHeader    = 8
-	eventHeader    = 16 // of an event in the stream, see FORMAT.md of eventlog
-	segmentHeader  = 24 // of a segment
 )
 
 var (
@@ -113,10 +113,10 @@ func (s *Store) newSnapshotReader(index uint64) *snapshotReader {
 	r.buf = transferStart(first, r.end-first)
 	next := s.stream.Next()
 	events := int64(max(min(r.end, next), first) - first) // a restore may have dropped the others
-	r.size = transferHeader + s.stream.Size() - events*(eventHeader-frameHeader)
+	r.size = transferHeader + s.stream.Size() - events*(eventfile.EntrySize-frameHeader)
 	s.mu.Unlock()
 	if ev, err := s.stream.Get(first); err == nil { // the segment may have events before it
-		r.size -= ev.Offset - segmentHeader
+		r.size -= ev.Offset - eventfile.HeaderSize
 	}
 	r.size -= s.bytesAfter(index, next)
 	r.left = r.size

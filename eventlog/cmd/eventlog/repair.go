@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 const repairHelp = `Truncates a log at its first damage, so that a writer can open it. What follows the damage is
@@ -161,25 +161,19 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 func (e *env) setAside(dir string, names []string) (events int64, err error) {
 	for _, name := range slices.Backward(names) {
 		name = filepath.Join(dir, name)
-		h, err := readHeader(name)
+		h, _, err := eventfile.ReadHeader(name)
 		if err != nil {
 			return events, err
 		}
-		kept := name + ".cut"
-		for i := 1; ; i++ {
-			if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			kept = fmt.Sprintf("%s.cut.%d", name, i)
-		}
-		if err := os.Rename(name, kept); err != nil {
+		kept := eventfile.FreeName(name + ".cut")
+		if err := eventfile.Rename(name, kept); err != nil {
 			return events, err
 		}
-		events += h.count
+		events += h.Count
 		if e.json {
-			err = e.printJSON(result{Path: name, Truncated: h.count, Kept: kept})
+			err = e.printJSON(result{Path: name, Truncated: h.Count, Kept: kept})
 		} else {
-			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, kept, h.count)
+			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, kept, h.Count)
 		}
 		if err != nil {
 			return events, err

@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // source is a log or a stream that is open for reading. Positions are offsets in a log, and
@@ -31,8 +28,6 @@ type reader interface {
 	Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, error]
 	Close() error
 }
-
-const headerSize = 24 // of a log: see FORMAT.md
 
 func openSource(name string) (*source, error) {
 	stream, err := isStream(name)
@@ -62,7 +57,7 @@ func isStream(name string) (bool, error) {
 	if err != nil || !fi.IsDir() {
 		return false, err
 	}
-	if _, err := os.Stat(filepath.Join(name, "meta")); err == nil {
+	if _, err := os.Stat(filepath.Join(name, eventfile.MetaName)); err == nil {
 		return true, nil
 	}
 	firsts, err := segments(name)
@@ -74,30 +69,18 @@ func isStream(name string) (bool, error) {
 
 // segments returns the names of the segments in dir, ascending.
 func segments(dir string) (names []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if firstOf(e.Name()) >= 0 {
-			names = append(names, e.Name())
-		}
+	firsts, err := eventfile.ListSegments(dir)
+	for _, first := range firsts {
+		names = append(names, eventfile.SegmentName("", first))
 	}
 	return names, err
-}
-
-// firstOf returns the number of the first event of a segment, or -1 for another name.
-func firstOf(name string) int64 {
-	digits, ok := strings.CutSuffix(name, ".log")
-	first, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || err != nil || len(digits) != 20 || strings.Trim(digits, "0123456789") != "" {
-		return -1
-	}
-	return first
 }
 
 // bounds returns the positions of the first event and of the end, or of the first damage in the
 // last segment of a stream.
 func (s *source) bounds() (first, end int64, err error) {
 	if s.stream == nil {
-		first = headerSize
+		first = eventfile.HeaderSize
 		end, err = s.log.End()
 	} else if first, err = s.stream.First(); err == nil {
 		end, err = s.stream.Next()
@@ -122,28 +105,4 @@ func (s *source) at(e eventlog.Event) int64 {
 		return e.Seq
 	}
 	return e.Offset
-}
-
-// header is the beginning of a log.
-type header struct {
-	end, count, start int64
-}
-
-// readHeader reads it. It is zero in a file that is shorter.
-func readHeader(name string) (h header, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return h, err
-	}
-	defer f.Close()
-	var b [headerSize]byte
-	if _, err := f.ReadAt(b[:], 0); err == io.EOF {
-		return h, nil
-	} else if err != nil {
-		return h, err
-	}
-	for i, p := range []*int64{&h.end, &h.count, &h.start} {
-		*p = int64(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return h, nil
 }

@@ -4,10 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 const statsHelp = `Reads all events, and prints their number, sizes and times. Damage is reported as by verify,
@@ -63,13 +63,13 @@ func stats(*flag.FlagSet) func(*env) error {
 func (f *figures) measure(s *source) error {
 	names := []string{s.name}
 	if s.stream != nil {
-		list, err := segments(s.name)
+		firsts, err := eventfile.ListSegments(s.name)
 		if err != nil {
 			return err
 		}
 		names = names[:0]
-		for _, name := range list {
-			names = append(names, filepath.Join(s.name, name))
+		for _, first := range firsts {
+			names = append(names, eventfile.SegmentName(s.name, first))
 		}
 	}
 	for _, name := range names {

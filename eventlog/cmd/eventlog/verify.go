@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 const verifyHelp = `Verifies the checksums of all events, and reports all damage. After damage in a stream it
@@ -131,13 +132,13 @@ func (s *source) segmentAfter(seq int64, err error) (int64, error) {
 		return -1, nil
 	}
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		if first := firstOf(filepath.Base(pe.Path)); first >= 0 && first < seq {
+		if first := eventfile.ParseSegmentName(filepath.Base(pe.Path)); first >= 0 && first < seq {
 			seq-- // the event may be that of the next segment: bytes after the last one are damaged
 		}
 	}
-	names, err := segments(s.name)
-	for _, name := range names {
-		if first := firstOf(name); first > seq {
+	firsts, err := eventfile.ListSegments(s.name)
+	for _, first := range firsts {
+		if first > seq {
 			return first, nil
 		}
 	}

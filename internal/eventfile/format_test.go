@@ -1,4 +1,4 @@
-package eventlog
+package eventfile
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSumOfAHeadIsTheCRCOfItsBytes(t *testing.T) {
+func TestSumHead_EqualsCRC(t *testing.T) {
 	t.Parallel()
 	for _, time := range []int64{0, 1, -1, math.MinInt64, math.MaxInt64, 1_700_000_001_000_000_001, 0x0123456789abcdef} {
 		for _, size := range []uint32{0, 1, 5, 0x89abcdef, math.MaxUint32} {

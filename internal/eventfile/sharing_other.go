@@ -1,6 +1,6 @@
 //go:build !windows
 
-package eventlog
+package eventfile
 
 // excluded is false: open files do not exclude each other.
 func excluded(error) bool { return false }
