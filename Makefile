@@ -66,8 +66,8 @@ fuzz-names:
 # FOREIGN=1h for longer.
 FOREIGN ?= 5m
 foreign: ## compare random calls with os.File while another process changes the file, four times FOREIGN (5m)
-	go test -count=1 -v -timeout 0 -run BesideProcess . -mmapfile.foreign=$(FOREIGN)
-	go test -count=1 -v -timeout 0 -tags mmapfile_eager -run BesideProcess . -mmapfile.foreign=$(FOREIGN)
+	go test -count=1 -v -timeout 0 -run BesideProcess ./internal/ostest -mmapfile.foreign=$(FOREIGN)
+	go test -count=1 -v -timeout 0 -tags mmapfile_eager -run BesideProcess ./internal/ostest -mmapfile.foreign=$(FOREIGN)
 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -v -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000

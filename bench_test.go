@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Calls on a file in memory, against os.File. The published comparison, with other mappings, and with
@@ -26,7 +27,7 @@ var benchImpls = []struct {
 // benchCalls times calls of several sizes, one after the other in the file, for each implementation
 // that has the methods of F.
 func benchCalls[F io.Closer](b *testing.B, flag int, call func(f F, p []byte, off int64) (int, error)) {
-	name := tempFile(b, bytes.Repeat([]byte{1}, benchFileSize))
+	name := filetest.Temp(b, bytes.Repeat([]byte{1}, benchFileSize))
 	for _, size := range []int{64, 4 << 10, benchFileSize} {
 		for _, impl := range benchImpls {
 			c, err := impl.open(name, flag)
@@ -81,16 +82,16 @@ func BenchmarkReadAt(b *testing.B) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	benchCalls(b, os.O_RDWR, func(f anyFile, p []byte, off int64) (int, error) { return atCursor(f, p, off, f.Write) })
+	benchCalls(b, os.O_RDWR, func(f filetest.File, p []byte, off int64) (int, error) { return atCursor(f, p, off, f.Write) })
 }
 
 func BenchmarkWriteAt(b *testing.B) {
-	benchCalls(b, os.O_RDWR, func(f anyFile, p []byte, off int64) (int, error) { return f.WriteAt(p, off) })
+	benchCalls(b, os.O_RDWR, func(f filetest.File, p []byte, off int64) (int, error) { return f.WriteAt(p, off) })
 }
 
 // BenchmarkClose opens a file and closes it.
 func BenchmarkClose(b *testing.B) {
-	name := tempFile(b, bytes.Repeat([]byte{1}, 4<<10))
+	name := filetest.Temp(b, bytes.Repeat([]byte{1}, 4<<10))
 	for _, impl := range benchImpls {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			for b.Loop() {

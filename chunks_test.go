@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // maxWindows limits the windows of a test. Without mappings each one is a system call, which is
@@ -40,8 +41,8 @@ func TestChunks_Windows(t *testing.T) {
 	t.Parallel()
 	page := int(page)
 	for _, size := range []int{0, 1, 7, page - 1, page, page + 1, 5*page + 17, 300_000} {
-		for name, content := range map[string][]byte{"pattern": pattern(size), "zeros": make([]byte, size)} {
-			f := mustOpen(t, tempFile(t, content))
+		for name, content := range map[string][]byte{"pattern": filetest.Pattern(size), "zeros": make([]byte, size)} {
+			f := filetest.Open(t, filetest.Temp(t, content))
 			for _, n := range []int{1, 3, page - 1, page, page + 1, 64 << 10, size, size + 1, 1 << 30, int(^uint(0) >> 1)} {
 				if n < 1 || size/n > maxWindows {
 					continue
@@ -62,9 +63,9 @@ func TestChunks_Windows(t *testing.T) {
 
 func TestChunks_BadSizePanics(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, pattern(10)))
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(10)))
 	for _, n := range []int{0, -1, -1 << 31} {
-		if recovered(func() { f.Chunks(n) }) == nil {
+		if filetest.Recovered(func() { f.Chunks(n) }) == nil {
 			t.Errorf("Chunks(%d) did not panic", n)
 		}
 	}
@@ -73,15 +74,15 @@ func TestChunks_BadSizePanics(t *testing.T) {
 // A file that cannot be read yields the error of ReadAt, once, and no window.
 func TestChunks_UnreadableFile(t *testing.T) {
 	t.Parallel()
-	closed := mustOpen(t, tempFile(t, pattern(100)))
+	closed := filetest.Open(t, filetest.Temp(t, filetest.Pattern(100)))
 	closed.Bytes()
 	closed.Close()
-	dir := openReadOnly(t, tempDir(t))
+	dir := filetest.OpenReadOnly(t, filetest.Dir(t))
 	defer dir.Close()
-	private := mustOpenPrivate(t, tempFile(t, pattern(100)))
+	private := mustOpenPrivate(t, filetest.Temp(t, filetest.Pattern(100)))
 	private.Close()
 	for what, f := range map[string]*mmapfile.File{
-		"nil": nil, "closed": closed, "a directory": dir, "write-only": mustOpenFile(t, tempFile(t, pattern(100)), os.O_WRONLY), "private and closed": private,
+		"nil": nil, "closed": closed, "a directory": dir, "write-only": filetest.OpenFile(t, filetest.Temp(t, filetest.Pattern(100)), os.O_WRONLY), "private and closed": private,
 	} {
 		want := os.ErrInvalid
 		if f != nil {
@@ -90,7 +91,7 @@ func TestChunks_UnreadableFile(t *testing.T) {
 		errs := 0
 		for c, err := range f.Chunks(10) {
 			errs++
-			if err == nil || errorText(err, "") != errorText(want, "") || c.Data != nil || c.Offset != 0 {
+			if err == nil || filetest.ErrorText(err, "") != filetest.ErrorText(want, "") || c.Data != nil || c.Offset != 0 {
 				t.Errorf("%s: %d bytes at %d, %v, want %v", what, len(c.Data), c.Offset, err, want)
 			}
 		}
@@ -98,7 +99,7 @@ func TestChunks_UnreadableFile(t *testing.T) {
 			t.Errorf("%s: %d errors", what, errs)
 		}
 	}
-	for c, err := range mustOpen(t, tempFile(t, nil)).Chunks(10) {
+	for c, err := range filetest.Open(t, filetest.Temp(t, nil)).Chunks(10) {
 		t.Errorf("an empty file: %v, %v", c, err)
 	}
 }
@@ -111,10 +112,10 @@ func TestChunks_FileWithoutLength(t *testing.T) {
 	if err != nil {
 		t.Skip("needs Linux: ", err)
 	}
-	f := openReadOnly(t, name)
+	f := filetest.OpenReadOnly(t, name)
 	defer f.Close()
 	got, windows := readChunks(t, f, 100)
-	sameBytes(t, name, got, want)
+	filetest.SameBytes(t, name, got, want)
 	if wantWindows := (len(want) + 99) / 100; len(windows) != wantWindows {
 		t.Errorf("%d windows of %d bytes, want %d", len(windows), len(want), wantWindows)
 	}
@@ -124,7 +125,7 @@ func TestChunks_FileWithoutLength(t *testing.T) {
 func TestChunks_CloseMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, lazy := range []bool{false, true} {
-		f := mustOpen(t, tempFile(t, pattern(100_000)))
+		f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(100_000)))
 		if lazy {
 			mmapfile.NeverMap(f)
 		}
@@ -145,7 +146,7 @@ func TestChunks_CloseMeanwhile(t *testing.T) {
 
 func TestChunks_Break(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, pattern(100_000)))
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(100_000)))
 	chunks := f.Chunks(1000)
 	for range 3 { // each loop begins at the start
 		n := 0
@@ -177,13 +178,13 @@ func TestChunks_Break(t *testing.T) {
 			t.Errorf("%d windows inside one of %d bytes", inner, len(c.Data))
 		}
 	}
-	if panicOnFault() {
+	if filetest.PanicOnFault() {
 		t.Error("SetPanicOnFault is on after the loop")
 	}
 }
 
 func TestChunks_NoAllocation(t *testing.T) {
-	f := mustOpenMapped(t, tempFile(t, pattern(1<<20)))
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(1<<20)))
 	if !mmapfile.CanMap {
 		t.Skip("Bytes is a copy here")
 	}
@@ -219,12 +220,12 @@ func TestChunks_ResizedMeanwhile(t *testing.T) {
 						if end < size && by != "File" && runtime.GOOS == "windows" && mmapfile.CanMap {
 							continue // Windows refuses to truncate a mapped file
 						}
-						content := pattern(size)
+						content := filetest.Pattern(size)
 						if fill == "zeros" {
 							clear(content)
 						}
-						name := tempFile(t, content)
-						f := mustOpen(t, name)
+						name := filetest.Temp(t, content)
+						f := filetest.Open(t, name)
 						f.Bytes()
 						total, last := 0, 0
 						for c, err := range f.Chunks(window) {
@@ -263,9 +264,9 @@ func TestChunks_FaultInBody(t *testing.T) {
 	if !mmapfile.MapsUnasked {
 		t.Skip("nothing faults here: Bytes is a copy, or the file cannot be truncated")
 	}
-	name := tempFile(t, pattern(8*int(page)))
-	f := mustOpen(t, name)
-	r := recovered(func() {
+	name := filetest.Temp(t, filetest.Pattern(8*int(page)))
+	f := filetest.Open(t, name)
+	r := filetest.Recovered(func() {
 		for c, err := range f.Chunks(int(4 * page)) {
 			if err != nil {
 				t.Fatal(err)
@@ -274,16 +275,16 @@ func TestChunks_FaultInBody(t *testing.T) {
 			if err := os.Truncate(name, page); err != nil {
 				t.Fatal(err)
 			}
-			loadBytes(p[2*page:])
+			filetest.LoadBytes(p[2*page:])
 		}
 	})
 	if _, ok := r.(runtime.Error); !ok {
 		t.Errorf("recovered %v", r)
 	}
-	if panicOnFault() {
+	if filetest.PanicOnFault() {
 		t.Error("SetPanicOnFault is on after the panic")
 	}
-	if r := recovered(func() {
+	if r := filetest.Recovered(func() {
 		for range f.Chunks(100) {
 			panic(errors.ErrUnsupported)
 		}
@@ -294,9 +295,9 @@ func TestChunks_FaultInBody(t *testing.T) {
 
 func TestChunks_WritesReachFile(t *testing.T) {
 	t.Parallel()
-	content := pattern(100_000)
-	name := tempFile(t, content)
-	f := mustOpen(t, name)
+	content := filetest.Pattern(100_000)
+	name := filetest.Temp(t, content)
+	f := filetest.Open(t, name)
 	for c, err := range f.Chunks(1000) {
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +309,7 @@ func TestChunks_WritesReachFile(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	sameBytes(t, "the file", readFile(t, name), content)
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), content)
 	kept := [][]byte{}
 	for c, err := range f.Chunks(30_000) {
 		if err != nil {
@@ -317,18 +318,18 @@ func TestChunks_WritesReachFile(t *testing.T) {
 		p := c.Data
 		kept = append(kept, p)
 	}
-	if _, err := f.WriteAt(pattern(200_000), 100_000); err != nil { // grow
+	if _, err := f.WriteAt(filetest.Pattern(200_000), 100_000); err != nil { // grow
 		t.Fatal(err)
 	}
 	if got, _ := readChunks(t, f, 70_000); len(got) != 300_000 {
 		t.Errorf("after growth the windows have %d bytes", len(got))
 	}
-	sameBytes(t, "windows kept across growth", bytes.Join(kept, nil), content)
+	filetest.SameBytes(t, "windows kept across growth", bytes.Join(kept, nil), content)
 }
 
 func TestChunks_WriteAtMeanwhile(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, make([]byte, 50_000)))
+	f := filetest.Open(t, filetest.Temp(t, make([]byte, 50_000)))
 	for c, err := range f.Chunks(1000) {
 		if err != nil {
 			t.Fatal(err)

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestWriteAt_DisjointRanges(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const workers, strip = 8, 8192 + 13 // strips share pages and cache lines
 	for _, start := range []string{"Lazy", "Mapped", "Empty"} {
@@ -26,13 +27,13 @@ func TestWriteAt_DisjointRanges(t *testing.T) {
 			if start == "Empty" {
 				content = nil
 			}
-			name := tempFile(t, content)
-			f := mustOpen(t, name)
+			name := filetest.Temp(t, content)
+			f := filetest.Open(t, name)
 			if start == "Mapped" {
 				mustMap(t, f)
 			}
 			mine := make([][]byte, workers)
-			together(t, workers, func(i int) error {
+			filetest.Together(t, workers, func(i int) error {
 				r := rand.New(rand.NewPCG(uint64(i), 1))
 				mine[i] = make([]byte, strip)
 				base := int64(i * strip)
@@ -40,7 +41,7 @@ func TestWriteAt_DisjointRanges(t *testing.T) {
 					return err
 				}
 				got := make([]byte, strip)
-				for range iterations(3000) {
+				for range filetest.Iterations(3000) {
 					off := r.IntN(strip)
 					b := mine[i][off : off+1+r.IntN(min(strip-off, 500))]
 					for j := range b {
@@ -59,7 +60,7 @@ func TestWriteAt_DisjointRanges(t *testing.T) {
 				}
 				return nil
 			})
-			sameBytes(t, "the file", readFile(t, name), bytes.Join(mine, nil))
+			filetest.SameBytes(t, "the file", filetest.Read(t, name), bytes.Join(mine, nil))
 		})
 	}
 }
@@ -72,9 +73,9 @@ func TestWriteAt_Overlapping(t *testing.T) {
 		rounds = 300
 	}
 	const size = 100_000 // more than one range lock covers
-	f := mustOpen(t, tempFile(t, bytes.Repeat([]byte{'A'}, 2*size)))
+	f := filetest.Open(t, filetest.Temp(t, bytes.Repeat([]byte{'A'}, 2*size)))
 	one, other := bytes.Repeat([]byte{'A'}, size), bytes.Repeat([]byte{'B'}, size)
-	prefaultWrites(t, f, bytes.Repeat([]byte{'A'}, 2*size))
+	filetest.PrefaultWrites(t, f, bytes.Repeat([]byte{'A'}, 2*size))
 	for round := range rounds {
 		var writers sync.WaitGroup
 		for _, b := range [][]byte{one, other} {
@@ -98,14 +99,14 @@ func TestWriteAt_Overlapping(t *testing.T) {
 }
 
 func TestReadAt_FileGrowing(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	for _, by := range []string{"WriteAt", "Write", "ReadFrom", "Append"} {
 		for _, mapped := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/mapped=%v", by, mapped), func(t *testing.T) {
 				t.Parallel()
-				whole := pattern(iterations(2 << 20))
-				name := tempFile(t, whole[:100])
+				whole := filetest.Pattern(filetest.Iterations(2 << 20))
+				name := filetest.Temp(t, whole[:100])
 				flag := os.O_RDWR
 				if by == "Append" {
 					flag |= os.O_APPEND
@@ -120,7 +121,7 @@ func TestReadAt_FileGrowing(t *testing.T) {
 				}
 				var published atomic.Int64
 				published.Store(100)
-				together(t, 4, func(i int) error {
+				filetest.Together(t, 4, func(i int) error {
 					if i == 0 {
 						defer published.Store(-1)
 						return growFile(f, by, whole, &published)
@@ -135,14 +136,14 @@ func TestReadAt_FileGrowing(t *testing.T) {
 						b := buf[:1+r.IntN(len(buf))]
 						off := max(0, known-int64(r.IntN(30_000)))
 						n, err := f.ReadAt(b, off)
-						if err := checkReadResult(n, len(b), err); err != nil {
+						if err := filetest.CheckReadResult(n, len(b), err); err != nil {
 							return err
 						}
 						written := int(min(known-off, int64(len(b))))
 						if n < written || !bytes.Equal(b[:written], whole[off:off+int64(written)]) {
 							return fmt.Errorf("%d bytes at %d of a file of %d, or other bytes", n, off, known)
 						}
-						if err := checkOldOrZero(b[:n], off); err != nil {
+						if err := filetest.CheckOldOrZero(b[:n], off); err != nil {
 							return err
 						}
 						if i == 3 {
@@ -155,7 +156,7 @@ func TestReadAt_FileGrowing(t *testing.T) {
 						}
 					}
 				})
-				sameBytes(t, "the file", readFile(t, name), whole)
+				filetest.SameBytes(t, "the file", filetest.Read(t, name), whole)
 			})
 		}
 	}
@@ -194,14 +195,14 @@ func growFile(f *mmapfile.File, by string, whole []byte, published *atomic.Int64
 
 // Writes beside Sync, Stat and a growing mapping lose no byte and do not deadlock.
 func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const size = 300_000
-	name := tempFile(t, make([]byte, size))
+	name := filetest.Temp(t, make([]byte, size))
 	f := mustOpenMapped(t, name)
-	want := pattern(size)
+	want := filetest.Pattern(size)
 	var stop atomic.Bool
-	together(t, 4, func(i int) error {
+	filetest.Together(t, 4, func(i int) error {
 		switch i {
 		case 0, 1: // each writes its own half in small pieces
 			for range 3 {
@@ -215,7 +216,7 @@ func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 				stop.Store(true)
 			}
 		case 2:
-			for keepGoing(&stop) {
+			for filetest.KeepGoing(&stop) {
 				if _, err := f.Stat(); err != nil {
 					return err
 				}
@@ -236,7 +237,7 @@ func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 		}
 		return nil
 	})
-	sameBytes(t, "the file", readFile(t, name)[:size], want)
+	filetest.SameBytes(t, "the file", filetest.Read(t, name)[:size], want)
 }
 
 // A flush in the background loses no write of a program into Bytes, and has no data race with it.
@@ -244,7 +245,7 @@ func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 func TestFlushPolicy_BesideBytes(t *testing.T) {
 	t.Parallel()
 	const size = 100_000
-	name := tempFile(t, make([]byte, size))
+	name := filetest.Temp(t, make([]byte, size))
 	f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Millisecond}}.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +260,7 @@ func TestFlushPolicy_BesideBytes(t *testing.T) {
 		for i := range b {
 			b[i] += byte(i)
 		}
-		loadBytes(old) // a flush updates it
+		filetest.LoadBytes(old) // a flush updates it
 		if _, err := f.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -268,5 +269,5 @@ func TestFlushPolicy_BesideBytes(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	sameBytes(t, "the file", readFile(t, name), want)
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), want)
 }

@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
-	children["copy"] = childCopy
+	filetest.Children["copy"] = childCopy
 }
 
 const (
@@ -77,7 +78,7 @@ func openToCopy(name string, content []byte, start int64, mapped bool) (*mmapfil
 }
 
 // checkCursor checks the cursor of f, and the offset in the kernel.
-func checkCursor(what string, f anyFile, want int64) error {
+func checkCursor(what string, f filetest.File, want int64) error {
 	pos, err := f.Seek(0, io.SeekCurrent)
 	if pos != want || err != nil {
 		return fmt.Errorf("the %s's cursor is at %d, want %d, %w", what, pos, want, err)
@@ -92,7 +93,7 @@ func checkCursor(what string, f anyFile, want int64) error {
 
 func copyFiles(fromFile, toFile bool, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := pattern(copySize)
+		content := filetest.Pattern(copySize)
 		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 		f, err := openToCopy(from, content, copyStart, mapped)
 		if err != nil {
@@ -102,7 +103,7 @@ func copyFiles(fromFile, toFile bool, limit int64) func(dir string, mapped bool)
 		if err != nil {
 			return 0, 0, err
 		}
-		var src, dst anyFile = f, g
+		var src, dst filetest.File = f, g
 		if !fromFile {
 			src = f.OS()
 		}
@@ -120,7 +121,7 @@ func copyFiles(fromFile, toFile bool, limit int64) func(dir string, mapped bool)
 				return 0, 0, fmt.Errorf("N is %d afterwards: %v", lr.N, err)
 			}
 			// And directly.
-			for _, f := range []anyFile{src, dst} {
+			for _, f := range []filetest.File{src, dst} {
 				if _, err := f.Seek(map[bool]int64{true: copyStart, false: 40}[f == src], io.SeekStart); err != nil {
 					return 0, 0, err
 				}
@@ -178,7 +179,7 @@ func connectedPair(network, dir string) (client, server net.Conn, err error) {
 
 func copyToSocket(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := pattern(copySize)
+		content := filetest.Pattern(copySize)
 		f, err := openToCopy(filepath.Join(dir, "from"), content, copyStart, mapped)
 		if err != nil {
 			return 0, 0, err
@@ -187,7 +188,7 @@ func copyToSocket(network string, limit int64) func(dir string, mapped bool) (in
 		if err != nil {
 			return 0, 0, err
 		}
-		got := receive(server)
+		got := filetest.Receive(server)
 		if want = copySize - copyStart; limit == 0 {
 			n, err = io.Copy(client, f)
 		} else {
@@ -205,7 +206,7 @@ func copyToSocket(network string, limit int64) func(dir string, mapped bool) (in
 }
 
 func copyByServeContent(dir string, mapped bool) (want, n int64, err error) {
-	content := pattern(copySize)
+	content := filetest.Pattern(copySize)
 	f, err := openToCopy(filepath.Join(dir, "from"), content, copyStart, mapped)
 	if err != nil {
 		return 0, 0, err
@@ -228,9 +229,9 @@ func copyByServeContent(dir string, mapped bool) (want, n int64, err error) {
 
 func copyFromSocket(network string, limit int64) func(dir string, mapped bool) (int64, int64, error) {
 	return func(dir string, mapped bool) (want, n int64, err error) {
-		content := pattern(copySize)
+		content := filetest.Pattern(copySize)
 		name := filepath.Join(dir, "to")
-		f, err := openToCopy(name, pattern(100_000), 40, mapped)
+		f, err := openToCopy(name, filetest.Pattern(100_000), 40, mapped)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -254,7 +255,7 @@ func copyFromSocket(network string, limit int64) func(dir string, mapped bool) (
 		if err := checkCursor("file", f, 40+want); err != nil {
 			return 0, 0, err
 		}
-		whole := append(pattern(40), content[:want]...)
+		whole := append(filetest.Pattern(40), content[:want]...)
 		got := make([]byte, len(whole))
 		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole) {
 			return 0, 0, fmt.Errorf("the file: %w, or other bytes", err)
@@ -296,8 +297,8 @@ func TestCopy_InKernel(t *testing.T) {
 				dir := t.TempDir()
 				trace := filepath.Join(dir, "trace")
 				wrap := []string{strace, "-f", "-qq", "-o", trace, "-e", "trace=copy_file_range,?sendfile,?sendfile64,splice", "--"}
-				runChild(t, childCommand(t, wrap, "copy", name, dir, strconv.FormatBool(mapped && mmapfile.CanMap)))
-				text := readFile(t, trace)
+				filetest.RunChild(t, filetest.ChildCommand(t, wrap, "copy", name, dir, strconv.FormatBool(mapped && mmapfile.CanMap)))
+				text := filetest.Read(t, trace)
 				var moved int64
 				for _, m := range copySyscall.FindAllSubmatch(text, -1) {
 					if string(m[1]) == c.call {

@@ -3,188 +3,22 @@ package mmapfile_test
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
-
-// The sequences of WriteTo: to Writers with a fast path, and to those that fail or use the file.
-
-// A writeToSink makes a Writer for WriteTo on f, and a function that shows what it got.
-type writeToSink struct {
-	name    string
-	shrinks bool // another handle truncates the file
-	make    func(r *run, f anyFile, rest int64) (w io.Writer, got func() string)
-}
-
-// bufferSink returns a sink for the Buffer that fn makes for rest bytes.
-func bufferSink(fn func(rest int) *bytes.Buffer) func(*run, anyFile, int64) (io.Writer, func() string) {
-	return func(_ *run, _ anyFile, rest int64) (io.Writer, func() string) {
-		b := fn(int(max(rest, 0)))
-		return b, func() string {
-			if b == nil {
-				return "nil"
-			}
-			// UnreadByte reports whether the last call was a read.
-			return fmt.Sprint(show(b.Bytes()), " ", b.UnreadByte())
-		}
-	}
-}
-
-// bufioSink returns a sink for a bufio.Writer of that size, with content. Its Writer takes
-// left bytes.
-func bufioSink(size, left int, short, readerFrom bool) func(*run, anyFile, int64) (io.Writer, func() string) {
-	return func(*run, anyFile, int64) (io.Writer, func() string) {
-		to := &limitedWriter{left: left, short: short}
-		var under io.Writer = onlyWriter{to}
-		if readerFrom {
-			under = &to.Buffer
-		}
-		w := bufio.NewWriterSize(under, size)
-		w.WriteString("before")
-		return w, func() string {
-			s := fmt.Sprint(show(to.Bytes()), " buffered ", w.Buffered(), " ", w.Flush())
-			return s + " " + show(to.Bytes())
-		}
-	}
-}
-
-// actingSink returns a sink for a Writer that calls act at the piece of that number.
-func actingSink(piece int, act func(r *run, f anyFile)) func(*run, anyFile, int64) (io.Writer, func() string) {
-	return func(r *run, f anyFile, _ int64) (io.Writer, func() string) {
-		var log bytes.Buffer
-		calls := 0
-		w := ioFunc(func(p []byte) (int, error) {
-			log.WriteString(show(p))
-			if calls++; calls == piece {
-				act(r, f)
-			}
-			if calls > 100 {
-				return 0, errMidway // it writes to itself
-			}
-			return len(p), nil
-		})
-		return w, log.String
-	}
-}
-
-var writeToSinks = []writeToSink{
-	{"new Buffer", false, bufferSink(func(int) *bytes.Buffer { return new(bytes.Buffer) })},
-	{"nil Buffer", false, bufferSink(func(int) *bytes.Buffer { return nil })},
-	{"Buffer with exact room", false, bufferSink(func(rest int) *bytes.Buffer { return bytes.NewBuffer(make([]byte, 0, rest)) })},
-	{"Buffer with more room", false, bufferSink(func(rest int) *bytes.Buffer { return bytes.NewBuffer(make([]byte, 0, 2*rest+1000)) })},
-	{"Buffer with too little room", false, bufferSink(func(rest int) *bytes.Buffer { return bytes.NewBuffer(append(make([]byte, 0, rest/2+10), "before"...)) })},
-	{"Buffer that was read", false, bufferSink(func(rest int) *bytes.Buffer {
-		b := bytes.NewBuffer(append(make([]byte, 0, rest+4), "abcd"...))
-		b.ReadByte()
-		return b
-	})},
-	{"Buffer that was read to its end", false, bufferSink(func(rest int) *bytes.Buffer {
-		b := bytes.NewBuffer(append(make([]byte, 0, rest), "a"...))
-		b.ReadByte()
-		return b
-	})},
-	{"bufio.Writer, 16 bytes", false, bufioSink(16, 1<<30, false, false)},
-	{"bufio.Writer, 4 KiB", false, bufioSink(4096, 1<<30, false, false)},
-	{"bufio.Writer, larger than the file", false, bufioSink(4<<20, 1<<30, false, false)},
-	{"bufio.Writer, ReaderFrom", false, bufioSink(4096, 1<<30, false, true)},
-	{"bufio.Writer that fails", false, bufioSink(4096, 5000, false, false)},
-	{"bufio.Writer that is short", false, bufioSink(4096, 5000, true, false)},
-	{"strings.Builder", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		b := new(strings.Builder)
-		b.WriteString("before")
-		return b, func() string { return show([]byte(b.String())) }
-	}},
-	{"copied strings.Builder", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		var b strings.Builder
-		b.WriteString("before")
-		c := b
-		return &c, c.String
-	}},
-	{"io.Discard", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		return io.Discard, func() string { return "" }
-	}},
-	{"failing Writer", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		b := &limitedWriter{left: 40_000}
-		return onlyWriter{b}, func() string { return show(b.Bytes()) }
-	}},
-	{"short Writer", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		b := &limitedWriter{left: 40_000, short: true}
-		return onlyWriter{b}, func() string { return show(b.Bytes()) }
-	}},
-	{"Writer that panics", false, func(*run, anyFile, int64) (io.Writer, func() string) {
-		return panicWriter{}, func() string { return "" }
-	}},
-	{"Writer that reads on", false, actingSink(1, func(r *run, f anyFile) { r.read(f, 10) })},
-	{"Writer that seeks", false, actingSink(1, func(r *run, f anyFile) { r.seek(f, 100, io.SeekCurrent) })},
-	{"Writer that appends", false, actingSink(1, func(r *run, f anyFile) {
-		if end, err := f.Seek(0, io.SeekCurrent); err == nil {
-			r.writeAt(f, []byte("appended"), end)
-		}
-	})},
-	{"Writer that truncates", false, actingSink(1, func(r *run, f anyFile) { r.truncate(f, 100) })},
-	{"Writer that closes", false, actingSink(1, func(r *run, f anyFile) { r.close(f) })},
-	{"Writer during which the file grows", false, actingSink(1, func(r *run, f anyFile) {
-		r.other("grow", func(o *os.File) error {
-			end, _ := o.Seek(0, io.SeekEnd)
-			_, err := o.WriteAt(patternWithZeros(5000), end)
-			return err
-		})
-	})},
-	{"Writer during which the file shrinks", true, actingSink(1, func(r *run, f anyFile) { r.otherTruncates(33_333) })},
-}
-
-func init() {
-	contents := []content{threePage, empty, zeroTail, filled("100KB", patternWithZeros(100_000)), filled("1MB+1", patternWithZeros(1<<20+1))}
-	for _, shrinks := range []bool{false, true} {
-		// Another handle has changed the size before.
-		moves := map[string]func(r *run, size int64){"": func(*run, int64) {}, "grown": func(r *run, size int64) { r.otherWrites([]byte("grown"), size+10) }}
-		if shrinks {
-			moves = map[string]func(r *run, size int64){
-				"shrunk":         func(r *run, size int64) { r.otherTruncates(size * 2 / 3) },
-				"shrunk in page": func(r *run, size int64) { r.otherTruncates(max(size-5, 0)) },
-			}
-		}
-		for what, move := range moves {
-			for _, s := range writeToSinks {
-				do := func(r *run, _ anyFile, size int64) {
-					data, _ := os.ReadFile(r.path)
-					for _, start := range []int64{0, size / 2, size, size + 10} {
-						if err := os.WriteFile(r.path, data, 0o644); err != nil {
-							r.t.Fatal(err)
-						}
-						f := r.open(os.O_RDWR)
-						r.seek(f, start, io.SeekStart)
-						move(r, size)
-						w, got := s.make(r, f, size-start)
-						r.step(f, fmt.Sprint("WriteTo a ", s.name, " from ", start), func() string {
-							n, err := f.WriteTo(w)
-							return r.did(n, err, nil)
-						})
-						r.note("it got", got())
-						r.seek(f, 0, io.SeekCurrent)
-						r.read(f, 10)
-						r.close(f)
-					}
-				}
-				name := strings.TrimSpace("copies by WriteTo to a " + s.name + " " + what)
-				sequences = append(sequences, sequence{name, contents, nil, quiet, shrinks || s.shrinks, do})
-			}
-		}
-	}
-}
 
 func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
 	if mmapfile.RaceDetector || !mmapfile.CanMap {
 		t.Skip("the race detector allocates, and a Buffer grows with os.File")
 	}
 	for _, size := range []int{1, 100, 10_000, 3 << 20} {
-		content := pattern(size)
-		f := mustOpenMapped(t, tempFile(t, content))
+		content := filetest.Pattern(size)
+		f := mustOpenMapped(t, filetest.Temp(t, content))
 		room := make([]byte, 0, size)
 		var buf *bytes.Buffer
 		allocs := testing.AllocsPerRun(20, func() {
@@ -199,7 +33,7 @@ func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
 		if allocs > 1 { // the Buffer itself
 			t.Errorf("%d bytes: %v allocations", size, allocs)
 		}
-		sameBytes(t, "the buffer", buf.Bytes(), content)
+		filetest.SameBytes(t, "the buffer", buf.Bytes(), content)
 	}
 }
 
@@ -208,7 +42,7 @@ func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
 		t.Skip("the race detector allocates, and they grow often with os.File")
 	}
 	const size = 300_000
-	f := mustOpenMapped(t, tempFile(t, pattern(size)))
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(size)))
 	for name, fn := range map[string]func() io.Writer{
 		"bytes.Buffer":    func() io.Writer { return new(bytes.Buffer) },
 		"strings.Builder": func() io.Writer { return new(strings.Builder) },
@@ -233,8 +67,8 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, size := range []int{0, 64, 4096, 100_000} {
-		content := pattern(size)
-		name := tempFile(t, content)
+		content := filetest.Pattern(size)
+		name := filetest.Temp(t, content)
 		o, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)
@@ -250,7 +84,7 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 				io.ReaderFrom
 			}),
 		} {
-			allocs := func(f anyFile) float64 {
+			allocs := func(f filetest.File) float64 {
 				return testing.AllocsPerRun(100, func() {
 					if _, err := f.Seek(0, io.SeekStart); err != nil {
 						t.Fatal(err)
@@ -261,7 +95,7 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 				})
 			}
 			want := allocs(o)
-			f := mustOpen(t, name)
+			f := filetest.Open(t, name)
 			if got := allocs(f); got > want {
 				t.Errorf("%s of %d bytes: %v allocations, %v with os.File", what, size, got, want)
 			}
@@ -278,11 +112,11 @@ func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
 // WriteTo does not allocate memory for a stale length.
 func TestWriteTo_BufferAfterTruncation(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
+	name := filetest.Temp(t, filetest.Pattern(100))
 	if err := os.Truncate(name, 1<<40); err != nil {
 		t.Skip("no file of a terabyte here: ", err)
 	}
-	f := mustOpen(t, name)
+	f := filetest.Open(t, name)
 	for range 40 {
 		if _, err := f.ReadAt(make([]byte, 10), 0); err != nil {
 			t.Fatal(err)
@@ -292,7 +126,7 @@ func TestWriteTo_BufferAfterTruncation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var buf bytes.Buffer
-	if n, err := f.WriteTo(&buf); n != 100 || err != nil || !bytes.Equal(buf.Bytes(), pattern(100)) {
+	if n, err := f.WriteTo(&buf); n != 100 || err != nil || !bytes.Equal(buf.Bytes(), filetest.Pattern(100)) {
 		t.Errorf("WriteTo: %d, %v", n, err)
 	}
 }

@@ -7,17 +7,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestOS_SameCursor(t *testing.T) {
-	path := tempFile(t, patternWithZeros(3*page))
+	path := filetest.Temp(t, filetest.PatternWithZeros(3*page))
 	for _, mapped := range []bool{false, true} {
-		f := mustOpen(t, path)
+		f := filetest.Open(t, path)
 		if mapped {
 			f.Bytes()
 		}
@@ -71,9 +73,9 @@ var takeovers = map[string]func(f *mmapfile.File) error{
 // The cursor is that of a File as OpenFile returns it, and not that of New.
 func TestOpenRoot_OwnCursor(t *testing.T) {
 	t.Parallel()
-	dir := tempDir(t)
-	content := pattern(int(2 * page))
-	writeFile(t, filepath.Join(dir, "data"), content)
+	dir := filetest.Dir(t)
+	content := filetest.Pattern(int(2 * page))
+	filetest.Write(t, filepath.Join(dir, "data"), content)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -122,9 +124,9 @@ func TestOpenRoot_Nil(t *testing.T) {
 }
 
 func TestRead_ManyGoroutines(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	records := uint64(iterations(40_000))
+	records := uint64(filetest.Iterations(40_000))
 	content := make([]byte, records*recordSize)
 	for i := range records {
 		binary.LittleEndian.PutUint64(content[i*recordSize:], uint64(i))
@@ -134,13 +136,13 @@ func TestRead_ManyGoroutines(t *testing.T) {
 		for _, mapped := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/mapped=%v", name, mapped), func(t *testing.T) {
 				t.Parallel()
-				f := mustOpen(t, tempFile(t, content))
+				f := filetest.Open(t, filetest.Temp(t, content))
 				if mapped {
 					mustMap(t, f)
 				}
 				count := make([]atomic.Int32, records)
 				var done atomic.Int64
-				together(t, 5, func(i int) error {
+				filetest.Together(t, 5, func(i int) error {
 					var r io.Reader = f
 					b := make([]byte, recordSize*(1+3*i))
 					for taken := false; ; {
@@ -183,10 +185,10 @@ func TestRead_ManyGoroutines(t *testing.T) {
 }
 
 func TestWrite_ManyGoroutines(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const writers = 5
-	each := iterations(8000)
+	each := filetest.Iterations(8000)
 	for name, takeover := range takeovers {
 		for _, start := range []string{"Empty", "Lazy", "Mapped", "Hot", "Append"} {
 			t.Run(name+"/"+start, func(t *testing.T) {
@@ -195,7 +197,7 @@ func TestWrite_ManyGoroutines(t *testing.T) {
 				if start == "Empty" || start == "Append" {
 					size = 0
 				}
-				file := tempFile(t, make([]byte, size))
+				file := filetest.Temp(t, make([]byte, size))
 				flag := os.O_RDWR
 				if start == "Append" {
 					flag |= os.O_APPEND
@@ -208,12 +210,12 @@ func TestWrite_ManyGoroutines(t *testing.T) {
 				switch start {
 				case "Hot":
 					mustMap(t, f)
-					prefaultWrites(t, f, make([]byte, size))
+					filetest.PrefaultWrites(t, f, make([]byte, size))
 				case "Mapped":
 					mustMap(t, f)
 				}
 				var done atomic.Int64
-				together(t, writers, func(i int) error {
+				filetest.Together(t, writers, func(i int) error {
 					var w io.Writer = f
 					b := make([]byte, recordSize)
 					taken := false
@@ -238,7 +240,7 @@ func TestWrite_ManyGoroutines(t *testing.T) {
 				if err := f.Close(); err != nil {
 					t.Error(err)
 				}
-				got := readFile(t, file)
+				got := filetest.Read(t, file)
 				if len(got) != writers*each*recordSize {
 					t.Fatalf("the file has %d bytes, want %d", len(got), writers*each*recordSize)
 				}
@@ -256,13 +258,13 @@ func TestWrite_ManyGoroutines(t *testing.T) {
 }
 
 func TestSeek_BesideReadAndCopy(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const size = 50_000
-	f := mustOpen(t, tempFile(t, pattern(size)))
-	together(t, 6, func(i int) error {
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(size)))
+	filetest.Together(t, 6, func(i int) error {
 		b := make([]byte, 100)
-		for round := range iterations(3000) {
+		for round := range filetest.Iterations(3000) {
 			switch i {
 			case 0:
 				if pos, err := f.Seek(int64(round%size), io.SeekStart); pos != int64(round%size) || err != nil {
@@ -277,7 +279,7 @@ func TestSeek_BesideReadAndCopy(t *testing.T) {
 				if err != nil && err != io.EOF {
 					return err
 				}
-				if err := checkContiguous(b[:n]); err != nil {
+				if err := filetest.CheckContiguous(b[:n]); err != nil {
 					return err
 				}
 			case 4:
@@ -299,10 +301,10 @@ func TestSeek_BesideReadAndCopy(t *testing.T) {
 
 func TestOS_CommandSharesCursor(t *testing.T) {
 	t.Parallel()
-	content := pattern(100_000)
-	name := tempFile(t, content)
+	content := filetest.Pattern(100_000)
+	name := filetest.Temp(t, content)
 	for _, mapped := range []bool{false, true} {
-		f := mustOpen(t, name)
+		f := filetest.Open(t, name)
 		if mapped {
 			mustMap(t, f)
 		}
@@ -310,18 +312,18 @@ func TestOS_CommandSharesCursor(t *testing.T) {
 		if _, err := io.ReadFull(f, b); err != nil {
 			t.Fatal(err)
 		}
-		cmd := childCommand(t, nil, "cat", "500")
+		cmd := filetest.ChildCommand(t, nil, "cat", "500")
 		cmd.Stdin = f.OS()
-		sameBytes(t, "what the command read", []byte(runChild(t, cmd)), content[1000:1500])
+		filetest.SameBytes(t, "what the command read", []byte(filetest.RunChild(t, cmd)), content[1000:1500])
 		if pos, err := f.Seek(0, io.SeekCurrent); pos != 1500 || err != nil {
 			t.Errorf("the cursor is at %d, %v", pos, err)
 		}
 		if _, err := io.ReadFull(f, b); err != nil || !bytes.Equal(b, content[1500:2500]) {
 			t.Errorf("the bytes after those of the command: %v", err)
 		}
-		cmd = childCommand(t, nil, "cat", "-1")
+		cmd = filetest.ChildCommand(t, nil, "cat", "-1")
 		cmd.Stdin = f.OS()
-		sameBytes(t, "the rest", []byte(runChild(t, cmd)), content[2500:])
+		filetest.SameBytes(t, "the rest", []byte(filetest.RunChild(t, cmd)), content[2500:])
 		if n, err := f.Read(b); n != 0 || err != io.EOF {
 			t.Errorf("Read past the end: %d, %v", n, err)
 		}
@@ -332,9 +334,9 @@ func TestOS_CommandSharesCursor(t *testing.T) {
 		if _, err := f.Write([]byte("before")); err != nil {
 			t.Fatal(err)
 		}
-		cmd = childCommand(t, nil, "cat", "-1")
+		cmd = filetest.ChildCommand(t, nil, "cat", "-1")
 		cmd.Stdin, cmd.Stdout = strings.NewReader(strings.Repeat("by the command ", 200)), f.OS()
-		runChild(t, cmd)
+		filetest.RunChild(t, cmd)
 		if _, err := f.Write([]byte("after")); err != nil {
 			t.Fatal(err)
 		}
@@ -343,9 +345,31 @@ func TestOS_CommandSharesCursor(t *testing.T) {
 		if n, err := f.ReadAt(got, 0); n != len(want) || err != io.EOF {
 			t.Errorf("ReadAt: %d, %v, want %d", n, err, len(want))
 		}
-		sameBytes(t, "what is read", got[:len(want)], []byte(want))
-		sameBytes(t, "what is on disk", readFile(t, name), []byte(want))
+		filetest.SameBytes(t, "what is read", got[:len(want)], []byte(want))
+		filetest.SameBytes(t, "what is on disk", filetest.Read(t, name), []byte(want))
 		f.Close() // Windows truncates no file that is mapped
-		writeFile(t, name, content)
+		filetest.Write(t, name, content)
 	}
+}
+
+func init() { filetest.Children["cat"] = childCat }
+
+// childCat copies n bytes of its standard input to its standard output, or all if n is negative.
+// It reads no byte after those.
+
+func childCat(args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	var in io.Reader = os.Stdin
+	if n >= 0 {
+		in = io.LimitReader(os.Stdin, int64(n))
+	}
+	b, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(b)
+	return err
 }

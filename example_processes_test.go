@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // counterProcess is a program that adds 20,000 to the counter at offset 8 of a file: this test binary.
 func counterProcess(name string) *exec.Cmd {
-	line := testCommand(os.Args[0], "-test.run=^TestChildProcess$", "--", name)
+	line := filetest.Command(os.Args[0], "-test.run=^TestChildProcess$", "--", name)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), childEnv+"=count")
+	cmd.Env = append(os.Environ(), filetest.ChildEnv+"=count")
 	return cmd
 }
 

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Not parallel: the race detector would blame a race inside os on the tests that run beside it.
 func TestClose_BesideFd(t *testing.T) {
-	needThreads(t)
-	name := tempFile(t, pattern(raceSize))
+	filetest.NeedThreads(t)
+	name := filetest.Temp(t, filetest.Pattern(raceSize))
 	for round := range 60 {
 		f := mustOpenMapped(t, name)
 		raceClose(t, f, func(f *mmapfile.File) error {
@@ -32,9 +33,9 @@ func TestClose_BesideFd(t *testing.T) {
 }
 
 func TestClose_BesideClose(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	name := tempFile(t, pattern(1000))
+	name := filetest.Temp(t, filetest.Pattern(1000))
 	for range 200 {
 		f := mustOpenMapped(t, name)
 		var good atomic.Int32
@@ -51,7 +52,7 @@ func TestClose_BesideClose(t *testing.T) {
 				}
 			}()
 		}
-		within(t, time.Minute, closers.Wait)
+		filetest.Within(t, time.Minute, closers.Wait)
 		if n := good.Load(); n != 1 {
 			t.Fatalf("%d of 4 Closes succeeded", n)
 		}
@@ -60,7 +61,7 @@ func TestClose_BesideClose(t *testing.T) {
 
 // Close does not wait for a long copy, as os.File does not.
 func TestClose_DuringLongReadAt(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors")
 	}
@@ -68,13 +69,13 @@ func TestClose_DuringLongReadAt(t *testing.T) {
 		t.Skip("on Windows Close waits for a read, os.File's as well (FD.Close in internal/poll)")
 	}
 	const size = 64 << 20
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, size); err != nil {
 		t.Skip(err)
 	}
 	early := 0
 	for round := 0; round < 20 && early < 3; round++ {
-		f := openReadOnly(t, name) // not kept alive, because 32 bits have little address space
+		f := filetest.OpenReadOnly(t, name) // not kept alive, because 32 bits have little address space
 		mustMap(t, f)
 		var started, done atomic.Bool
 		read := make(chan error, 1)
@@ -109,7 +110,7 @@ func TestClose_DuringLongReadAt(t *testing.T) {
 }
 
 func TestClose_BlockedPipeRead(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
 		t.Skip("Close does not release a blocked read here")
@@ -126,10 +127,10 @@ func TestClose_BlockedPipeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dst := mustOpen(t, tempFile(t, nil))
+			dst := filetest.Open(t, filetest.Temp(t, nil))
 			result := make(chan error, 1)
 			go blockedRead(f, dst, call, result)
-			if !eventually(20*time.Second, func() bool {
+			if !filetest.Eventually(20*time.Second, func() bool {
 				b := make([]byte, 1<<20)
 				for _, stack := range strings.Split(string(b[:runtime.Stack(b, true)]), "\n\n") {
 					head, _, _ := strings.Cut(stack, "\n")
@@ -142,7 +143,7 @@ func TestClose_BlockedPipeRead(t *testing.T) {
 			}) {
 				t.Fatal("the read did not block")
 			}
-			within(t, 20*time.Second, func() {
+			filetest.Within(t, 20*time.Second, func() {
 				if _, err := f.Stat(); err != nil {
 					t.Errorf("Stat: %v", err)
 				}
@@ -194,7 +195,7 @@ func blockedRead(f, dst *mmapfile.File, call string, result chan<- error) {
 // it before.
 func TestOS_Close(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(3*int(page)))
+	name := filetest.Temp(t, filetest.Pattern(3*int(page)))
 	for _, c := range []struct {
 		name string
 		call func(f *mmapfile.File) error
@@ -263,9 +264,9 @@ func closed(err error) bool {
 
 // Calls of other goroutines end while the inner file is closed and the mapping released.
 func TestOS_CloseBesideCalls(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	name := tempFile(t, pattern(3*int(page)))
+	name := filetest.Temp(t, filetest.Pattern(3*int(page)))
 	for range 50 {
 		f := mustOpenMapped(t, name)
 		inner := f.OS()
@@ -290,7 +291,7 @@ func TestOS_CloseBesideCalls(t *testing.T) {
 		if err := inner.Close(); err != nil {
 			t.Error(err)
 		}
-		within(t, time.Minute, readers.Wait)
+		filetest.Within(t, time.Minute, readers.Wait)
 		if mmapfile.Mapped(f) {
 			t.Error("still mapped")
 		}
@@ -303,8 +304,8 @@ func TestOS_CloseAfterMappedWrite(t *testing.T) {
 	if !mmapfile.MapsUnasked {
 		t.Skip("writes are system calls here")
 	}
-	name := tempFile(t, pattern(3*int(page)))
-	f := mustOpenFile(t, name, os.O_RDWR)
+	name := filetest.Temp(t, filetest.Pattern(3*int(page)))
+	f := filetest.OpenFile(t, name, os.O_RDWR)
 	f.Bytes()
 	mmapfile.PrefaultAll(f)
 	write := func() time.Time {

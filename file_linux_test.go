@@ -3,13 +3,11 @@ package mmapfile_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,20 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // A closed File does not keep its file system busy, even if it was mapped. Not in parallel:
 // a child that another test starts has copies of all descriptors until its exec.
 func TestClose_RemountReadOnly(t *testing.T) {
-	dir := smallDisk(t)
+	dir := filetest.SmallDisk(t)
 	name := filepath.Join(dir, "file")
-	content := pattern(100_000)
-	writeFile(t, name, content)
+	content := filetest.Pattern(100_000)
+	filetest.Write(t, name, content)
 	remount := func() error {
 		return syscall.Mount("mmapfile-test", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 	}
 	f := mustOpenMapped(t, name)
-	prefaultWrites(t, f, content)
+	filetest.PrefaultWrites(t, f, content)
 	if err := remount(); err != syscall.EBUSY {
 		t.Errorf("with a file open for writing: %v", err)
 	}
@@ -49,7 +48,7 @@ func TestClose_RemountReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	sameBytes(t, "the file", r.Bytes(), content)
+	filetest.SameBytes(t, "the file", r.Bytes(), content)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,75 +61,6 @@ func TestClose_RemountReadOnly(t *testing.T) {
 	}
 }
 
-// A seal of a memfd, set before or after many calls, has the same effect as with os.File.
-func TestNewFile_SealedMemfd(t *testing.T) {
-	t.Parallel()
-	const size = 100_000
-	seals := map[string]int{
-		"Write": unix.F_SEAL_WRITE, "FutureWrite": unix.F_SEAL_FUTURE_WRITE, "Shrink": unix.F_SEAL_SHRINK,
-		"Grow": unix.F_SEAL_GROW, "Seal": unix.F_SEAL_SEAL,
-	}
-	for name, seal := range seals {
-		for _, first := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/First=%v", name, first), func(t *testing.T) {
-				var results [2]string
-				for kind := range results {
-					fd, err := unix.MemfdCreate("mmapfile", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
-					if err != nil {
-						t.Skip(err)
-					}
-					var f anyFile
-					if kind == 0 {
-						f = os.NewFile(uintptr(fd), "memfd")
-					} else {
-						f = mmapfile.NewFile(uintptr(fd), "memfd")
-					}
-					defer f.Close()
-					if _, err := f.Write(pattern(size)); err != nil {
-						t.Fatal(err)
-					}
-					did := func(what string, n int64, err error) {
-						results[kind] += fmt.Sprintln(what, n, errorText(err, "memfd"))
-					}
-					add := func() {
-						_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seal)
-						did("F_ADD_SEALS", 0, err)
-					}
-					if first {
-						add()
-					}
-					b := make([]byte, 64)
-					for range 300 {
-						n, err := f.ReadAt(b, 5000)
-						m, werr := f.WriteAt([]byte("again"), 5000)
-						did("ReadAt", int64(n), err)
-						did("WriteAt", int64(m), werr)
-					}
-					if !first {
-						add()
-					}
-					n, err := f.WriteAt([]byte("after"), 5000)
-					did("WriteAt", int64(n), err)
-					n, err = f.WriteAt(pattern(10), size-5)
-					did("WriteAt over the end", int64(n), err)
-					did("Truncate to less", 0, f.Truncate(size-100))
-					did("Truncate to more", 0, f.Truncate(size+100))
-					all, err := io.ReadAll(io.NewSectionReader(f, 0, 2*size))
-					did("ReadAll", int64(len(all)), err)
-					results[kind] += string(all)
-				}
-				if results[0] != results[1] {
-					for i, line := range strings.Split(results[0], "\n") {
-						if got := strings.Split(results[1], "\n"); i >= len(got) || got[i] != line {
-							t.Fatalf("step %d:\nos.File %.200q\nFile    %.200q", i, line, got[min(i, len(got)-1)])
-						}
-					}
-				}
-			})
-		}
-	}
-}
-
 func TestReadAt_MemfdSealedLater(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.MemfdCreate("mmapfile", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
@@ -139,7 +69,7 @@ func TestReadAt_MemfdSealedLater(t *testing.T) {
 	}
 	f := mmapfile.NewFile(uintptr(fd), "memfd")
 	defer f.Close()
-	if _, err := f.Write(pattern(8192)); err != nil {
+	if _, err := f.Write(filetest.Pattern(8192)); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 10)
@@ -156,7 +86,7 @@ func TestReadAt_MemfdSealedLater(t *testing.T) {
 // The pages of a sparse file take memory only if calls came to them.
 // Not parallel: it measures the memory of the process.
 func TestReadAt_SparseFileOf16TiB(t *testing.T) {
-	if strconv.IntSize == 32 || emulator != "" {
+	if strconv.IntSize == 32 || filetest.Emulator != "" {
 		t.Skip("no address space for 16 TiB")
 	}
 	const end = 16<<40 - 4096 // the largest file of ext4
@@ -167,17 +97,17 @@ func TestReadAt_SparseFileOf16TiB(t *testing.T) {
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		name := filepath.Join(dir, "sparse")
-		writeFile(t, name, nil)
+		filetest.Write(t, name, nil)
 		if err := os.Truncate(name, end); err != nil {
 			t.Logf("%s: %v", parent, err)
 			continue
 		}
-		before, err := processStatus("RssAnon")
+		before, err := filetest.ProcessStatus("RssAnon")
 		if err != nil {
 			t.Skip(err)
 		}
-		f := mustOpen(t, name)
-		data, b := pattern(1000), make([]byte, 1000)
+		f := filetest.Open(t, name)
+		data, b := filetest.Pattern(1000), make([]byte, 1000)
 		for round := range 300 { // often enough to be mapped, read and written
 			for _, off := range []int64{0, 1 << 32, 5<<40 + 777, end - 1000} {
 				if n, err := f.WriteAt(data, off); n != len(data) || err != nil {
@@ -193,14 +123,14 @@ func TestReadAt_SparseFileOf16TiB(t *testing.T) {
 			t.Errorf("%s: ReadAt over the end: %d, %v", parent, n, err)
 		}
 		if mmapfile.CanMap && !mmapfile.RaceDetector {
-			if err := f.View(end-1000, 1000, func(p []byte) error { sameBytes(t, "View", p, data); return nil }); err != nil {
+			if err := f.View(end-1000, 1000, func(p []byte) error { filetest.SameBytes(t, "View", p, data); return nil }); err != nil {
 				t.Errorf("%s: View of the end: %v", parent, err)
 			}
 		}
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		after, err := processStatus("RssAnon")
+		after, err := filetest.ProcessStatus("RssAnon")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +150,7 @@ func mountOverlay(t testing.TB, content []byte) (name string) {
 			t.Fatal(err)
 		}
 	}
-	writeFile(t, filepath.Join(dir, "lower", "f"), content)
+	filetest.Write(t, filepath.Join(dir, "lower", "f"), content)
 	merged := filepath.Join(dir, "merged")
 	options := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
 	if err := syscall.Mount("overlay", merged, "overlay", 0, options); err != nil {
@@ -269,7 +199,7 @@ func TestImmutable_Overlayfs(t *testing.T) {
 	if mmapfile.Mapped(f) != mmapfile.MapsUnasked {
 		t.Errorf("mapped: %v", mmapfile.Mapped(f))
 	}
-	other := mustOpenFile(t, name, os.O_RDONLY)
+	other := filetest.OpenFile(t, name, os.O_RDONLY)
 	if readOften(t, other); mmapfile.Mapped(other) {
 		t.Error("without the promise it is mapped, too")
 	}
@@ -286,11 +216,11 @@ func TestImmutable_Overlayfs(t *testing.T) {
 
 func TestPrivate_OpenPipe(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, nil) + "pipe"
+	name := filetest.Temp(t, nil) + "pipe"
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Skip(err)
 	}
-	within(t, time.Minute, func() {
+	filetest.Within(t, time.Minute, func() {
 		f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
 		if f != nil || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("a pipe: %v", err)

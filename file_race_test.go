@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 const raceSize = 64 << 10
@@ -62,7 +63,7 @@ func fileCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 				_, err = f.Seek(0, io.SeekStart)
 				return err
 			}
-			if err := checkContiguous(b[:n]); err != nil {
+			if err := filetest.CheckContiguous(b[:n]); err != nil {
 				return wrong("%w", err)
 			}
 			return err
@@ -228,9 +229,9 @@ func controlCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 }
 
 func TestClose_BesideCalls(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	whole := pattern(raceSize)
+	whole := filetest.Pattern(raceSize)
 	rounds := 60
 	if testing.Short() || mmapfile.RaceDetector {
 		rounds = 20
@@ -238,7 +239,7 @@ func TestClose_BesideCalls(t *testing.T) {
 	for call, do := range fileCalls(whole) {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
-			name := tempFile(t, whole)
+			name := filetest.Temp(t, whole)
 			for round := range rounds {
 				f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
 				if err != nil {
@@ -248,14 +249,14 @@ func TestClose_BesideCalls(t *testing.T) {
 					mustMap(t, f)
 				}
 				if round%4 == 0 && strings.HasPrefix(call, "Write") {
-					prefaultWrites(t, f, whole)
+					filetest.PrefaultWrites(t, f, whole)
 				}
 				raceClose(t, f, do, round)
 				if t.Failed() {
 					return
 				}
 				if call == "Write" {
-					writeFile(t, name, whole) // its pieces went to any cursor
+					filetest.Write(t, name, whole) // its pieces went to any cursor
 				}
 			}
 		})
@@ -263,9 +264,9 @@ func TestClose_BesideCalls(t *testing.T) {
 }
 
 func TestClose_BesideControls(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	whole := pattern(raceSize)
+	whole := filetest.Pattern(raceSize)
 	rounds := 40
 	if testing.Short() || mmapfile.RaceDetector {
 		rounds = 6 // each kind, mapped and unmapped
@@ -278,7 +279,7 @@ func TestClose_BesideControls(t *testing.T) {
 	for call, do := range calls {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
-			name := tempFile(t, whole)
+			name := filetest.Temp(t, whole)
 			for round := range rounds {
 				f, err := kinds[round%len(kinds)].OpenFile(name, os.O_RDWR, 0)
 				if err != nil {
@@ -291,7 +292,7 @@ func TestClose_BesideControls(t *testing.T) {
 					return
 				}
 			}
-			sameBytes(t, "the file", readFile(t, name), whole)
+			filetest.SameBytes(t, "the file", filetest.Read(t, name), whole)
 		})
 	}
 }
@@ -308,7 +309,7 @@ func raceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error, 
 			for {
 				err := do(f)
 				calls.Add(1)
-				if errors.Is(err, os.ErrClosed) || isStatOfClosed(err) {
+				if errors.Is(err, os.ErrClosed) || filetest.IsStatOfClosed(err) {
 					return
 				}
 				if err != nil {
@@ -318,7 +319,7 @@ func raceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error, 
 			}
 		}()
 	}
-	within(t, time.Minute, func() {
+	filetest.Within(t, time.Minute, func() {
 		for calls.Load() < int64(round%20) && !t.Failed() { // another moment in each round
 			runtime.Gosched()
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // What fn panics with is its own, also if the file was truncated meanwhile.
@@ -36,21 +37,21 @@ func TestGuard_OtherPanics(t *testing.T) {
 		{"OwnValue", func([]byte) { panic(own) }, func(v any) bool { return v == any(own) }},
 		{"Error", func([]byte) { panic(os.ErrClosed) }, func(v any) bool { return v == any(os.ErrClosed) }},
 		{"Nil", func([]byte) { panic(nil) }, func(v any) bool { _, ok := v.(*runtime.PanicNilError); return ok }},
-		{"NilMap", func([]byte) { none["x"] = 1 }, isRuntimeError("nil map")},
-		{"NilPointer", func([]byte) { loadSink.Add(uint32(nowhere[i%64])) }, isRuntimeError("nil pointer")},
-		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, isRuntimeError("index out of range")},
+		{"NilMap", func([]byte) { none["x"] = 1 }, filetest.IsRuntimeError("nil map")},
+		{"NilPointer", func([]byte) { filetest.LoadSink.Add(uint32(nowhere[i%64])) }, filetest.IsRuntimeError("nil pointer")},
+		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, filetest.IsRuntimeError("index out of range")},
 		{"AnotherFile", func([]byte) {
-			if loadBytes(lost); lost == nil {
+			if filetest.LoadBytes(lost); lost == nil {
 				panic(errors.ErrUnsupported)
 			}
 		}, func(v any) bool {
-			return lost == nil && v == any(errors.ErrUnsupported) || isRuntimeError("invalid memory address")(v)
+			return lost == nil && v == any(errors.ErrUnsupported) || filetest.IsRuntimeError("invalid memory address")(v)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, truncated := range []bool{false, true} {
 				f := guardedFile(t, i)
-				got := recovered(func() {
+				got := filetest.Recovered(func() {
 					err := f.Guard(func() error {
 						p := f.Bytes()
 						if truncated {
@@ -66,7 +67,7 @@ func TestGuard_OtherPanics(t *testing.T) {
 				if !c.want(got) {
 					t.Errorf("truncated %v: it came out as %T %v", truncated, got, got)
 				}
-				within(t, 30*time.Second, func() { // no lock was left locked
+				filetest.Within(t, 30*time.Second, func() { // no lock was left locked
 					if err := f.Close(); err != nil {
 						t.Error(err)
 					}
@@ -80,7 +81,7 @@ func TestGuard_PanicNil(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
 	f := guardedFile(t, 1000)
 	returned := false
-	if v := recovered(func() {
+	if v := filetest.Recovered(func() {
 		_ = f.Guard(func() error { panic(nil) })
 		returned = true
 	}); v != nil || returned {
@@ -121,18 +122,18 @@ func TestGuard_Nested(t *testing.T) {
 			if err := os.Truncate(g.Name(), 0); err != nil {
 				t.Error(err)
 			}
-			loadBytes(q)
+			filetest.LoadBytes(q)
 			return nil
 		})
 		guardFails(t, g, inner, io.ErrUnexpectedEOF)
-		if !panicOnFault() {
+		if !filetest.PanicOnFault() {
 			t.Error("the inner Guard has ended the outer one")
 		}
 		if err := os.Truncate(f.Name(), 0); err != nil {
 			t.Error(err)
 		}
 		return g.Guard(func() error {
-			loadBytes(p) // of the outer Guard, in the inner one
+			filetest.LoadBytes(p) // of the outer Guard, in the inner one
 			return nil
 		})
 	})
@@ -151,8 +152,8 @@ func TestGuard_View(t *testing.T) {
 			if err := os.Truncate(f.Name(), int64(page)); err != nil {
 				t.Error(err)
 			}
-			loadBytes(view)
-			loadBytes(p)
+			filetest.LoadBytes(view)
+			filetest.LoadBytes(p)
 			return nil
 		})
 	}), io.ErrUnexpectedEOF)
@@ -163,7 +164,7 @@ func TestGuard_View(t *testing.T) {
 			if err := os.Truncate(f.Name(), int64(page)); err != nil {
 				t.Error(err)
 			}
-			loadBytes(view)
+			filetest.LoadBytes(view)
 			return nil
 		}), io.ErrUnexpectedEOF)
 		return fs.ErrExist
@@ -186,15 +187,15 @@ func TestGuard_PanicOnFaultAsBefore(t *testing.T) {
 				"Error":   func() error { return fs.ErrExist },
 				"Panic":   func() error { panic(1) },
 				"Fault": func() error {
-					if mmapfile.MapsUnasked && emulator == "" {
+					if mmapfile.MapsUnasked && filetest.Emulator == "" {
 						_ = os.Truncate(f.Name(), 0)
-						loadBytes(p)
+						filetest.LoadBytes(p)
 					}
 					return nil
 				},
 			} {
-				_ = recovered(func() { _ = f.Guard(fn) })
-				if panicOnFault() != was {
+				_ = filetest.Recovered(func() { _ = f.Guard(fn) })
+				if filetest.PanicOnFault() != was {
 					t.Errorf("%s: SetPanicOnFault was %v and is not now", name, was)
 				}
 			}

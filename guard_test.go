@@ -13,12 +13,13 @@ import (
 	"unsafe"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // guardedFile is an open file of n bytes, read-write, that is mapped.
 func guardedFile(t *testing.T, n int) *mmapfile.File {
 	t.Helper()
-	return mustOpenMapped(t, tempFile(t, pattern(n)))
+	return mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(n)))
 }
 
 // guardFaults skips the test if memory of a File does not fault, or without an address.
@@ -27,8 +28,8 @@ func guardFaults(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("copies do not fault")
 	}
-	needForeignTruncate(t)
-	needFaultAddresses(t)
+	filetest.NeedForeignTruncate(t)
+	filetest.NeedFaultAddresses(t)
 }
 
 // guardFails fails the test unless err is want as an error of Guard on f.
@@ -36,7 +37,7 @@ func guardFails(t *testing.T, f *mmapfile.File, err, want error) {
 	t.Helper()
 	var pe *fs.PathError
 	if !errors.As(err, &pe) || pe.Op != "guard" || pe.Path != f.Name() || pe.Err != want {
-		t.Errorf("Guard returned %s, want %v", errorText(err, f.Name()), want)
+		t.Errorf("Guard returned %s, want %v", filetest.ErrorText(err, f.Name()), want)
 	}
 }
 
@@ -71,7 +72,7 @@ func TestGuard_Truncation(t *testing.T) {
 		},
 	} {
 		for what, touch := range map[string]func(p []byte){
-			"Load":  loadBytes,
+			"Load":  filetest.LoadBytes,
 			"Store": func(p []byte) { p[len(p)-1] = 1 },
 			"Copy":  func(p []byte) { copy(make([]byte, len(p)), p) },
 		} {
@@ -85,9 +86,9 @@ func TestGuard_Truncation(t *testing.T) {
 				}
 				returned := false
 				err := f.Guard(func() error {
-					child := childCommand(t, nil, "truncate")
+					child := filetest.ChildCommand(t, nil, "truncate")
 					child.Stdin = strings.NewReader(fmt.Sprintf("%d %q\n", page+1, f.Name()))
-					runChild(t, child)
+					filetest.RunChild(t, child)
 					touch(p)
 					returned = true
 					return nil
@@ -102,7 +103,7 @@ func TestGuard_Truncation(t *testing.T) {
 				if n, err := f.ReadAt(b, 0); n != page+1 || err != io.EOF {
 					t.Errorf("ReadAt afterwards: %d, %v", n, err)
 				}
-				if err := f.Guard(func() error { loadBytes(f.Bytes()); return nil }); err != nil {
+				if err := f.Guard(func() error { filetest.LoadBytes(f.Bytes()); return nil }); err != nil {
 					t.Errorf("a Guard of what is left: %v", err)
 				}
 			})
@@ -115,7 +116,7 @@ func guardGrown(t *testing.T) (f *mmapfile.File, short, long []byte) {
 	t.Helper()
 	f = guardedFile(t, 4*os.Getpagesize())
 	short = f.Bytes()
-	if _, err := f.WriteAt(pattern(len(short)), int64(20*len(short))); err != nil {
+	if _, err := f.WriteAt(filetest.Pattern(len(short)), int64(20*len(short))); err != nil {
 		t.Fatal(err)
 	}
 	long = f.Bytes()
@@ -151,21 +152,21 @@ func TestGuard_EarlierMapping(t *testing.T) {
 					if err := end(f); err != nil {
 						t.Error(err)
 					}
-					loadBytes(p)
+					filetest.LoadBytes(p)
 					return nil
 				}), want)
 			}
 			// A mapping that is made during the call.
 			f := guardedFile(t, 4*os.Getpagesize())
 			guardFails(t, f, f.Guard(func() error {
-				if _, err := f.WriteAt(pattern(100_000), 1_000_000); err != nil {
+				if _, err := f.WriteAt(filetest.Pattern(100_000), 1_000_000); err != nil {
 					t.Error(err)
 				}
 				p := f.Bytes()
 				if err := end(f); err != nil {
 					t.Error(err)
 				}
-				loadBytes(p)
+				filetest.LoadBytes(p)
 				return nil
 			}), want)
 		})
@@ -174,8 +175,8 @@ func TestGuard_EarlierMapping(t *testing.T) {
 
 func TestGuard_Close(t *testing.T) {
 	t.Parallel()
-	needFaultAddresses(t)
-	needThreads(t)
+	filetest.NeedFaultAddresses(t)
+	filetest.NeedThreads(t)
 	for range 100 {
 		f := guardedFile(t, 100_000)
 		p := f.Bytes()
@@ -184,11 +185,11 @@ func TestGuard_Close(t *testing.T) {
 			<-started
 			closed <- f.Close()
 		}()
-		within(t, 30*time.Second, func() {
+		filetest.Within(t, 30*time.Second, func() {
 			err := f.Guard(func() error {
 				close(started)
 				for range 20 {
-					loadBytes(p)
+					filetest.LoadBytes(p)
 				}
 				return nil
 			})
@@ -210,7 +211,7 @@ func TestGuard_Close(t *testing.T) {
 // After Close the memory faults, except on Windows, where it stays until the last Guard ends.
 func TestGuard_CloseInside(t *testing.T) {
 	t.Parallel()
-	needFaultAddresses(t)
+	filetest.NeedFaultAddresses(t)
 	for name, call := range map[string]func(f *mmapfile.File) error{
 		"Close":         (*mmapfile.File).Close,
 		"CloseInNested": func(f *mmapfile.File) error { return f.Guard(f.Close) },
@@ -221,7 +222,7 @@ func TestGuard_CloseInside(t *testing.T) {
 			if err := call(f); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			loadBytes(p)
+			filetest.LoadBytes(p)
 			return nil
 		})
 		if mmapfile.MapsUnasked {
@@ -234,11 +235,11 @@ func TestGuard_CloseInside(t *testing.T) {
 
 func TestGuard_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	needFaultAddresses(t)
+	filetest.NeedFaultAddresses(t)
 	if !mmapfile.CanMap {
 		t.Skip("copies can be written")
 	}
-	f := openReadOnly(t, tempFile(t, pattern(1000)))
+	f := filetest.OpenReadOnly(t, filetest.Temp(t, filetest.Pattern(1000)))
 	defer f.Close()
 	p := f.Bytes()
 	guardFails(t, f, f.Guard(func() error { p[999] = 0; return nil }), fs.ErrPermission)
@@ -248,7 +249,7 @@ func TestGuard_Private(t *testing.T) {
 	t.Parallel()
 	guardFaults(t)
 	page := os.Getpagesize()
-	f, err := mmapfile.Options{Private: true}.OpenFile(tempFile(t, pattern(4*page)), os.O_RDWR, 0)
+	f, err := mmapfile.Options{Private: true}.OpenFile(filetest.Temp(t, filetest.Pattern(4*page)), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func TestGuard_Private(t *testing.T) {
 		if err := os.Truncate(f.Name(), 1); err != nil {
 			t.Error(err)
 		}
-		loadBytes(p)
+		filetest.LoadBytes(p)
 		return nil
 	}), io.ErrUnexpectedEOF)
 }
@@ -274,13 +275,13 @@ func TestGuard_Result(t *testing.T) {
 		t.Errorf("of a nil File: %v", err)
 	}
 	// A file with nothing to map, and one that is mapped during the call only.
-	empty := mustOpen(t, tempFile(t, nil))
+	empty := filetest.Open(t, filetest.Temp(t, nil))
 	if err := empty.Guard(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
-	unmapped := mustOpen(t, tempFile(t, pattern(1000)))
+	unmapped := filetest.Open(t, filetest.Temp(t, filetest.Pattern(1000)))
 	if err := unmapped.Guard(func() error {
-		if got := unmapped.Bytes(); !bytes.Equal(got, pattern(1000)) {
+		if got := unmapped.Bytes(); !bytes.Equal(got, filetest.Pattern(1000)) {
 			t.Errorf("Bytes has %d bytes", len(got))
 		}
 		return nil
@@ -297,7 +298,7 @@ func TestGuard_Allocations(t *testing.T) {
 	f := guardedFile(t, 1000)
 	p := f.Bytes()
 	if n := testing.AllocsPerRun(200, func() {
-		if err := f.Guard(func() error { loadBytes(p[:10]); return nil }); err != nil {
+		if err := f.Guard(func() error { filetest.LoadBytes(p[:10]); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 func TestImmutable_Flags(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
+	name := filetest.Temp(t, filetest.Pattern(100))
 	for _, flag := range []int{os.O_WRONLY, os.O_RDWR, os.O_APPEND, os.O_CREATE, os.O_TRUNC, os.O_RDWR | os.O_CREATE} {
 		for _, private := range []bool{false, true} {
 			f, err := mmapfile.Options{Immutable: true, Private: private}.OpenFile(name, flag, 0o644)
@@ -23,7 +24,7 @@ func TestImmutable_Flags(t *testing.T) {
 			}
 		}
 	}
-	if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, pattern(100)) {
+	if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, filetest.Pattern(100)) {
 		t.Errorf("the file has changed: %d bytes, %v", len(b), err)
 	}
 	f := mustOpenImmutable(t, name)
@@ -59,7 +60,7 @@ func readOften(t *testing.T, f *mmapfile.File) {
 // Storage on which no file is mapped for calls is one for which the promise is needed.
 func TestImmutable_Storage(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
+	name := filetest.Temp(t, filetest.Pattern(100))
 	for _, c := range []struct {
 		kind                    sys.Storage
 		write, reads, immutable bool
@@ -70,10 +71,10 @@ func TestImmutable_Storage(t *testing.T) {
 		{sys.StorageOnRequest, false, false, true},
 		{sys.StorageMemory, true, true, true},
 	} {
-		if got := mmapfile.MapsOn(mustOpen(t, name), c.kind, true); got != c.write {
+		if got := mmapfile.MapsOn(filetest.Open(t, name), c.kind, true); got != c.write {
 			t.Errorf("kind %d, for writing: %v", c.kind, got)
 		}
-		if got := mmapfile.MapsOn(mustOpenFile(t, name, os.O_RDONLY), c.kind, false); got != c.reads {
+		if got := mmapfile.MapsOn(filetest.OpenFile(t, name, os.O_RDONLY), c.kind, false); got != c.reads {
 			t.Errorf("kind %d, for reading: %v", c.kind, got)
 		}
 		if got := mmapfile.MapsOn(mustOpenImmutable(t, name), c.kind, false); got != c.immutable {
@@ -85,8 +86,8 @@ func TestImmutable_Storage(t *testing.T) {
 // Reads alone map the file, also on Windows. All calls have the results of os.File.
 func TestImmutable_Reads(t *testing.T) {
 	t.Parallel()
-	content := patternWithZeros(3*page + 17)
-	name := tempFile(t, content)
+	content := filetest.PatternWithZeros(3*page + 17)
+	name := filetest.Temp(t, content)
 	f := mustOpenImmutable(t, name)
 	readOften(t, f)
 	if mmapfile.Mapped(f) != mmapfile.CanMap {
@@ -114,7 +115,7 @@ func TestImmutable_Reads(t *testing.T) {
 // A broken promise ends no process: the end of the file is found as for every File.
 func TestImmutable_Broken(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, bytes.Repeat([]byte{1}, int(8*page)))
+	name := filetest.Temp(t, bytes.Repeat([]byte{1}, int(8*page)))
 	f := mustOpenImmutable(t, name)
 	readOften(t, f)
 	var b [64]byte

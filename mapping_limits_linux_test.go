@@ -17,13 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
-	children["narrow"] = childNarrow
-	children["rounds"] = childRounds
-	children["full"] = childFull
-	children["maps"] = childMaps
+	filetest.Children["narrow"] = childNarrow
+	filetest.Children["rounds"] = childRounds
+	filetest.Children["full"] = childFull
+	filetest.Children["maps"] = childMaps
 }
 
 // narrowSizes returns the size of a file, and the smaller address space that a process may add.
@@ -37,7 +38,7 @@ func narrowSizes() (size, room int64) {
 
 // childNarrow uses a file that is larger than the address space that is left.
 func childNarrow(args []string) error {
-	used, err := processStatus("VmSize")
+	used, err := filetest.ProcessStatus("VmSize")
 	if err != nil {
 		return err
 	}
@@ -87,17 +88,17 @@ func childNarrow(args []string) error {
 	b := make([]byte, 10_000)
 	for round := range 40 { // enough reads to map a file
 		off := int64(round)*25_000_000 + 17
-		if n, err := f.WriteAt(pattern(len(b)), off); n != len(b) || err != nil {
+		if n, err := f.WriteAt(filetest.Pattern(len(b)), off); n != len(b) || err != nil {
 			return fmt.Errorf("WriteAt: %d, %w", n, err)
 		}
 		clear(b)
-		if n, err := f.ReadAt(b, off); n != len(b) || err != nil || !bytes.Equal(b, pattern(len(b))) {
+		if n, err := f.ReadAt(b, off); n != len(b) || err != nil || !bytes.Equal(b, filetest.Pattern(len(b))) {
 			return fmt.Errorf("ReadAt: %d, %w, %v", n, err, b[:20])
 		}
 		if pos, err := f.Seek(off+100, io.SeekStart); pos != off+100 || err != nil {
 			return fmt.Errorf("Seek: %d, %w", pos, err)
 		}
-		if n, err := f.Read(b[:50]); n != 50 || err != nil || !bytes.Equal(b[:50], pattern(150)[100:]) {
+		if n, err := f.Read(b[:50]); n != 50 || err != nil || !bytes.Equal(b[:50], filetest.Pattern(150)[100:]) {
 			return fmt.Errorf("Read: %d, %w, %v", n, err, b[:50])
 		}
 	}
@@ -112,15 +113,15 @@ func TestFile_LargerThanAddressSpace(t *testing.T) {
 	if mmapfile.RaceDetector {
 		t.Skip("the race detector needs its address space")
 	}
-	if emulator != "" {
-		t.Skip("no limit of address space under " + emulator)
+	if filetest.Emulator != "" {
+		t.Skip("no limit of address space under " + filetest.Emulator)
 	}
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	size, _ := narrowSizes()
 	if err := os.Truncate(name, size); err != nil {
 		t.Fatal(err)
 	}
-	runChild(t, childCommand(t, nil, "narrow", name))
+	filetest.RunChild(t, filetest.ChildCommand(t, nil, "narrow", name))
 }
 
 // childRounds opens, reads and closes a file of 300 MiB twenty times with 3 GiB of address
@@ -161,7 +162,7 @@ func childRounds(args []string) error {
 	for range 12 { // ends the program if the address space is used up
 		heap = append(heap, make([]byte, 64<<20))
 	}
-	used, err := processStatus("VmSize")
+	used, err := filetest.ProcessStatus("VmSize")
 	fmt.Printf("%d mapped, %d MiB of address space with %d blocks\n", mapped, used>>20, len(heap))
 	return err
 }
@@ -173,17 +174,17 @@ func TestClose_LimitedAddressSpace(t *testing.T) {
 		t.Skip("nothing is mapped")
 	case mmapfile.RaceDetector:
 		t.Skip("the race detector needs its address space")
-	case emulator != "" || strconv.IntSize == 32:
+	case filetest.Emulator != "" || strconv.IntSize == 32:
 		t.Skip("no limit of 3 GiB here")
 	}
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, 300<<20); err != nil {
 		t.Fatal(err)
 	}
 	for _, way := range []string{"ReadAt", "Bytes"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			t.Log(runChild(t, childCommand(t, nil, "rounds", name, way)))
+			t.Log(filetest.RunChild(t, filetest.ChildCommand(t, nil, "rounds", name, way)))
 		})
 	}
 }
@@ -202,7 +203,7 @@ func childFull(args []string) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		used, err := processStatus("VmSize")
+		used, err := filetest.ProcessStatus("VmSize")
 		if err != nil {
 			return err
 		}
@@ -220,22 +221,22 @@ func childFull(args []string) error {
 
 func TestBytes_CollectsAfterENOMEM(t *testing.T) {
 	t.Parallel()
-	if !mmapfile.CanMap || mmapfile.RaceDetector || emulator != "" || strconv.IntSize == 32 {
+	if !mmapfile.CanMap || mmapfile.RaceDetector || filetest.Emulator != "" || strconv.IntSize == 32 {
 		t.Skip("no limit of address space here")
 	}
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, 400<<20); err != nil {
 		t.Fatal(err)
 	}
-	child := childCommand(t, nil, "full", name)
+	child := filetest.ChildCommand(t, nil, "full", name)
 	// Each thread takes address space: 8 MiB, or 128 MiB with memory of its own for C.
 	child.Env = append(child.Environ(), "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
-	runChild(t, child)
+	filetest.RunChild(t, child)
 }
 
 // childMaps uses Files while the process has as many mappings as the system allows.
 func childMaps(args []string) error {
-	name, content := args[0], pattern(300_000)
+	name, content := args[0], filetest.Pattern(300_000)
 	b := make([]byte, 1000)
 	check := func(f *mmapfile.File) error {
 		for i := range int64(300) {
@@ -316,7 +317,7 @@ func childMaps(args []string) error {
 
 func TestFile_MapCountExhausted(t *testing.T) {
 	t.Parallel()
-	if mmapfile.RaceDetector || emulator != "" || !mmapfile.CanMap {
+	if mmapfile.RaceDetector || filetest.Emulator != "" || !mmapfile.CanMap {
 		t.Skip("needs mappings, and a runtime that needs no more of them")
 	}
 	limit, err := os.ReadFile("/proc/sys/vm/max_map_count")
@@ -326,9 +327,9 @@ func TestFile_MapCountExhausted(t *testing.T) {
 	if n, err := strconv.Atoi(strings.TrimSpace(string(limit))); err != nil || n > 300_000 {
 		t.Skipf("vm.max_map_count is %s", limit)
 	}
-	name := tempFile(t, pattern(300_000))
+	name := filetest.Temp(t, filetest.Pattern(300_000))
 	for range 10 {
-		cmd := childCommand(t, nil, "maps", name)
+		cmd := filetest.ChildCommand(t, nil, "maps", name)
 		out, err := cmd.CombinedOutput()
 		if strings.Contains(string(out), "runtime: cannot allocate memory") {
 			continue // the runtime itself needed a mapping
@@ -336,7 +337,7 @@ func TestFile_MapCountExhausted(t *testing.T) {
 		if err != nil {
 			t.Errorf("child process: %v\n%s", err, out)
 		}
-		sameBytes(t, "the file", readFile(t, name), pattern(300_000))
+		filetest.SameBytes(t, "the file", filetest.Read(t, name), filetest.Pattern(300_000))
 		return
 	}
 	t.Skip("the runtime ran out of mappings each time")

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // collectUntil runs the collector until ok holds. Cleanups run in another goroutine.
 func collectUntil(ok func() bool) bool {
-	return eventually(20*time.Second, func() bool {
+	return filetest.Eventually(20*time.Second, func() bool {
 		runtime.GC()
 		return ok()
 	})
@@ -41,12 +42,12 @@ func openMapClose(t *testing.T, name string, size, rounds int) (refused int) {
 		if i%2 == 0 {
 			if p := f.Bytes(); p == nil {
 				refused++
-			} else if p[i%size] != patternByte(int64(i%size)) {
+			} else if p[i%size] != filetest.PatternByte(int64(i%size)) {
 				t.Fatalf("byte %d is %d", i%size, p[i%size])
 			}
 		} else {
 			for j := range 20 { // calls alone map it
-				if n, err := f.ReadAt(b, int64(j)); n != len(b) || err != nil || b[0] != patternByte(int64(j)) {
+				if n, err := f.ReadAt(b, int64(j)); n != len(b) || err != nil || b[0] != filetest.PatternByte(int64(j)) {
 					t.Fatalf("ReadAt: %d, %v, %d", n, err, b[0])
 				}
 			}
@@ -60,31 +61,31 @@ func openMapClose(t *testing.T, name string, size, rounds int) (refused int) {
 
 func TestClose_ReleasesEverything(t *testing.T) {
 	const size = 64 << 10 // a leak in every round would be gigabytes
-	name := tempFile(t, pattern(size))
+	name := filetest.Temp(t, filetest.Pattern(size))
 	rounds := 100_000
 	if testing.Short() || mmapfile.RaceDetector || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
 	}
 	openMapClose(t, name, size, 5_000) // so that the runtime and the race detector have their memory
 	collectUntil(func() bool { return true })
-	maps, virtual, descriptors := countMaps(t), virtualSize(t), countDescriptors(t)
+	maps, virtual, descriptors := filetest.CountMaps(t), filetest.VirtualSize(t), filetest.CountDescriptors(t)
 	refused := openMapClose(t, name, size, rounds)
 	if refused > 0 {
 		t.Errorf("in %d of %d rounds Bytes was nil", refused, rounds)
 	}
-	if !collectUntil(func() bool { return countMaps(t) <= maps+slackMaps }) {
-		t.Errorf("%d maps before, %d after %d rounds", maps, countMaps(t), rounds)
+	if !collectUntil(func() bool { return filetest.CountMaps(t) <= maps+slackMaps }) {
+		t.Errorf("%d maps before, %d after %d rounds", maps, filetest.CountMaps(t), rounds)
 	}
-	if !collectUntil(func() bool { return virtualSize(t) <= virtual+slackVirtual }) {
-		t.Errorf("%d bytes of address space before, %d after %d rounds", virtual, virtualSize(t), rounds)
+	if !collectUntil(func() bool { return filetest.VirtualSize(t) <= virtual+slackVirtual }) {
+		t.Errorf("%d bytes of address space before, %d after %d rounds", virtual, filetest.VirtualSize(t), rounds)
 	}
-	if n := countDescriptors(t); n > descriptors+10 {
+	if n := filetest.CountDescriptors(t); n > descriptors+10 {
 		t.Errorf("%d descriptors before, %d after", descriptors, n)
 	}
 }
 
 func TestClose_MapsBounded(t *testing.T) {
-	name := tempFile(t, pattern(8<<10))
+	name := filetest.Temp(t, filetest.Pattern(8<<10))
 	rounds := 45_000
 	if testing.Short() || mmapfile.RaceDetector || !mmapfile.CanMap || strconv.IntSize == 32 {
 		rounds = 5_000
@@ -94,10 +95,10 @@ func TestClose_MapsBounded(t *testing.T) {
 		mapApart(t, name, rounds) // the race detector maps memory for each range once
 	}
 	collectUntil(func() bool { return true })
-	maps := countMaps(t)
+	maps := filetest.CountMaps(t)
 	mapApart(t, name, rounds)
-	if !collectUntil(func() bool { return countMaps(t) <= maps+slackMaps }) {
-		t.Errorf("%d maps before, %d after", maps, countMaps(t))
+	if !collectUntil(func() bool { return filetest.CountMaps(t) <= maps+slackMaps }) {
+		t.Errorf("%d maps before, %d after", maps, filetest.CountMaps(t))
 	}
 }
 
@@ -109,7 +110,7 @@ func mapApart(t testing.TB, name string, rounds int) {
 	var between []*mmapfile.File
 	refused := 0
 	for i := range rounds {
-		f := openReadOnly(t, name)
+		f := filetest.OpenReadOnly(t, name)
 		if f.Bytes() == nil {
 			refused++
 		}
@@ -121,12 +122,12 @@ func mapApart(t testing.TB, name string, rounds int) {
 			t.Fatal(err)
 		}
 		if i%2000 == 0 {
-			if n := countMaps(t); n > most {
+			if n := filetest.CountMaps(t); n > most {
 				t.Fatalf("%d maps after %d rounds", n, i)
 			}
 		}
 	}
-	if n := countMaps(t); n > most {
+	if n := filetest.CountMaps(t); n > most {
 		t.Errorf("%d maps after %d rounds", n, rounds)
 	}
 	if refused > 0 {
@@ -156,15 +157,15 @@ func forgetFiles(t testing.TB, name string, n int) {
 }
 
 func TestFile_Cleanup(t *testing.T) {
-	name := tempFile(t, pattern(100_000))
+	name := filetest.Temp(t, filetest.Pattern(100_000))
 	collectUntil(func() bool { return true })
-	maps, descriptors := countMaps(t), countDescriptors(t)
+	maps, descriptors := filetest.CountMaps(t), filetest.CountDescriptors(t)
 	forgetFiles(t, name, 200)
-	if !collectUntil(func() bool { return countDescriptors(t) <= descriptors+10 }) {
-		t.Errorf("%d descriptors before, %d after", descriptors, countDescriptors(t))
+	if !collectUntil(func() bool { return filetest.CountDescriptors(t) <= descriptors+10 }) {
+		t.Errorf("%d descriptors before, %d after", descriptors, filetest.CountDescriptors(t))
 	}
-	if !collectUntil(func() bool { return countMaps(t) <= maps+slackMaps }) {
-		t.Errorf("%d maps before, %d after", maps, countMaps(t))
+	if !collectUntil(func() bool { return filetest.CountMaps(t) <= maps+slackMaps }) {
+		t.Errorf("%d maps before, %d after", maps, filetest.CountMaps(t))
 	}
 }
 
@@ -173,17 +174,17 @@ func TestBytes_FewMapsWhileGrowing(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing is mapped")
 	}
-	f := mustOpenMapped(t, tempFile(t, pattern(10)))
-	maps := countMaps(t)
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(10)))
+	maps := filetest.CountMaps(t)
 	for i := range 2000 {
-		if _, err := f.WriteAt(pattern(5000), int64(i*5000)); err != nil {
+		if _, err := f.WriteAt(filetest.Pattern(5000), int64(i*5000)); err != nil {
 			t.Fatal(err)
 		}
 		if b := f.Bytes(); len(b) != (i+1)*5000 {
 			t.Fatalf("Bytes returned %d of %d", len(b), (i+1)*5000)
 		}
 	}
-	if n := countMaps(t); n > maps+slackMaps {
+	if n := filetest.CountMaps(t); n > maps+slackMaps {
 		t.Errorf("%d maps before 2000 pieces of growth, %d after", maps, n)
 	}
 }
@@ -194,12 +195,12 @@ func TestClose_NextFileIsMapped(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing is mapped")
 	}
-	large, small := tempFile(t, nil), tempFile(t, pattern(100))
+	large, small := filetest.Temp(t, nil), filetest.Temp(t, filetest.Pattern(100))
 	if err := os.Truncate(large, 1<<30); err != nil {
 		t.Skip(err)
 	}
 	for round := range 3 {
-		f := openReadOnly(t, large)
+		f := filetest.OpenReadOnly(t, large)
 		for i := range 40 { // until calls have mapped as much as they may
 			if _, err := f.ReadAt(make([]byte, 10), int64(i)<<20); err != nil {
 				t.Fatal(err)
@@ -208,7 +209,7 @@ func TestClose_NextFileIsMapped(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		g := openReadOnly(t, small)
+		g := filetest.OpenReadOnly(t, small)
 		if g.Bytes() == nil {
 			t.Errorf("round %d: Bytes is nil after a large file was closed", round)
 		}
@@ -229,9 +230,9 @@ func TestReadAt_FollowingTakesFewMaps(t *testing.T) {
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		name := filepath.Join(dir, "log")
-		page := pattern(4096)
-		writeFile(t, name, page)
-		f := mustOpen(t, name)
+		page := filetest.Pattern(4096)
+		filetest.Write(t, name, page)
+		f := filetest.Open(t, name)
 		w, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -258,7 +259,7 @@ func TestReadAt_FollowingTakesFewMaps(t *testing.T) {
 		if want := int64(501 * 4096); off != want {
 			t.Errorf("in %s: read %d bytes of %d", parent, off, want)
 		}
-		if n := strings.Count(string(readFile(t, "/proc/self/maps")), name); n > 20 {
+		if n := strings.Count(string(filetest.Read(t, "/proc/self/maps")), name); n > 20 {
 			t.Errorf("in %s: %d mappings", parent, n)
 		}
 	}

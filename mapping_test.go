@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestReadAt_FarApartIsMapped(t *testing.T) {
@@ -18,7 +19,7 @@ func TestReadAt_FarApartIsMapped(t *testing.T) {
 		t.Skip("nothing is mapped unasked, or at once")
 	}
 	const place, places = 256 << 10, 16 // a fault maps less than place bytes
-	f := mustOpen(t, tempFile(t, make([]byte, places*place)))
+	f := filetest.Open(t, filetest.Temp(t, make([]byte, places*place)))
 	var b [64]byte
 	after := 0
 	for ; !mmapfile.Mapped(f) && after < 10_000; after++ {
@@ -47,9 +48,9 @@ func TestWrite_SmallIsMapped(t *testing.T) {
 		{"WriteOfNew", func(f *mmapfile.File, _ int64) (int, error) { return f.Write(record) }, 10_000},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			content := pattern(1 << 20)
-			name := tempFile(t, content)
-			f := mustOpen(t, name)
+			content := filetest.Pattern(1 << 20)
+			name := filetest.Temp(t, content)
+			f := filetest.Open(t, name)
 			if way.name == "WriteOfNew" {
 				inner, err := os.OpenFile(name, os.O_RDWR, 0)
 				if err != nil {
@@ -85,13 +86,13 @@ func TestFile_CleanupBesideCalls(t *testing.T) {
 		t.Skip("no cleanups without mappings, and collecting all the time takes minutes here")
 	}
 	const size = 1 << 20
-	whole := pattern(size)
-	name := tempFile(t, whole)
+	whole := filetest.Pattern(size)
+	name := filetest.Temp(t, whole)
 	var stop atomic.Bool
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		for keepGoing(&stop) {
+		for filetest.KeepGoing(&stop) {
 			runtime.GC()
 		}
 	}()
@@ -136,7 +137,7 @@ func TestFile_CleanupBesideCalls(t *testing.T) {
 			})
 		},
 	} {
-		for range iterations(24) {
+		for range filetest.Iterations(24) {
 			if err := do(openUnclosed(t, name)); err != nil {
 				t.Errorf("%s: %v", call, err)
 			}
@@ -149,7 +150,7 @@ func TestBytes_LimitedAddressSpace(t *testing.T) {
 	if !mmapfile.CanMap || mmapfile.MapLimit > 1<<40 {
 		t.Skip("there is enough of it")
 	}
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, 300<<20); err != nil {
 		t.Skip(err)
 	}

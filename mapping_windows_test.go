@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Not parallel: the handles are those of the whole process.
@@ -19,8 +20,8 @@ func TestClose_Handles(t *testing.T) {
 		}
 		return n
 	}
-	whole := pattern(200_000)
-	name := tempFile(t, whole)
+	whole := filetest.Pattern(200_000)
+	name := filetest.Temp(t, whole)
 	round := func() {
 		f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {

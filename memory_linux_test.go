@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
-	children["mlockall"] = childMlockall
-	children["lock"] = childLock
-	children["eagain"] = childEAGAIN
+	filetest.Children["mlockall"] = childMlockall
+	filetest.Children["lock"] = childLock
+	filetest.Children["eagain"] = childEAGAIN
 }
 
 // childMlockall reads and writes a sparse file of 1 GiB until it is mapped. The process locks
@@ -37,8 +38,8 @@ func childMlockall(args []string) error {
 		return nil
 	}
 	figures := func() (locked, resident int64) {
-		locked, lerr := processStatus("VmLck")
-		resident, rerr := processStatus("RssFile")
+		locked, lerr := filetest.ProcessStatus("VmLck")
+		resident, rerr := filetest.ProcessStatus("RssFile")
 		if lerr != nil || rerr != nil {
 			panic(fmt.Sprint(lerr, rerr))
 		}
@@ -87,16 +88,16 @@ func childMlockall(args []string) error {
 
 func TestReadAt_Mlockall(t *testing.T) {
 	t.Parallel()
-	if !mmapfile.MapsUnasked || emulator != "" || mmapfile.RaceDetector {
+	if !mmapfile.MapsUnasked || filetest.Emulator != "" || mmapfile.RaceDetector {
 		t.Skip("nothing is mapped here, or too much is locked")
 	}
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	for _, way := range []string{"Read", "Write"} {
 		t.Run(way, func(t *testing.T) {
-			out := runChild(t, childCommand(t, nil, "mlockall", name, way))
+			out := filetest.RunChild(t, filetest.ChildCommand(t, nil, "mlockall", name, way))
 			if strings.HasPrefix(out, "skip:") {
 				t.Skip("mlockall: ", out)
 			}
@@ -122,7 +123,7 @@ func childLock(args []string) error {
 	}
 	size := int64(f.Len())
 	locked := func() int64 {
-		n, err := processStatus("VmLck")
+		n, err := filetest.ProcessStatus("VmLck")
 		if err != nil {
 			panic(err)
 		}
@@ -163,13 +164,13 @@ func TestLockMemory_OverLimit(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing can be locked")
 	}
-	if emulator != "" {
+	if filetest.Emulator != "" {
 		t.Skip("the limit would be the emulator's")
 	}
 	if page > 16<<10 {
 		t.Skip("four pages are more than the limit")
 	}
-	name := tempFile(t, bytes.Repeat([]byte("x"), 1<<20))
+	name := filetest.Temp(t, bytes.Repeat([]byte("x"), 1<<20))
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestLockMemory_OverLimit(t *testing.T) {
 			break
 		}
 	}
-	runChild(t, childCommand(t, nil, "lock", name))
+	filetest.RunChild(t, filetest.ChildCommand(t, nil, "lock", name))
 }
 
 func TestAdvise_PopulateWriteFullDisk(t *testing.T) {
@@ -187,10 +188,10 @@ func TestAdvise_PopulateWriteFullDisk(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing is populated")
 	}
-	if emulator != "" {
+	if filetest.Emulator != "" {
 		t.Skip("qemu-user ignores this advice")
 	}
-	name := smallDisk(t) + "/data"
+	name := filetest.SmallDisk(t) + "/data"
 	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -212,15 +213,15 @@ func TestAdvise_ManyRanges(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("there is no mapping")
 	}
-	f := mustOpen(t, tempFile(t, pattern(1<<20)))
-	before := countMaps(t)
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(1<<20)))
+	before := filetest.CountMaps(t)
 	for off := int64(0); off < 1<<20; off += 4096 {
 		if err := f.Advise(off, 4096, mmapfile.WillNeed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.Bytes()
-	if n := countMaps(t); n > before+50 { // other tests run in parallel
+	if n := filetest.CountMaps(t); n > before+50 { // other tests run in parallel
 		t.Errorf("%d maps, %d before", n, before)
 	}
 }
@@ -228,10 +229,10 @@ func TestAdvise_ManyRanges(t *testing.T) {
 // A kernel that always asks to try again must not hang the program.
 func TestAdvise_AlwaysEAGAIN(t *testing.T) {
 	t.Parallel()
-	if emulator != "" || !mmapfile.CanMap {
+	if filetest.Emulator != "" || !mmapfile.CanMap {
 		t.Skip("needs a filter of system calls")
 	}
-	runChild(t, childCommand(t, nil, "eagain", tempFile(t, pattern(100_000))))
+	filetest.RunChild(t, filetest.ChildCommand(t, nil, "eagain", filetest.Temp(t, filetest.Pattern(100_000))))
 }
 
 // childEAGAIN populates a file while madvise(2) answers EAGAIN to that.
@@ -281,7 +282,7 @@ func TestAdvise_DontNeedReleases(t *testing.T) {
 		t.Skip("nothing is mapped in this build")
 	}
 	const size = 4 << 20
-	name := tempFile(t, pattern(size))
+	name := filetest.Temp(t, filetest.Pattern(size))
 	drop := func() {
 		t.Helper()
 		f, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -296,14 +297,14 @@ func TestAdvise_DontNeedReleases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := openReadOnly(t, name)
+	f := filetest.OpenReadOnly(t, name)
 	want := func(when string, mapped, cached int64) {
 		t.Helper()
 		got, err := f.Resident(0, size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rss := mappedMemory(t, name); rss != mapped || got != cached {
+		if rss := filetest.MappedMemory(t, name); rss != mapped || got != cached {
 			t.Errorf("%s: the process has %d bytes of the file and the page cache %d, want %d and %d", when, rss, got, mapped, cached)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 var advices = map[string]mmapfile.Advice{
@@ -51,7 +52,7 @@ func mayLack(call string) bool {
 	case call == "Advise HugePages":
 		return true // a build option of the kernel
 	case call == "Resident":
-		return runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" || emulator != ""
+		return runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" || filetest.Emulator != ""
 	case runtime.GOOS == "windows":
 		return call != "Advise Normal" && call != "Advise PopulateRead" && call != "Advise PopulateWrite"
 	}
@@ -61,9 +62,9 @@ func mayLack(call string) bool {
 func TestMemory_ContentUnchanged(t *testing.T) {
 	t.Parallel()
 	size := 5*page + 17
-	content := pattern(int(size))
-	name := tempFile(t, content)
-	f := mustOpen(t, name)
+	content := filetest.Pattern(int(size))
+	name := filetest.Temp(t, content)
+	f := filetest.Open(t, name)
 	ranges := [][2]int64{{0, 0}, {0, size}, {0, math.MaxInt64}, {1, 1}, {page - 1, 2}, {page, page}, {3, 3 * page}, {size - 1, 1},
 		{size - 1, 100}, {size, 1}, {size + 100*page, page}, {math.MaxInt64, math.MaxInt64}, {5 * page, 17}}
 	for _, r := range ranges {
@@ -79,22 +80,22 @@ func TestMemory_ContentUnchanged(t *testing.T) {
 			t.Fatalf("after %v the file has another content (%v)", r, err)
 		}
 	}
-	sameBytes(t, "the file", readFile(t, name), content)
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), content)
 	if _, err := f.WriteAt([]byte("new"), 2*page); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Advise(0, size, mmapfile.DontNeed); err != nil && !mayLack("Advise DontNeed") {
 		t.Error(err)
 	}
-	if copy(content[2*page:], "new"); !bytes.Equal(readFile(t, name), content) {
+	if copy(content[2*page:], "new"); !bytes.Equal(filetest.Read(t, name), content) {
 		t.Error("DontNeed dropped what was written")
 	}
 }
 
 func TestMemory_BadRange(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(100))
+	f := filetest.Open(t, name)
 	for _, r := range [][2]int64{{-1, 1}, {0, -1}, {math.MinInt64, math.MinInt64}} {
 		errs := controlErrors(f, r[0], r[1])
 		errs["SyncRange"] = f.SyncRange(r[0], r[1])
@@ -127,7 +128,7 @@ func TestMemory_BadRange(t *testing.T) {
 			t.Errorf("%s of nil: %v", call, err)
 		}
 	}
-	dir, err := mmapfile.Open(tempDir(t))
+	dir, err := mmapfile.Open(filetest.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestAdvise_PopulateWriteReadOnly(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("nothing can be populated")
 	}
-	f, err := mmapfile.Open(tempFile(t, pattern(3*int(page))))
+	f, err := mmapfile.Open(filetest.Temp(t, filetest.Pattern(3*int(page))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,18 +156,18 @@ func TestAdvise_PopulateWriteReadOnly(t *testing.T) {
 	if err := f.Advise(0, page, mmapfile.PopulateRead); err != nil {
 		t.Error(err)
 	}
-	sameBytes(t, "Bytes", f.Bytes(), pattern(3*int(page)))
+	filetest.SameBytes(t, "Bytes", f.Bytes(), filetest.Pattern(3*int(page)))
 }
 
 // A page that is truncated while it is populated, locked or counted is an error, not a crash.
 func TestMemory_BesideTruncation(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	needForeignTruncate(t)
-	name := tempFile(t, pattern(64*int(page)))
+	filetest.NeedForeignTruncate(t)
+	name := filetest.Temp(t, filetest.Pattern(64*int(page)))
 	f := mustOpenMapped(t, name)
-	rounds := iterations(3000) // with 300, only one of three runs met a truncation
-	together(t, 2, func(i int) error {
+	rounds := filetest.Iterations(3000) // with 300, only one of three runs met a truncation
+	filetest.Together(t, 2, func(i int) error {
 		for r := range rounds {
 			if i == 0 {
 				if err := errors.Join(os.Truncate(name, page*int64(r%64)), os.Truncate(name, 64*page)); err != nil {
@@ -198,7 +199,7 @@ func TestResident_JustRead(t *testing.T) {
 	t.Parallel()
 	size := 20*page + 100
 	for _, private := range []bool{false, true} {
-		f, err := mmapfile.Options{Private: private}.OpenFile(tempFile(t, pattern(int(size))), os.O_RDWR, 0)
+		f, err := mmapfile.Options{Private: private}.OpenFile(filetest.Temp(t, filetest.Pattern(int(size))), os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestResident_JustRead(t *testing.T) {
 			t.Skip(err)
 		}
 		if private {
-			loadBytes(f.Bytes()) // mincore may report mapped pages only
+			filetest.LoadBytes(f.Bytes()) // mincore may report mapped pages only
 		}
 		for _, r := range [][3]int64{{0, size, size}, {0, math.MaxInt64, size}, {5, 10, 10}, {page - 1, 2, 2}, {page, page, page},
 			{1, 3 * page, 3 * page}, {size - 10, 10, 10}, {size - 10, 50, 10}, {size, 1, 0}, {0, 0, 0}} {

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // mustWriteMapped makes a mapped write at the beginning of a period, before its timer.
 func mustWriteMapped(t *testing.T, f *mmapfile.File) {
 	t.Helper()
 	for range 100 {
-		if !eventually(10*time.Second, func() bool { return mmapfile.PeriodOver(f) }) {
+		if !filetest.Eventually(10*time.Second, func() bool { return mmapfile.PeriodOver(f) }) {
 			t.Fatal("the period of mapped writes never ends")
 		}
 		for range 3 { // the first begins a period
@@ -47,8 +48,8 @@ func modTime(t *testing.T, name string) time.Time {
 func waitForTick(t *testing.T, name string, after time.Time) (now time.Time) {
 	t.Helper()
 	clock := filepath.Join(filepath.Dir(name), "clock")
-	if !eventually(10*time.Second, func() bool {
-		writeFile(t, clock, nil)
+	if !filetest.Eventually(10*time.Second, func() bool {
+		filetest.Write(t, clock, nil)
 		now = modTime(t, clock)
 		return now.After(after)
 	}) {
@@ -65,7 +66,7 @@ func TestWriteAt_TimeSetStays(t *testing.T) {
 		"Sync":  (*mmapfile.File).Sync,
 		"Stat":  func(f *mmapfile.File) error { _, err := f.Stat(); return err },
 		"Timer": func(f *mmapfile.File) error {
-			if !eventually(10*time.Second, func() bool { return mmapfile.PeriodOver(f) }) {
+			if !filetest.Eventually(10*time.Second, func() bool { return mmapfile.PeriodOver(f) }) {
 				return errors.New("the period never ends")
 			}
 			return nil
@@ -73,7 +74,7 @@ func TestWriteAt_TimeSetStays(t *testing.T) {
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			name := tempFile(t, pattern(8192))
+			name := filetest.Temp(t, filetest.Pattern(8192))
 			f := mustOpenMapped(t, name)
 			for _, ago := range []time.Duration{0, time.Microsecond, time.Hour, -time.Hour} {
 				mustWriteMapped(t, f)
@@ -99,7 +100,7 @@ func TestWriteAt_TimeSetStays(t *testing.T) {
 // A program can save the time, write, and restore the time.
 func TestWriteAt_TimeRestoredStays(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	saved := modTime(t, name)
 	waitForTick(t, name, saved)
@@ -118,7 +119,7 @@ func TestWriteAt_TimeRestoredStays(t *testing.T) {
 // A change of metadata alone does not count as a time that was set.
 func TestWriteAt_TimeMovesAfterRename(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	mustWriteMapped(t, f) // the page's first one, a fault, which moves the time by itself
 	for i, change := range []func() error{
@@ -146,7 +147,7 @@ func TestWriteAt_TimeMovesAfterRename(t *testing.T) {
 // A writer that does not own the file may not set its time. Its writes move the time nevertheless.
 func TestWriteAt_TimeMovesForNonOwner(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	if err := os.Chown(name, 65534, 65534); err != nil {
 		t.Skip(err)
@@ -173,7 +174,7 @@ func TestWriteAt_TimeMovesForNonOwner(t *testing.T) {
 // The time moves without Close, which does not move it again.
 func TestWriteAt_TimeMovesByItself(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	mustWriteMapped(t, f)
 	begun := modTime(t, name)
@@ -182,7 +183,7 @@ func TestWriteAt_TimeMovesByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := begun
-	if !eventually(10*time.Second, func() bool { moved = modTime(t, name); return moved.After(begun) }) {
+	if !filetest.Eventually(10*time.Second, func() bool { moved = modTime(t, name); return moved.After(begun) }) {
 		t.Fatalf("the time is still %v, that of the first write", moved)
 	}
 	over := waitForTick(t, name, time.Time{})
@@ -215,7 +216,7 @@ func watchFile(t *testing.T, name string) (heard func() bool) {
 // A watcher is notified of each period of mapped writes at its beginning and at its end.
 func TestWriteAt_Watchers(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	heard := watchFile(t, name)
 	for range 3 {
@@ -223,7 +224,7 @@ func TestWriteAt_Watchers(t *testing.T) {
 		if !heard() {
 			t.Error("the watcher was not notified of a new period")
 		}
-		if !eventually(10*time.Second, heard) {
+		if !filetest.Eventually(10*time.Second, heard) {
 			t.Error("the watcher was not notified of the mapped writes")
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // withoutCapability calls do on a thread without one of the capabilities of root.
@@ -45,7 +46,7 @@ func withoutCapability(capability uint, do func() error) error {
 func TestWriteAt_SetUserIDRemoved(t *testing.T) {
 	t.Parallel()
 	after := func(bits uint32) uint32 {
-		name := tempFile(t, pattern(8192))
+		name := filetest.Temp(t, filetest.Pattern(8192))
 		f := mustOpenMapped(t, name)
 		mustWriteMapped(t, f)
 		if err := unix.Chmod(name, bits); err != nil {
@@ -79,7 +80,7 @@ func TestWriteAt_SetUserIDRemoved(t *testing.T) {
 // A mapped write removes the capabilities of the file.
 func TestWriteAt_CapabilitiesRemoved(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	mustWriteMapped(t, f)
 	netRaw := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // struct vfs_cap_data
@@ -100,7 +101,7 @@ func TestWriteAt_CapabilitiesRemoved(t *testing.T) {
 // A bit that Chmod sets after the last write stays. A time that is set then stays, too.
 func TestChmod_SetUserIDAfterMappedWrites(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
+	name := filetest.Temp(t, filetest.Pattern(8192))
 	f := mustOpenMapped(t, name)
 	mustWriteMapped(t, f)
 	if err := withoutCapability(unix.CAP_FSETID, func() error { return f.Chmod(fs.ModeSetuid | 0o755) }); err != nil {
@@ -169,7 +170,7 @@ func TestWriteAt_DescriptorAppends(t *testing.T) {
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			name := tempFile(t, pattern(10_000))
+			name := filetest.Temp(t, filetest.Pattern(10_000))
 			f, fd := fdOf(t, name)
 			for range 300 {
 				mmapfile.PrefaultAll(f)
@@ -188,7 +189,7 @@ func TestWriteAt_DescriptorAppends(t *testing.T) {
 				if n, err := f.WriteAt([]byte("x"), 0); n != 1 || err != nil {
 					t.Fatalf("WriteAt: %d, %v", n, err)
 				}
-				if got := len(readFile(t, name)); got != 10_001+i {
+				if got := len(filetest.Read(t, name)); got != 10_001+i {
 					t.Errorf("after %d writes the file has %d bytes", i+1, got)
 				}
 			}
@@ -197,14 +198,14 @@ func TestWriteAt_DescriptorAppends(t *testing.T) {
 }
 
 func init() {
-	children["limit"] = childLimit
+	filetest.Children["limit"] = childLimit
 }
 
 // A lower file size limit takes effect by the end of the period.
 func TestWriteAt_FileSizeLimitLowered(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(1<<20))
-	if out, err := childCommand(t, nil, "limit", name).CombinedOutput(); err != nil {
+	name := filetest.Temp(t, filetest.Pattern(1<<20))
+	if out, err := filetest.ChildCommand(t, nil, "limit", name).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -234,7 +235,7 @@ func childLimit(args []string) error {
 		_, err = f.WriteAt(b, 700_000)
 		return err != nil
 	}
-	if !eventually(10*time.Second, refused) {
+	if !filetest.Eventually(10*time.Second, refused) {
 		return errors.New("the limit never takes effect")
 	}
 	if !errors.Is(err, syscall.EFBIG) {
@@ -249,7 +250,7 @@ func childLimit(args []string) error {
 // mountImage mounts a new ext4 file system.
 func mountImage(t *testing.T) (dir string) {
 	t.Helper()
-	image := tempFile(t, nil)
+	image := filetest.Temp(t, nil)
 	if err := os.Truncate(image, 32<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func mountImage(t *testing.T) (dir string) {
 func TestWriteAt_FileSystemShutDown(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(mountImage(t), "file")
-	writeFile(t, name, pattern(100_000))
+	filetest.Write(t, name, filetest.Pattern(100_000))
 	f := mustOpenMapped(t, name)
 	mustWriteMapped(t, f)
 	const shutdown = 0x8004587D // EXT4_IOC_SHUTDOWN, in include/uapi/linux/ext4.h
@@ -288,7 +289,7 @@ func TestWriteAt_FileSystemShutDown(t *testing.T) {
 		_, err = f.WriteAt([]byte("again"), 100)
 		return err != nil
 	}
-	if !eventually(10*time.Second, refused) || !errors.Is(err, syscall.EIO) {
+	if !filetest.Eventually(10*time.Second, refused) || !errors.Is(err, syscall.EIO) {
 		t.Error(err)
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Not in parallel: a child that another test starts has copies of all descriptors until its
 // exec, and so keeps the blocks of files that were removed.
 func TestOpenFile_SizeBeyondDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := filetest.SmallDisk(t)
 	free := func() uint64 {
 		var s unix.Statfs_t
 		if err := unix.Statfs(dir, &s); err != nil {
@@ -28,7 +29,7 @@ func TestOpenFile_SizeBeyondDisk(t *testing.T) {
 		return s.Bfree
 	}
 	old := filepath.Join(dir, "old")
-	writeFile(t, old, []byte("content"))
+	filetest.Write(t, old, []byte("content"))
 	before := free()
 	for _, c := range []struct {
 		name string
@@ -46,7 +47,7 @@ func TestOpenFile_SizeBeyondDisk(t *testing.T) {
 		f, err := mmapfile.OpenFile(name, c.flag, 0o600, 8<<20)
 		var pe *os.PathError
 		if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &pe) || pe.Path != name {
-			t.Errorf("%s with flags %x: %s", c.name, c.flag, errorText(err, name))
+			t.Errorf("%s with flags %x: %s", c.name, c.flag, filetest.ErrorText(err, name))
 		}
 		if f != nil {
 			t.Errorf("%s with flags %x: both a File and an error", c.name, c.flag)
@@ -55,7 +56,7 @@ func TestOpenFile_SizeBeyondDisk(t *testing.T) {
 			t.Errorf("%s with flags %x: the new file still exists (%v)", c.name, c.flag, err)
 			_ = os.Remove(filepath.Join(dir, "new"))
 		}
-		if got := readFile(t, old); string(got) != "content" {
+		if got := filetest.Read(t, old); string(got) != "content" {
 			t.Errorf("%s with flags %x: the old file is %d bytes now", c.name, c.flag, len(got))
 		}
 		if after := free(); after != before {
@@ -69,14 +70,14 @@ func TestOpenFile_SizeBeyondDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	fillDisk(t, filepath.Join(dir, "rest"))
+	filetest.FillDisk(t, filepath.Join(dir, "rest"))
 	if b := f.Bytes(); len(b) != 500_000 {
 		t.Errorf("Bytes returned %d bytes", len(b))
 	}
-	if n, err := f.WriteAt(pattern(500_000), 0); n != 500_000 || err != nil {
+	if n, err := f.WriteAt(filetest.Pattern(500_000), 0); n != 500_000 || err != nil {
 		t.Errorf("WriteAt into allocated blocks: %d, %v", n, err)
 	}
-	sameBytes(t, "the file", readFile(t, name), pattern(500_000))
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), filetest.Pattern(500_000))
 }
 
 // The holes of a file are allocated even if it has enough blocks elsewhere.
@@ -104,7 +105,7 @@ func TestOpenFile_SizeOfSparseFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := o.Write(pattern(int(hole))); err != nil {
+			if _, err := o.Write(filetest.Pattern(int(hole))); err != nil {
 				t.Fatal(err)
 			}
 			if hole == size/2 { // allocated past the end of the file
@@ -136,7 +137,7 @@ func TestOpenFile_SizeOfSparseFile(t *testing.T) {
 			if st.Blocks*512 < 2*size {
 				t.Errorf("%s: %d bytes are allocated of %d", name, st.Blocks*512, 2*size)
 			}
-			if got := readFile(t, name)[:hole]; !bytes.Equal(got, pattern(int(hole))) {
+			if got := filetest.Read(t, name)[:hole]; !bytes.Equal(got, filetest.Pattern(int(hole))) {
 				t.Errorf("%s: its content has changed", name)
 			}
 			os.Remove(name)

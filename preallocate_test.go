@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // The tests of OpenFile with a size, an argument that os.OpenFile does not have.
 
 func TestOpenFile_Size(t *testing.T) {
-	old := patternWithZeros(100)
+	old := filetest.PatternWithZeros(100)
 	for _, x := range []struct {
 		name string
 		old  []byte // nil: there is no file
@@ -38,7 +39,7 @@ func TestOpenFile_Size(t *testing.T) {
 		{"emptied, size 0", old, os.O_RDWR | os.O_TRUNC, 0, nil},
 		{"create what is there", old, os.O_RDWR | os.O_CREATE, 120, append(bytes.Clone(old), make([]byte, 20)...)},
 	} {
-		path := filepath.Join(tempDir(t), "data")
+		path := filepath.Join(filetest.Dir(t), "data")
 		if x.old != nil {
 			if err := os.WriteFile(path, x.old, 0o644); err != nil {
 				t.Fatal(err)
@@ -56,12 +57,12 @@ func TestOpenFile_Size(t *testing.T) {
 			t.Errorf("%s: the cursor is at %d, %v", x.name, pos, err)
 		}
 		f.Close()
-		sameBytes(t, x.name, readFile(t, path), x.want)
+		filetest.SameBytes(t, x.name, filetest.Read(t, path), x.want)
 	}
 }
 
 func TestOpenFile_ImpossibleSize(t *testing.T) {
-	old := patternWithZeros(100)
+	old := filetest.PatternWithZeros(100)
 	for _, x := range []struct {
 		name    string
 		there   bool
@@ -81,7 +82,7 @@ func TestOpenFile_ImpossibleSize(t *testing.T) {
 		{"absurd, new", false, os.O_RDWR | os.O_CREATE, 1 << 62, false},
 		{"absurd, new, exclusive", false, os.O_RDWR | os.O_CREATE | os.O_EXCL, 1 << 62, false},
 	} {
-		path := filepath.Join(tempDir(t), "data")
+		path := filepath.Join(filetest.Dir(t), "data")
 		if x.there {
 			if err := os.WriteFile(path, old, 0o644); err != nil {
 				t.Fatal(err)
@@ -98,7 +99,7 @@ func TestOpenFile_ImpossibleSize(t *testing.T) {
 			t.Errorf("%s: %v, %#v", x.name, f, err)
 		}
 		if x.there {
-			sameBytes(t, "the file", readFile(t, path), old)
+			filetest.SameBytes(t, "the file", filetest.Read(t, path), old)
 		} else if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: a file was left (%v)", x.name, err)
 		}
@@ -106,7 +107,7 @@ func TestOpenFile_ImpossibleSize(t *testing.T) {
 }
 
 func TestOpenFile_SizeKeepsErrors(t *testing.T) {
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	there := filepath.Join(dir, "there")
 	os.WriteFile(there, nil, 0o644)
 	for _, x := range []struct {
@@ -129,7 +130,7 @@ func TestOpenFile_SizeIsAllocated(t *testing.T) {
 		t.Skip("counted on Linux only")
 	}
 	const size = 1 << 20
-	path := filepath.Join(tempDir(t), "data")
+	path := filepath.Join(filetest.Dir(t), "data")
 	f, err := mmapfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644, size)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("wine does not create the target of a dangling link")
 	}
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -184,12 +185,12 @@ func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 			t.Errorf("%s: the name is %s", link, f.Name())
 		}
 		f.Close()
-		sameBytes(t, "the file", readFile(t, target), make([]byte, 100))
+		filetest.SameBytes(t, "the file", filetest.Read(t, target), make([]byte, 100))
 		// An existing target stays.
 		if _, err := mmapfile.OpenFile(link, os.O_RDWR|os.O_CREATE, 0o644, 1<<62); err == nil {
 			t.Errorf("%s: no error", link)
 		}
-		sameBytes(t, "the file", readFile(t, target), make([]byte, 100))
+		filetest.SameBytes(t, "the file", filetest.Read(t, target), make([]byte, 100))
 		os.Remove(target)
 	}
 }
@@ -197,7 +198,7 @@ func TestOpenFile_SizeThroughDanglingLink(t *testing.T) {
 // A failed OpenFile with a size keeps what other handles append meanwhile.
 func TestOpenFile_FailedSizeKeepsAppends(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
+	name := filetest.Temp(t, filetest.Pattern(100))
 	before, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +241,7 @@ func TestOpenFile_FailedSizeKeepsAppends(t *testing.T) {
 		open()
 	}
 	close(stop)
-	if want := <-done; int64(len(readFile(t, name))) != want {
-		t.Errorf("the file has %d bytes of %d", len(readFile(t, name)), want)
+	if want := <-done; int64(len(filetest.Read(t, name))) != want {
+		t.Errorf("the file has %d bytes of %d", len(filetest.Read(t, name)), want)
 	}
 }

@@ -12,28 +12,29 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // A private File behaves as an os.File of a copy, unless it grows.
 func TestPrivate_SameAsOSFileOfCopy(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(iterations(60)) {
+	for seed := range uint64(filetest.Iterations(60)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		size := []int{1, 100, int(page), 3*int(page) + 17, 200_000}[seed%5]
-		content := pattern(size)
+		content := filetest.Pattern(size)
 		if seed%3 == 0 {
 			clear(content)
 		}
-		name, twin := tempFile(t, content), tempFile(t, content)
+		name, twin := filetest.Temp(t, content), filetest.Temp(t, content)
 		f := mustOpenPrivate(t, name)
 		o, err := os.OpenFile(twin, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pair := []anyFile{o, f}
+		pair := []filetest.File{o, f}
 		for step := range 200 {
 			off, n := rnd.Int64N(int64(size)+1), rnd.IntN(size+10)
-			data := pattern(n)
+			data := filetest.Pattern(n)
 			whence, kind := rnd.IntN(3), rnd.IntN(9)
 			fits := min(n, size-int(off))
 			var got [2]string
@@ -67,7 +68,7 @@ func TestPrivate_SameAsOSFileOfCopy(t *testing.T) {
 					err = errors.New(strings.ReplaceAll(err.Error(), g.Name(), "NAME"))
 				}
 				cursor, _ := g.Seek(0, io.SeekCurrent)
-				got[i] = fmt.Sprint(k, " ", pos, " ", err, " ", cursor, " ", show(b))
+				got[i] = fmt.Sprint(k, " ", pos, " ", err, " ", cursor, " ", filetest.Show(b))
 			}
 			if got[0] != got[1] {
 				t.Fatalf("seed %d, step %d, kind %d at %d:\nos.File %s\nFile    %s", seed, step, kind, off, got[0], got[1])
@@ -78,23 +79,23 @@ func TestPrivate_SameAsOSFileOfCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, _ := readChunks(t, f, 1000)
-		sameBytes(t, "Chunks", all, want)
-		sameBytes(t, "Bytes", f.Bytes(), want)
-		if err := f.View(0, int64(size), func(p []byte) error { sameBytes(t, "View", p, want); return nil }); err != nil {
+		filetest.SameBytes(t, "Chunks", all, want)
+		filetest.SameBytes(t, "Bytes", f.Bytes(), want)
+		if err := f.View(0, int64(size), func(p []byte) error { filetest.SameBytes(t, "View", p, want); return nil }); err != nil {
 			t.Error(err)
 		}
 		o.Close()
 		if err := errors.Join(f.Sync(), f.SyncRange(0, 10), f.Close()); err != nil {
 			t.Error(err)
 		}
-		sameBytes(t, "the file afterwards", readFile(t, name), content)
+		filetest.SameBytes(t, "the file afterwards", filetest.Read(t, name), content)
 	}
 }
 
 func TestPrivate_FileUnchanged(t *testing.T) {
 	t.Parallel()
-	content := pattern(50_000)
-	name := tempFile(t, content)
+	content := filetest.Pattern(50_000)
+	name := filetest.Temp(t, content)
 	before, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)
@@ -134,17 +135,17 @@ func TestPrivate_FileUnchanged(t *testing.T) {
 	if _, err := f.ReadAt(got, 0); err != nil {
 		t.Error(err)
 	}
-	sameBytes(t, "ReadAt", got, mine)
+	filetest.SameBytes(t, "ReadAt", got, mine)
 	other, err := mmapfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	sameBytes(t, "another File", other.Bytes(), content)
+	filetest.SameBytes(t, "another File", other.Bytes(), content)
 	if err := f.Sync(); err != nil {
 		t.Error(err)
 	}
-	sameBytes(t, "the file after Sync", readFile(t, name), content)
+	filetest.SameBytes(t, "the file after Sync", filetest.Read(t, name), content)
 	for what, copied := range map[string]func(dst io.Writer) (int64, error){
 		"WriteTo":  f.WriteTo,
 		"io.Copy":  func(dst io.Writer) (int64, error) { return io.Copy(dst, f) },
@@ -152,7 +153,7 @@ func TestPrivate_FileUnchanged(t *testing.T) {
 		"io.CopyN": func(dst io.Writer) (int64, error) { return io.CopyN(dst, f, int64(len(mine))) },
 	} { // the kernel cannot copy it, because the file has other bytes
 		for _, kind := range []string{"os.File", "File", "private File"} {
-			to := tempFile(t, make([]byte, len(mine)))
+			to := filetest.Temp(t, make([]byte, len(mine)))
 			var dst interface {
 				io.WriteCloser
 				io.ReaderAt
@@ -177,12 +178,12 @@ func TestPrivate_FileUnchanged(t *testing.T) {
 			}
 			clear(got)
 			dst.ReadAt(got, 0)
-			sameBytes(t, what+" to "+kind, got, mine)
+			filetest.SameBytes(t, what+" to "+kind, got, mine)
 			dst.Close()
 		}
 	}
 	f.Close()
-	sameBytes(t, "the file after Close", readFile(t, name), content)
+	filetest.SameBytes(t, "the file after Close", filetest.Read(t, name), content)
 	if after, err := os.Stat(name); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("its time was %v and is %v (%v)", before.ModTime(), after.ModTime(), err)
 	}
@@ -190,8 +191,8 @@ func TestPrivate_FileUnchanged(t *testing.T) {
 
 func TestPrivate_Growth(t *testing.T) {
 	t.Parallel()
-	content := pattern(10_000)
-	name := tempFile(t, content)
+	content := filetest.Pattern(10_000)
+	name := filetest.Temp(t, content)
 	f := mustOpenPrivate(t, name)
 	size := int64(len(content))
 	refused := func(what, op string, n int64, err error) {
@@ -223,9 +224,9 @@ func TestPrivate_Growth(t *testing.T) {
 			t.Errorf("ReadAt at the end: %d, %v", n, err)
 		}
 	}
-	sameBytes(t, "Bytes", f.Bytes(), content)
+	filetest.SameBytes(t, "Bytes", f.Bytes(), content)
 
-	empty := mustOpenPrivate(t, tempFile(t, nil))
+	empty := mustOpenPrivate(t, filetest.Temp(t, nil))
 	if n, err := empty.Write([]byte("x")); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Write to an empty one: %d, %v", n, err)
 	}
@@ -239,7 +240,7 @@ func TestPrivate_Growth(t *testing.T) {
 
 func TestPrivate_OpenErrors(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
+	name := filetest.Temp(t, filetest.Pattern(100))
 	for _, c := range []struct {
 		flag int
 		size int64
@@ -254,8 +255,8 @@ func TestPrivate_OpenErrors(t *testing.T) {
 			t.Errorf("flag %#x, size %d: %v", c.flag, c.size, err)
 		}
 	}
-	sameBytes(t, "the file", readFile(t, name), pattern(100))
-	if f, err := (mmapfile.Options{Private: true}).OpenFile(tempDir(t), os.O_RDONLY, 0); f != nil || err == nil {
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), filetest.Pattern(100))
+	if f, err := (mmapfile.Options{Private: true}).OpenFile(filetest.Dir(t), os.O_RDONLY, 0); f != nil || err == nil {
 		t.Errorf("a directory: %v", err)
 	}
 	if f, err := (mmapfile.Options{Private: true}).OpenFile(name+"x", os.O_RDWR, 0); f != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -271,10 +272,10 @@ func TestPrivate_OpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	for what, call := range map[string]func(f anyFile) error{ // read-only private Files have the errors of os.File
-		"WriteAt":  func(f anyFile) error { _, err := f.WriteAt([]byte("x"), 0); return err },
-		"Write":    func(f anyFile) error { _, err := f.Write([]byte("x")); return err },
-		"Truncate": func(f anyFile) error { return f.Truncate(0) },
+	for what, call := range map[string]func(f filetest.File) error{ // read-only private Files have the errors of os.File
+		"WriteAt":  func(f filetest.File) error { _, err := f.WriteAt([]byte("x"), 0); return err },
+		"Write":    func(f filetest.File) error { _, err := f.Write([]byte("x")); return err },
+		"Truncate": func(f filetest.File) error { return f.Truncate(0) },
 	} {
 		if want, got := call(o), call(f); want == nil || got == nil || want.Error() != got.Error() {
 			t.Errorf("%s: %v, with os.File %v", what, got, want)
@@ -291,7 +292,7 @@ func TestPrivate_OpenErrors(t *testing.T) {
 
 func TestPrivate_FailedOpen(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, nil) + "new"
+	name := filetest.Temp(t, nil) + "new"
 	f, err := mmapfile.Options{Private: true, Size: 10}.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if f != nil || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a new file of 10 bytes: %v", err)
@@ -299,4 +300,15 @@ func TestPrivate_FailedOpen(t *testing.T) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is there: %v", err)
 	}
+}
+
+// mustOpenPrivate opens name copy on write, and closes it at the end of the test.
+func mustOpenPrivate(t testing.TB, name string) *mmapfile.File {
+	t.Helper()
+	f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }

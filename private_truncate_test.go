@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // A modified page keeps its bytes after a truncation in its middle, but no call shows them.
 func TestPrivate_TruncatedInPage(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
-	name := tempFile(t, pattern(2*int(page)))
+	filetest.NeedForeignTruncate(t)
+	name := filetest.Temp(t, filetest.Pattern(2*int(page)))
 	f := mustOpenPrivate(t, name)
 	if _, err := f.WriteAt(bytes.Repeat([]byte("X"), int(page)), 0); err != nil {
 		t.Fatal(err)
@@ -43,13 +44,13 @@ func TestPrivate_TruncatedInPage(t *testing.T) {
 
 func TestPrivate_TruncatedByOther(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	if !mmapfile.CanMap {
 		t.Skip("a copy does not notice a truncation")
 	}
 	page := int(page)
 	for _, end := range []int{0, 1, page, page + 10} {
-		name := tempFile(t, pattern(4*page))
+		name := filetest.Temp(t, filetest.Pattern(4*page))
 		f := mustOpenPrivate(t, name)
 		if _, err := f.WriteAt([]byte("own"), int64(3*page)); err != nil {
 			t.Fatal(err)
@@ -59,20 +60,20 @@ func TestPrivate_TruncatedByOther(t *testing.T) {
 		}
 		b := make([]byte, 4*page)
 		n, err := f.ReadAt(b, 0)
-		if n != end || err != io.EOF || !bytes.Equal(b[:n], pattern(end)) {
+		if n != end || err != io.EOF || !bytes.Equal(b[:n], filetest.Pattern(end)) {
 			t.Errorf("truncated to %d: ReadAt returns %d, %v", end, n, err)
 		}
 		if n, err := f.WriteAt([]byte("x"), int64(2*page)); n != 0 || err == nil {
 			t.Errorf("truncated to %d: WriteAt past the end: %d, %v", end, n, err)
 		}
-		if err := f.View(int64(2*page), 10, func(p []byte) error { loadBytes(p); return nil }); err == nil {
+		if err := f.View(int64(2*page), 10, func(p []byte) error { filetest.LoadBytes(p); return nil }); err == nil {
 			t.Errorf("truncated to %d: View past the end has no error", end)
 		}
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if runtime.GOOS == "linux" && len(readFile(t, name)) != end {
-			t.Errorf("the file has %d bytes, want %d", len(readFile(t, name)), end)
+		if runtime.GOOS == "linux" && len(filetest.Read(t, name)) != end {
+			t.Errorf("the file has %d bytes, want %d", len(filetest.Read(t, name)), end)
 		}
 	}
 }
@@ -80,12 +81,12 @@ func TestPrivate_TruncatedByOther(t *testing.T) {
 // Another process truncates the file and extends it again, as in the doc of Options.Private.
 func TestPrivate_TruncatedAndExtended(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	page := int(page)
 	for _, end := range []int{0, 100, page, page + 10} {
 		for _, look := range []bool{false, true} { // ReadAt while the file is short
 			size := 3 * page
-			name := tempFile(t, pattern(size))
+			name := filetest.Temp(t, filetest.Pattern(size))
 			f := mustOpenPrivate(t, name)
 			own := bytes.Repeat([]byte{0xff}, size)
 			if _, err := f.WriteAt(own, 0); err != nil {
@@ -106,7 +107,7 @@ func TestPrivate_TruncatedAndExtended(t *testing.T) {
 			if n, err := f.ReadAt(b, 0); n != size || err != nil {
 				t.Fatalf("extended again from %d: ReadAt returned %d, %v", end, n, err)
 			}
-			sameBytes(t, "what was never truncated", b[:end], own[:end])
+			filetest.SameBytes(t, "what was never truncated", b[:end], own[:end])
 			for i, c := range b[end:] {
 				if c != 0 && c != 0xff {
 					t.Fatalf("extended again from %d: byte %d is %d", end, end+i, c)
@@ -114,10 +115,10 @@ func TestPrivate_TruncatedAndExtended(t *testing.T) {
 			}
 			if runtime.GOOS == "linux" && mmapfile.CanMap {
 				kept := (end + page - 1) / page * page
-				sameBytes(t, "the page of the end", b[:kept], own[:kept])
-				sameBytes(t, "the pages after it", b[kept:], make([]byte, size-kept))
+				filetest.SameBytes(t, "the page of the end", b[:kept], own[:kept])
+				filetest.SameBytes(t, "the pages after it", b[kept:], make([]byte, size-kept))
 			}
-			sameBytes(t, "Bytes", f.Bytes(), b)
+			filetest.SameBytes(t, "Bytes", f.Bytes(), b)
 		}
 	}
 }
@@ -125,7 +126,7 @@ func TestPrivate_TruncatedAndExtended(t *testing.T) {
 func TestPrivate_FileGrows(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 100, int(page), 10_000} {
-		name := tempFile(t, pattern(size))
+		name := filetest.Temp(t, filetest.Pattern(size))
 		f := mustOpenPrivate(t, name)
 		if size > 0 {
 			if _, err := f.WriteAt([]byte{'X'}, 0); err != nil {
@@ -140,7 +141,7 @@ func TestPrivate_FileGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Close()
-		want := pattern(size)
+		want := filetest.Pattern(size)
 		if size > 0 {
 			want[0] = 'X'
 		}

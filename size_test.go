@@ -13,12 +13,13 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestLen_OwnCalls(t *testing.T) {
 	for _, early := range []bool{false, true} {
-		path := tempFile(t, patternWithZeros(100))
-		f := mustOpen(t, path)
+		path := filetest.Temp(t, filetest.PatternWithZeros(100))
+		f := filetest.Open(t, path)
 		if early {
 			f.Bytes()
 		}
@@ -36,13 +37,13 @@ func TestLen_OwnCalls(t *testing.T) {
 		f.Seek(0, io.SeekEnd)
 		f.WriteString("more")
 		want(24, "WriteString")
-		f.ReadFrom(bytes.NewReader(patternWithZeros(3 * page)))
+		f.ReadFrom(bytes.NewReader(filetest.PatternWithZeros(3 * page)))
 		want(24+int(3*page), "ReadFrom")
 		f.Truncate(0)
 		want(0, "Truncate to nothing")
 		f.Close()
 
-		f = mustOpenFile(t, path, os.O_RDWR|os.O_APPEND)
+		f = filetest.OpenFile(t, path, os.O_RDWR|os.O_APPEND)
 		f.WriteString("some")
 		if early {
 			f.Bytes()
@@ -50,14 +51,14 @@ func TestLen_OwnCalls(t *testing.T) {
 		want(4, "the first append")
 		f.WriteString("more")
 		want(8, "an append")
-		src, err := os.Open(tempFile(t, patternWithZeros(50)))
+		src, err := os.Open(filetest.Temp(t, filetest.PatternWithZeros(50)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer src.Close()
 		f.ReadFrom(src)
 		want(58, "an append of a file")
-		g := mustOpen(t, path)
+		g := filetest.Open(t, path)
 		if early {
 			g.Bytes()
 		}
@@ -79,8 +80,8 @@ func TestLen_OwnCalls(t *testing.T) {
 func TestLen_LateAnswer(t *testing.T) {
 	t.Parallel()
 	const size = 10_000
-	name := tempFile(t, pattern(size))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(size))
+	f := filetest.Open(t, name)
 	for _, foreign := range []bool{false, true} {
 		for _, answer := range []int64{size, size / 2, size / 3} {
 			mmapfile.LearnLate(f, answer, func() {
@@ -106,17 +107,17 @@ func TestLen_LateAnswer(t *testing.T) {
 
 // Len is the size of the file, whether the write or the truncation came last.
 func TestLen_WriteBesideTruncate(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	for _, mapped := range []bool{false, true} {
-		name := tempFile(t, pattern(10_000))
-		f := mustOpen(t, name)
+		name := filetest.Temp(t, filetest.Pattern(10_000))
+		f := filetest.Open(t, name)
 		if mapped {
 			mustMap(t, f)
 		}
-		for round := range iterations(4000) {
+		for round := range filetest.Iterations(4000) {
 			size := int64(1000 + round%1000)
-			together(t, 3, func(i int) error {
+			filetest.Together(t, 3, func(i int) error {
 				switch i {
 				case 0:
 					_, err := f.WriteAt([]byte("beyond the end"), 5000+size)
@@ -137,13 +138,13 @@ func TestLen_WriteBesideTruncate(t *testing.T) {
 			if n := f.Len(); int64(n) != fi.Size() {
 				t.Fatalf("round %d: Len is %d, the file's size %d", round, n, fi.Size())
 			}
-			want := readFile(t, name)
+			want := filetest.Read(t, name)
 			got := make([]byte, 10_000)
 			n, err := f.ReadAt(got, 0)
 			if n != len(want) || err != io.EOF {
 				t.Fatalf("round %d: ReadAt returned %d, %v, of %d", round, n, err, len(want))
 			}
-			if sameBytes(t, "ReadAt", got[:n], want); t.Failed() {
+			if filetest.SameBytes(t, "ReadAt", got[:n], want); t.Failed() {
 				return
 			}
 		}
@@ -152,43 +153,43 @@ func TestLen_WriteBesideTruncate(t *testing.T) {
 
 // One goroutine truncates and extends the File, and sees the exact size. The others read.
 func TestTruncate_BesideReads(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const size = 100_000
-	whole := pattern(size)
-	name := tempFile(t, whole)
+	whole := filetest.Pattern(size)
+	name := filetest.Temp(t, whole)
 	f := mustOpenMapped(t, name)
 	var stop atomic.Bool
-	together(t, 5, func(i int) error {
+	filetest.Together(t, 5, func(i int) error {
 		r := rand.New(rand.NewPCG(uint64(i), 3))
 		b := make([]byte, size+100)
 		if i == 0 {
 			defer stop.Store(true)
-			rounds := iterations(2000)
+			rounds := filetest.Iterations(2000)
 			if runtime.GOOS == "windows" {
 				rounds = 100 // each keeps one more range, because slices of Bytes stay valid
 			}
 			return truncateAndExtend(f, r, whole, rounds)
 		}
-		for keepGoing(&stop) {
+		for filetest.KeepGoing(&stop) {
 			off := r.Int64N(size)
 			switch i {
 			case 1: // up to the end
 				n, err := f.ReadAt(b, off)
-				if err := errors.Join(checkReadResult(n, len(b), err), checkOldOrZero(b[:n], off)); err != nil {
+				if err := errors.Join(filetest.CheckReadResult(n, len(b), err), filetest.CheckOldOrZero(b[:n], off)); err != nil {
 					return err
 				}
 			case 2:
 				n, err := f.ReadAt(b[:200], off)
-				if err := errors.Join(checkReadResult(n, 200, err), checkOldOrZero(b[:n], off)); err != nil {
+				if err := errors.Join(filetest.CheckReadResult(n, 200, err), filetest.CheckOldOrZero(b[:n], off)); err != nil {
 					return err
 				}
 			case 3:
-				if emulator != "" {
+				if filetest.Emulator != "" {
 					return nil // the fault address may be wrong, and the page may exist again by now
 				}
 				var bad error
-				_ = f.View(off, 100, func(p []byte) error { bad = checkOldOrZero(p, off); return nil })
+				_ = f.View(off, 100, func(p []byte) error { bad = filetest.CheckOldOrZero(p, off); return nil })
 				if bad != nil {
 					return bad
 				}
@@ -205,7 +206,7 @@ func TestTruncate_BesideReads(t *testing.T) {
 				if err != nil && err != io.EOF {
 					return err
 				}
-				if err := checkOldOrZero(b[:n], off); err != nil {
+				if err := filetest.CheckOldOrZero(b[:n], off); err != nil {
 					return err
 				}
 			}
@@ -265,8 +266,8 @@ func TestTruncate_BesideWriteAt(t *testing.T) {
 		rounds = 600
 	}
 	const size, off, n, cut = 100_000, 1000, 60_000, 30_500
-	name := tempFile(t, nil)
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, nil)
+	f := filetest.Open(t, name)
 	old, b := bytes.Repeat([]byte{'A'}, size), bytes.Repeat([]byte{'B'}, n)
 	stored := 0
 	for round := range rounds {
@@ -301,7 +302,7 @@ func TestTruncate_BesideWriteAt(t *testing.T) {
 			}
 		})
 		both.Wait()
-		if k := bytes.Count(readFile(t, name), b[:1]); k != n && k != cut-off {
+		if k := bytes.Count(filetest.Read(t, name), b[:1]); k != n && k != cut-off {
 			t.Fatalf("round %d: %[3]d of the %[2]d written bytes are left, want all or the %[4]d before the truncation", round, n, k, cut-off)
 		}
 	}
@@ -314,8 +315,8 @@ func TestTruncate_BesideWriteAt(t *testing.T) {
 func TestWriteAt_EndAfterForeignTruncation(t *testing.T) {
 	t.Parallel()
 	const size = 8 << 20
-	name := tempFile(t, pattern(size))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(size))
+	f := filetest.Open(t, name)
 	data := bytes.Repeat([]byte{'w'}, size)
 	for range 8 {
 		if _, err := f.WriteAt(data, 0); err != nil {

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
-	children["flush"] = childFlush
-	children["hot"] = childHot
+	filetest.Children["flush"] = childFlush
+	filetest.Children["hot"] = childHot
 }
 
 // flushCases has all the ways to flush. A child makes them in turn, and marks each in the trace
@@ -37,19 +38,19 @@ var flushCases = []struct {
 }
 
 func writeByCall(f *mmapfile.File) error {
-	_, err := f.WriteAt(pattern(2000), 3000)
+	_, err := f.WriteAt(filetest.Pattern(2000), 3000)
 	return err
 }
 
 func writeIntoBytes(f *mmapfile.File) error {
-	copy(f.Bytes()[3000:], pattern(2000))
+	copy(f.Bytes()[3000:], filetest.Pattern(2000))
 	return nil
 }
 
 func syncRange(f *mmapfile.File) error { return f.SyncRange(3000, 2000) }
 
 func waitForFlush(f *mmapfile.File) error {
-	if !eventually(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 }) {
+	if !filetest.Eventually(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 }) {
 		return errors.New("nothing was flushed")
 	}
 	return nil
@@ -81,7 +82,7 @@ func traceChild(t *testing.T, calls, mode, name string) string {
 	if err != nil {
 		t.Skip("strace traces the system calls: ", err)
 	}
-	if emulator != "" {
+	if filetest.Emulator != "" {
 		t.Skip("strace would show the emulator's calls")
 	}
 	filter := []string{"-e", "trace=" + calls}
@@ -92,9 +93,9 @@ func traceChild(t *testing.T, calls, mode, name string) string {
 		t.Logf("tracing all calls, since not all of %s are there: %s", calls, out)
 		filter = nil
 	}
-	trace := tempFile(t, nil)
-	runChild(t, childCommand(t, append([]string{strace, "-f", "-y", "-o", trace}, filter...), mode, name))
-	return string(readFile(t, trace))
+	trace := filetest.Temp(t, nil)
+	filetest.RunChild(t, filetest.ChildCommand(t, append([]string{strace, "-f", "-y", "-o", trace}, filter...), mode, name))
+	return string(filetest.Read(t, trace))
 }
 
 func childHot(args []string) error {
@@ -123,7 +124,7 @@ func TestReadAt_NoSystemCall(t *testing.T) {
 	if !mmapfile.MapsUnasked {
 		t.Skip("reads are system calls here")
 	}
-	text := traceChild(t, "pread64,read,lseek,_llseek,newfstatat,stat,statx,fstatat64,stat64,fstat,ioctl", "hot", tempFile(t, pattern(100_000)))
+	text := traceChild(t, "pread64,read,lseek,_llseek,newfstatat,stat,statx,fstatat64,stat64,fstat,ioctl", "hot", filetest.Temp(t, filetest.Pattern(100_000)))
 	_, part, ok := strings.Cut(text, `"/before/hot"`)
 	part, _, ok2 := strings.Cut(part, `"/after/hot"`)
 	if !ok || !ok2 {
@@ -138,7 +139,7 @@ func TestReadAt_NoSystemCall(t *testing.T) {
 // nothing on Linux.)
 func TestSync_SystemCalls(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100_000))
+	name := filetest.Temp(t, filetest.Pattern(100_000))
 	text := traceChild(t, "fsync,fdatasync,msync,newfstatat,stat,statx,fstatat64,stat64", "flush", name)
 	onFile := regexp.MustCompile(`\b(fsync|fdatasync)\(\d+<` + regexp.QuoteMeta(name) + `>`)
 	onRange := regexp.MustCompile(`\bmsync\(0x[0-9a-f]+, \d+, MS_SYNC`)
@@ -161,7 +162,7 @@ func TestSync_SystemCalls(t *testing.T) {
 
 func TestPrivate_NeverFlushed(t *testing.T) {
 	t.Parallel()
-	f := mustOpenPrivate(t, tempFile(t, pattern(1000)))
+	f := mustOpenPrivate(t, filetest.Temp(t, filetest.Pattern(1000)))
 	mmapfile.CloseInner(f) // a system call would fail
 	if err := errors.Join(f.Sync(), f.SyncRange(0, 100)); err != nil {
 		t.Error(err)

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestFlushPolicy_BytesOfEveryMethod(t *testing.T) {
 	t.Parallel()
 	const size, n = 200_000, 100
-	data := pattern(n)
+	data := filetest.Pattern(n)
 	for what, write := range map[string]func(f *mmapfile.File) error{
 		"WriteAt":             func(f *mmapfile.File) error { _, err := f.WriteAt(data, 50); return err },
 		"WriteAt beyond":      func(f *mmapfile.File) error { _, err := f.WriteAt(data, int64(f.Len())); return err },
@@ -27,7 +28,10 @@ func TestFlushPolicy_BytesOfEveryMethod(t *testing.T) {
 		"ReadFrom a reader":   func(f *mmapfile.File) error { _, err := f.ReadFrom(bytes.NewReader(data)); return err },
 		"ReadFrom an os.File": func(f *mmapfile.File) error { return readFromFile(t, f, data, false) },
 		"ReadFrom a File":     func(f *mmapfile.File) error { return readFromFile(t, f, data, true) },
-		"WriteTo it":          func(f *mmapfile.File) error { _, err := mustOpen(t, tempFile(t, data)).WriteTo(f); return err },
+		"WriteTo it": func(f *mmapfile.File) error {
+			_, err := filetest.Open(t, filetest.Temp(t, data)).WriteTo(f)
+			return err
+		},
 		"View": func(f *mmapfile.File) error {
 			return f.View(0, n, func(p []byte) error { p[0]++; return nil })
 		},
@@ -62,7 +66,7 @@ func TestFlushPolicy_BytesOfEveryMethod(t *testing.T) {
 }
 
 func readFromFile(t *testing.T, f *mmapfile.File, data []byte, mapped bool) error {
-	name := tempFile(t, data)
+	name := filetest.Temp(t, data)
 	var src io.ReadCloser
 	src, err := os.Open(name)
 	if mapped {
@@ -78,13 +82,13 @@ func readFromFile(t *testing.T, f *mmapfile.File, data []byte, mapped bool) erro
 }
 
 func TestFlushPolicy_BytesManyWriters(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	const limit = 5000
 	f, _ := openWithPolicy(t, 1<<20, mmapfile.FlushPolicy{Bytes: limit})
-	together(t, 4, func(i int) error {
-		for r := range iterations(200) {
-			if _, err := f.WriteAt(pattern(100*(i+1)), int64(i<<18+r*400)); err != nil {
+	filetest.Together(t, 4, func(i int) error {
+		for r := range filetest.Iterations(200) {
+			if _, err := f.WriteAt(filetest.Pattern(100*(i+1)), int64(i<<18+r*400)); err != nil {
 				return err
 			}
 		}
@@ -99,7 +103,7 @@ func TestFlushPolicy_BytesManyWriters(t *testing.T) {
 }
 
 func TestFlushPolicy_Interval(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	f, flushes := openWithPolicy(t, 100_000, mmapfile.FlushPolicy{Interval: time.Millisecond})
 	for range 3 {
@@ -107,14 +111,14 @@ func TestFlushPolicy_Interval(t *testing.T) {
 		if _, err := f.WriteAt([]byte("x"), 5); err != nil {
 			t.Fatal(err)
 		}
-		if !eventually(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 && flushes.Load() > before }) {
+		if !filetest.Eventually(20*time.Second, func() bool { return mmapfile.Pending(f) == 0 && flushes.Load() > before }) {
 			t.Fatalf("%d bytes pending, %d flushes, %d before", mmapfile.Pending(f), flushes.Load(), before)
 		}
 	}
 	// The program may write into exposed memory at any time.
 	b := f.Bytes()
 	before := flushes.Load()
-	if !eventually(20*time.Second, func() bool { b[7]++; return flushes.Load() > before+2 }) {
+	if !filetest.Eventually(20*time.Second, func() bool { b[7]++; return flushes.Load() > before+2 }) {
 		t.Error("nothing is flushed while memory is exposed")
 	}
 	if err := f.Close(); err != nil {
@@ -125,7 +129,7 @@ func TestFlushPolicy_Interval(t *testing.T) {
 // A file that cannot be asked what it is must not lose its policy without a word.
 func TestFlushPolicy_FailedStat(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, pattern(100)))
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(100)))
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +139,10 @@ func TestFlushPolicy_FailedStat(t *testing.T) {
 }
 
 func TestFlushPolicy_IntervalGoroutines(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	before := runtime.NumGoroutine()
 	for i := range 50 {
-		f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Hour}}.OpenFile(tempFile(t, pattern(100)), os.O_RDWR, 0)
+		f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Hour}}.OpenFile(filetest.Temp(t, filetest.Pattern(100)), os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +151,7 @@ func TestFlushPolicy_IntervalGoroutines(t *testing.T) {
 			f.Close()
 		} // the collector closes the others
 	}
-	if !eventually(30*time.Second, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before }) {
+	if !filetest.Eventually(30*time.Second, func() bool { runtime.GC(); return runtime.NumGoroutine() <= before }) {
 		t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 	}
 }
@@ -201,7 +205,7 @@ func TestClose_FlushesEveryWrite(t *testing.T) {
 			return nil
 		},
 		"View that panics": func(f *mmapfile.File) error {
-			recovered(func() { f.View(0, 5, func(p []byte) error { p[0] = 'x'; panic("x") }) })
+			filetest.Recovered(func() { f.View(0, 5, func(p []byte) error { p[0] = 'x'; panic("x") }) })
 			return nil
 		},
 	} {
@@ -230,9 +234,9 @@ func TestClose_FlushesEveryWrite(t *testing.T) {
 
 // A write beside Close that returned without an error was flushed, if the policy requires it.
 func TestClose_FlushBesideWrites(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
-	for round := range iterations(300) {
+	for round := range filetest.Iterations(300) {
 		f, _ := openWithPolicy(t, 100_000, mmapfile.FlushPolicy{Bytes: 1})
 		var written, flushed atomic.Int64
 		mmapfile.OnFlush(f, func() error { flushed.Store(written.Load()); return nil })
@@ -262,7 +266,7 @@ func TestClose_FlushBesideWrites(t *testing.T) {
 
 // An interval policy flushes during a long copy, and during View.
 func TestFlushPolicy_IntervalLongCalls(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	t.Parallel()
 	f, flushes := openWithPolicy(t, 1000, mmapfile.FlushPolicy{Interval: time.Millisecond})
 	r, w := io.Pipe()
@@ -273,7 +277,7 @@ func TestFlushPolicy_IntervalLongCalls(t *testing.T) {
 		if _, err := w.Write([]byte("some")); err != nil {
 			t.Fatal(err)
 		}
-		if !eventually(20*time.Second, func() bool { return flushes.Load() > before }) {
+		if !filetest.Eventually(20*time.Second, func() bool { return flushes.Load() > before }) {
 			t.Fatal("nothing is flushed during io.Copy")
 		}
 	}
@@ -283,7 +287,7 @@ func TestFlushPolicy_IntervalLongCalls(t *testing.T) {
 	}
 	if err := f.View(0, 10, func(p []byte) error {
 		before := flushes.Load()
-		if !eventually(20*time.Second, func() bool { return flushes.Load() > before+1 }) {
+		if !filetest.Eventually(20*time.Second, func() bool { return flushes.Load() > before+1 }) {
 			t.Error("nothing is flushed during View")
 		}
 		return nil
@@ -368,7 +372,7 @@ func TestSyncRange_OpenFlags(t *testing.T) {
 		if runtime.GOOS == "js" && flag&os.O_SYNC != 0 {
 			continue // js has no O_SYNC
 		}
-		name := tempFile(t, pattern(100_000))
+		name := filetest.Temp(t, filetest.Pattern(100_000))
 		f, err := mmapfile.OpenFile(name, flag, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -389,4 +393,17 @@ func TestSyncRange_OpenFlags(t *testing.T) {
 		o.Close()
 		f.Close()
 	}
+}
+
+// openWithPolicy opens a new file of size bytes with policy p, and counts its flushes.
+func openWithPolicy(t testing.TB, size int, p mmapfile.FlushPolicy) (f *mmapfile.File, flushes *atomic.Int64) {
+	t.Helper()
+	f, err := mmapfile.Options{Flush: p}.OpenFile(filetest.Temp(t, filetest.Pattern(size)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	flushes = new(atomic.Int64)
+	mmapfile.OnFlush(f, func() error { flushes.Add(1); return nil })
+	return f, flushes
 }

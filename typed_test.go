@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 type fileHeader struct {
@@ -28,13 +29,13 @@ type fileHeader struct {
 
 func TestAt_InPlace(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(10_000))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(10_000))
+	f := filetest.Open(t, name)
 	h, err := mmapfile.At[fileHeader](f, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := pattern(10_000)[16:]
+	b := filetest.Pattern(10_000)[16:]
 	if h.Magic != [4]byte(b) || h.Version != binary.NativeEndian.Uint32(b[4:]) || h.Count != binary.NativeEndian.Uint64(b[8:]) {
 		t.Errorf("read %v", *h)
 	}
@@ -55,7 +56,7 @@ func TestAt_InPlace(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	got := readFile(t, name)
+	got := filetest.Read(t, name)
 	if binary.NativeEndian.Uint64(got[24:]) != 42 || binary.NativeEndian.Uint32(got[208:]) != 7 || binary.NativeEndian.Uint32(got[212:]) != 8 {
 		t.Errorf("the writes are not in the file: % x", got[200:220])
 	}
@@ -70,8 +71,8 @@ func atError[T any](f *mmapfile.File, off int64) error { _, err := mmapfile.At[T
 
 func TestAt_BoundsAndAlignment(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(100))
+	f := filetest.Open(t, name)
 	slice := func(off int64, n int) error { _, err := mmapfile.SliceAt[uint32](f, off, n); return err }
 	big := func(off int64, n int) error { _, err := mmapfile.SliceAt[[1 << 20]uint64](f, off, n); return err }
 	type nested struct {
@@ -113,7 +114,7 @@ func TestAt_BoundsAndAlignment(t *testing.T) {
 
 func TestAt_Pointers(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, pattern(1000)))
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(1000)))
 	type inner struct {
 		N int32
 		S []string
@@ -134,7 +135,7 @@ func TestAt_Pointers(t *testing.T) {
 // byte of the file would reach past an array.
 func TestAt_Bools(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, bytes.Repeat([]byte{200}, 1000)))
+	f := filetest.Open(t, filetest.Temp(t, bytes.Repeat([]byte{200}, 1000)))
 	type flags struct {
 		N  uint8
 		On [2]bool
@@ -153,7 +154,7 @@ func TestAt_Bools(t *testing.T) {
 
 func TestAt_ReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(1000))
+	name := filetest.Temp(t, filetest.Pattern(1000))
 	f, err := mmapfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestAt_ReadOnlyFile(t *testing.T) {
 	if err := errors.Join(atError[uint64](f, 0), atError[fileHeader](f, 8)); err != nil {
 		t.Error(err)
 	}
-	w := mustOpen(t, name)
+	w := filetest.Open(t, name)
 	if err := errors.Join(atError[atomic.Uint64](w, 0), atError[counters](w, 8), atError[sync.Mutex](w, 0)); err != nil {
 		t.Error(err)
 	}
@@ -181,11 +182,11 @@ func TestAt_ReadOnlyFile(t *testing.T) {
 
 func TestAt_NoMemory(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
-	closed := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(100))
+	closed := filetest.Open(t, name)
 	closed.Bytes()
 	closed.Close()
-	dir, err := mmapfile.Open(tempDir(t))
+	dir, err := mmapfile.Open(filetest.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestAt_NoMemory(t *testing.T) {
 	var none *mmapfile.File
 	for i, c := range []struct{ got, want error }{
 		{atError[byte](closed, 0), os.ErrClosed}, {atError[byte](dir, 0), errors.ErrUnsupported}, {atError[byte](none, 0), os.ErrInvalid},
-		{atError[byte](mustOpen(t, tempFile(t, nil)), 0), io.EOF},
+		{atError[byte](filetest.Open(t, filetest.Temp(t, nil)), 0), io.EOF},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("case %d: %v, want %v", i, c.got, c.want)
@@ -202,7 +203,7 @@ func TestAt_NoMemory(t *testing.T) {
 }
 
 func TestAt_NoAllocation(t *testing.T) {
-	f := mustOpenMapped(t, tempFile(t, pattern(100_000)))
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(100_000)))
 	if !mmapfile.MapsUnasked {
 		t.Skip("it allocates with a lock, or without a mapping")
 	}
@@ -217,7 +218,7 @@ func TestAt_NoAllocation(t *testing.T) {
 	}
 }
 
-func init() { children["count"] = childCount }
+func init() { filetest.Children["count"] = childCount }
 
 const countTo = 20_000
 
@@ -243,14 +244,14 @@ func TestAt_TwoProcesses(t *testing.T) {
 	if !mmapfile.CanMap {
 		t.Skip("each process has a copy here")
 	}
-	name := tempFile(t, make([]byte, 16))
-	cmd := childCommand(t, nil, "count", name)
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, make([]byte, 16))
+	cmd := filetest.ChildCommand(t, nil, "count", name)
+	f := filetest.Open(t, name)
 	counter, err := mmapfile.At[atomic.Uint64](f, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	startChild(t, cmd)
+	filetest.StartChild(t, cmd)
 	for range countTo {
 		counter.Add(1)
 	}
@@ -263,19 +264,19 @@ func TestAt_TwoProcesses(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := binary.NativeEndian.Uint64(readFile(t, name)[8:]); n != 2*countTo {
+	if n := binary.NativeEndian.Uint64(filetest.Read(t, name)[8:]); n != 2*countTo {
 		t.Errorf("the file says %d", n)
 	}
 }
 
 func TestAt_ParallelTypes(t *testing.T) {
 	t.Parallel()
-	f := mustOpen(t, tempFile(t, pattern(4096)))
-	together(t, 8, func(i int) error {
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(4096)))
+	filetest.Together(t, 8, func(i int) error {
 		return errors.Join(atError[[1]uint16](f, 0), atError[[2]uint16](f, 0), atError[[3]int8](f, 0), atError[[4]float32](f, 0))
 	})
 	s, err := mmapfile.SliceAt[byte](f, 0, 4096)
-	if err != nil || !slices.Equal(s, pattern(4096)) {
+	if err != nil || !slices.Equal(s, filetest.Pattern(4096)) {
 		t.Error(fmt.Sprint("the whole file: ", err))
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestBytes_WholeFile(t *testing.T) {
 	for _, n := range []int64{1, page - 1, page, page + 1, 3*page + 17, 200 << 10} {
-		data := patternWithZeros(n)
-		path := tempFile(t, data)
+		data := filetest.PatternWithZeros(n)
+		path := filetest.Temp(t, data)
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
-			f := mustOpenFile(t, path, flag)
+			f := filetest.OpenFile(t, path, flag)
 			b := f.Bytes()
 			if !bytes.Equal(b, data) || cap(b) != len(b) {
-				t.Errorf("%d bytes: got %s, capacity %d", n, show(b), cap(b))
+				t.Errorf("%d bytes: got %s, capacity %d", n, filetest.Show(b), cap(b))
 			}
 			runtime.KeepAlive(f)
 		}
@@ -28,14 +29,14 @@ func TestBytes_WholeFile(t *testing.T) {
 }
 
 func TestBytes_Nil(t *testing.T) {
-	path := tempFile(t, []byte("content"))
-	closed := mustOpenFile(t, path, os.O_RDONLY)
+	path := filetest.Temp(t, []byte("content"))
+	closed := filetest.OpenFile(t, path, os.O_RDONLY)
 	closed.Bytes()
 	closed.Close()
 	for name, f := range map[string]*mmapfile.File{
-		"empty":     mustOpen(t, tempFile(t, nil)),
+		"empty":     filetest.Open(t, filetest.Temp(t, nil)),
 		"closed":    closed,
-		"directory": mustOpenFile(t, filepath.Dir(path), os.O_RDONLY),
+		"directory": filetest.OpenFile(t, filepath.Dir(path), os.O_RDONLY),
 		"nil":       nil,
 	} {
 		if b := f.Bytes(); b != nil {
@@ -43,16 +44,16 @@ func TestBytes_Nil(t *testing.T) {
 		}
 	}
 	if mmapfile.CanMap { // a copy in memory needs no right to read by mapping
-		if b := mustOpenFile(t, path, os.O_WRONLY).Bytes(); b != nil {
+		if b := filetest.OpenFile(t, path, os.O_WRONLY).Bytes(); b != nil {
 			t.Errorf("write-only: %d bytes", len(b))
 		}
 	}
 }
 
 func TestBytes_SharedWithCalls(t *testing.T) {
-	data := patternWithZeros(2 * page)
-	path := tempFile(t, data)
-	f := mustOpen(t, path)
+	data := filetest.PatternWithZeros(2 * page)
+	path := filetest.Temp(t, data)
+	f := filetest.Open(t, path)
 	b := f.Bytes()
 	if int64(len(b)) != 2*page {
 		t.Fatalf("%d bytes", len(b))
@@ -62,7 +63,7 @@ func TestBytes_SharedWithCalls(t *testing.T) {
 		t.Errorf("Bytes has %q after WriteAt", got)
 	}
 	// Growth keeps the slice valid and shared.
-	f.WriteAt(patternWithZeros(100*page), 2*page)
+	f.WriteAt(filetest.PatternWithZeros(100*page), 2*page)
 	f.WriteAt([]byte("after"), 10)
 	if got := string(b[10:15]); got != "after" || int64(len(b)) != 2*page {
 		t.Errorf("the old slice has %q after growth", got)
@@ -94,8 +95,8 @@ func TestBytes_SharedWithCalls(t *testing.T) {
 
 func TestBytes_ValidAcrossGrowth(t *testing.T) {
 	const size = 100_000
-	whole := pattern(10 * size)
-	name := tempFile(t, whole[:size])
+	whole := filetest.Pattern(10 * size)
+	name := filetest.Temp(t, whole[:size])
 	f := openUnclosed(t, name)
 	var slices [][]byte
 	for end := size; end <= 10*size; end += size {
@@ -110,7 +111,7 @@ func TestBytes_ValidAcrossGrowth(t *testing.T) {
 	}
 	runtime.GC()
 	for _, b := range slices {
-		sameBytes(t, "a slice from before", b, whole[:len(b)])
+		filetest.SameBytes(t, "a slice from before", b, whole[:len(b)])
 	}
 	if mmapfile.CanMap {
 		for _, b := range slices { // all of them share the file
@@ -131,9 +132,9 @@ func TestBytes_ValidAcrossGrowth(t *testing.T) {
 func TestBytes_OwnTruncation(t *testing.T) {
 	t.Parallel()
 	const size, half = 300_000, 150_001
-	whole := pattern(size)
-	name := tempFile(t, whole)
-	f := mustOpen(t, name)
+	whole := filetest.Pattern(size)
+	name := filetest.Temp(t, whole)
+	f := filetest.Open(t, name)
 	first := f.Bytes()
 	if len(first) != size {
 		t.Fatalf("Bytes returned %d bytes of %d", len(first), size)
@@ -141,21 +142,21 @@ func TestBytes_OwnTruncation(t *testing.T) {
 	if err := f.Truncate(half); err != nil {
 		t.Fatal(err)
 	}
-	sameBytes(t, "what is left of the first slice", first[:half], whole[:half])
+	filetest.SameBytes(t, "what is left of the first slice", first[:half], whole[:half])
 	second := f.Bytes()
-	sameBytes(t, "Bytes after the truncation", second, whole[:half])
-	sameBytes(t, "the file", readFile(t, name), whole[:half])
+	filetest.SameBytes(t, "Bytes after the truncation", second, whole[:half])
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), whole[:half])
 	if _, err := f.WriteAt(whole[half:], half); err != nil {
 		t.Fatal(err)
 	}
 	third := f.Bytes()
-	sameBytes(t, "Bytes after the file grew again", third, whole)
+	filetest.SameBytes(t, "Bytes after the file grew again", third, whole)
 	for i, b := range [][]byte{first[:half], second, third} {
 		b[i] = 'A' + byte(i)
 		if err := f.Sync(); err != nil {
 			t.Error(err)
 		}
-		if got := readFile(t, name); got[i] != b[i] {
+		if got := filetest.Read(t, name); got[i] != b[i] {
 			t.Errorf("a write into slice %d is not in the file", i)
 		}
 	}
@@ -193,7 +194,7 @@ func TestBytes_WritesSurviveCalls(t *testing.T) {
 				return f.View(0, 100, func(p []byte) error { p[60] = 'V'; return nil })
 			},
 		} {
-			name := tempFile(t, pattern(10_000))
+			name := filetest.Temp(t, filetest.Pattern(10_000))
 			f, err := mmapfile.OpenFile(name, flag, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -207,14 +208,14 @@ func TestBytes_WritesSurviveCalls(t *testing.T) {
 			if err := f.Sync(); err != nil {
 				t.Errorf("%s, flag %#x: Sync: %v", what, flag, err)
 			}
-			if got := readFile(t, name); got[50] != 'B' || got[70] != 'C' || what == "View" && got[60] != 'V' {
+			if got := filetest.Read(t, name); got[50] != 'B' || got[70] != 'C' || what == "View" && got[60] != 'V' {
 				t.Errorf("%s, flag %#x: the file has %q, %q, %q", what, flag, got[50], got[60], got[70])
 			}
 			b[90] = 'D'
 			if err := f.Close(); err != nil {
 				t.Errorf("%s, flag %#x: Close: %v", what, flag, err)
 			}
-			if got := readFile(t, name); got[90] != 'D' {
+			if got := filetest.Read(t, name); got[90] != 'D' {
 				t.Errorf("%s, flag %#x: the file has %q after Close", what, flag, got[90])
 			}
 		}
@@ -224,12 +225,12 @@ func TestBytes_WritesSurviveCalls(t *testing.T) {
 // What another handle writes between two bytes that were changed in memory stays.
 func TestBytes_OtherWritesStay(t *testing.T) {
 	t.Parallel()
-	whole := pattern(100_000)
+	whole := filetest.Pattern(100_000)
 	other := []byte("OTHER")
 	check := func(t *testing.T, use func(f *mmapfile.File, theirs func())) {
 		t.Helper()
-		name := tempFile(t, whole)
-		f := mustOpen(t, name)
+		name := filetest.Temp(t, whole)
+		f := filetest.Open(t, name)
 		use(f, func() {
 			o, err := os.OpenFile(name, os.O_RDWR, 0)
 			if err != nil {
@@ -250,7 +251,7 @@ func TestBytes_OtherWritesStay(t *testing.T) {
 		copy(want[50:], other)
 		copy(want[50_000:], other)
 		want[10], want[99], want[99_999] = 'a', 'b', 'c'
-		sameBytes(t, "the file", readFile(t, name), want)
+		filetest.SameBytes(t, "the file", filetest.Read(t, name), want)
 	}
 	t.Run("View", func(t *testing.T) {
 		check(t, func(f *mmapfile.File, theirs func()) {
@@ -279,10 +280,10 @@ func TestBytes_OtherWritesStay(t *testing.T) {
 // Goroutines that only read Bytes have no data race.
 func TestBytes_ConcurrentReads(t *testing.T) {
 	t.Parallel()
-	whole := pattern(50_000)
-	f := mustOpen(t, tempFile(t, whole))
-	together(t, 4, func(int) error {
-		for range iterations(80) {
+	whole := filetest.Pattern(50_000)
+	f := filetest.Open(t, filetest.Temp(t, whole))
+	filetest.Together(t, 4, func(int) error {
+		for range filetest.Iterations(80) {
 			if !bytes.Equal(f.Bytes(), whole) {
 				return errors.New("wrong bytes")
 			}
@@ -293,9 +294,9 @@ func TestBytes_ConcurrentReads(t *testing.T) {
 
 func TestSync_BytesPastMovedEnd(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
-	name := tempFile(t, pattern(8192))
-	f := mustOpen(t, name)
+	filetest.NeedForeignTruncate(t)
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := filetest.Open(t, name)
 	b := f.Bytes()
 	if b == nil {
 		t.Fatal("Bytes is nil")
@@ -314,7 +315,7 @@ func TestSync_BytesPastMovedEnd(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := readFile(t, name); len(got) != 100 {
+	if got := filetest.Read(t, name); len(got) != 100 {
 		t.Errorf("the file has %d bytes", len(got))
 	}
 }

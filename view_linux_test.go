@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // inMemory are the two functions in which a fault is an error.
@@ -25,12 +26,12 @@ func TestView_FullDisk(t *testing.T) {
 	guardFaults(t)
 	const size = 4 << 20
 	for what, call := range inMemory {
-		name := filepath.Join(smallDisk(t), "sparse")
-		writeFile(t, name, nil)
+		name := filepath.Join(filetest.SmallDisk(t), "sparse")
+		filetest.Write(t, name, nil)
 		if err := os.Truncate(name, size); err != nil {
 			t.Fatal(err)
 		}
-		f := mustOpen(t, name)
+		f := filetest.Open(t, name)
 		err := call(f, size, func(p []byte) error {
 			for i := range p {
 				p[i] = 1
@@ -53,8 +54,8 @@ func TestView_TruncatedAndExtended(t *testing.T) {
 	const size = 1 << 20
 	for what, call := range inMemory {
 		name := filepath.Join(t.TempDir(), "data")
-		writeFile(t, name, pattern(size))
-		f := mustOpen(t, name)
+		filetest.Write(t, name, filetest.Pattern(size))
+		f := filetest.Open(t, name)
 		err := call(f, size, func(p []byte) error {
 			defer os.Truncate(name, size)
 			if err := os.Truncate(name, 0); err != nil {
@@ -73,23 +74,23 @@ func TestView_TruncatedAndExtended(t *testing.T) {
 // the whole range.
 func TestView_NilDereferenceOfLargeRange(t *testing.T) {
 	t.Parallel()
-	needFaultAddresses(t)
+	filetest.NeedFaultAddresses(t)
 	if !mmapfile.CanMap {
 		t.Skip("View is given a copy")
 	}
 	const size = 256 << 20
 	name := filepath.Join(t.TempDir(), "sparse")
-	writeFile(t, name, nil)
+	filetest.Write(t, name, nil)
 	if err := os.Truncate(name, size); err != nil {
 		t.Fatal(err)
 	}
-	f := mustOpen(t, name)
+	f := filetest.Open(t, name)
 	var nowhere *[64]byte
-	got := recovered(func() {
-		err := f.View(0, size, func(p []byte) error { loadSink.Add(uint32(nowhere[len(p)%64])); return nil })
+	got := filetest.Recovered(func() {
+		err := f.View(0, size, func(p []byte) error { filetest.LoadSink.Add(uint32(nowhere[len(p)%64])); return nil })
 		t.Errorf("View returned %v", err)
 	})
-	if !isRuntimeError("nil pointer")(got) {
+	if !filetest.IsRuntimeError("nil pointer")(got) {
 		t.Errorf("the panic is %T %v", got, got)
 	}
 	if n, err := f.Resident(0, size); err != nil || n > size/8 {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestView_Panic(t *testing.T) {
 	t.Parallel()
 	const size = 20_000
-	name := tempFile(t, pattern(size))
+	name := filetest.Temp(t, filetest.Pattern(size))
 	f := mustOpenMapped(t, name)
 	own := &struct{ int }{7}
 	var none map[string]int
@@ -29,12 +30,12 @@ func TestView_Panic(t *testing.T) {
 		{"Error", func([]byte) { panic(fs.ErrExist) }, func(v any) bool { return v == any(fs.ErrExist) }},
 		{"ErrClosed", func([]byte) { panic(os.ErrClosed) }, func(v any) bool { return v == any(os.ErrClosed) }},
 		{"Nil", func([]byte) { panic(nil) }, func(v any) bool { _, ok := v.(*runtime.PanicNilError); return ok }},
-		{"NilMap", func([]byte) { none["x"] = 1 }, isRuntimeError("nil map")},
-		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, isRuntimeError("index out of range")},
-		{"SliceOutOfRange", func(p []byte) { loadBytes(p[:i+1]) }, isRuntimeError("slice bounds out of range")},
-		{"NilPointer", func([]byte) { loadSink.Add(uint32(nowhere[i%64])) }, isRuntimeError("nil pointer")},
+		{"NilMap", func([]byte) { none["x"] = 1 }, filetest.IsRuntimeError("nil map")},
+		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, filetest.IsRuntimeError("index out of range")},
+		{"SliceOutOfRange", func(p []byte) { filetest.LoadBytes(p[:i+1]) }, filetest.IsRuntimeError("slice bounds out of range")},
+		{"NilPointer", func([]byte) { filetest.LoadSink.Add(uint32(nowhere[i%64])) }, filetest.IsRuntimeError("nil pointer")},
 	} {
-		got := recovered(func() {
+		got := filetest.Recovered(func() {
 			err := f.View(0, size, func(p []byte) error { c.do(p); return nil })
 			t.Errorf("%s: View returned %v", c.name, err)
 		})
@@ -45,7 +46,7 @@ func TestView_Panic(t *testing.T) {
 	if err := f.View(0, size, func([]byte) error { return fs.ErrExist }); err != fs.ErrExist {
 		t.Errorf("the error of fn is %v", err)
 	}
-	within(t, 30*time.Second, func() { // no lock is held
+	filetest.Within(t, 30*time.Second, func() { // no lock is held
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
@@ -55,9 +56,9 @@ func TestView_Panic(t *testing.T) {
 // A panic of fn goes on, also if the file was truncated meanwhile.
 func TestView_PanicInTruncatedFile(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	const size = 80_000
-	other := mustOpenMapped(t, tempFile(t, pattern(size)))
+	other := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(size)))
 	lost := other.Bytes()
 	if err := os.Truncate(other.Name(), 0); err != nil {
 		t.Fatal(err)
@@ -74,17 +75,17 @@ func TestView_PanicInTruncatedFile(t *testing.T) {
 		addressed bool // only the address tells it from a fault of View
 	}{
 		{"OwnValue", func([]byte) { panic(own) }, func(v any) bool { return v == any(own) }, false},
-		{"DivisionByZero", func([]byte) { i /= zero }, isRuntimeError("divide by zero"), false},
-		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, isRuntimeError("index out of range"), false},
-		{"SliceOutOfRange", func(p []byte) { loadBytes(p[:i+1]) }, isRuntimeError("slice bounds out of range"), false},
-		{"NilMap", func([]byte) { none["x"] = 1 }, isRuntimeError("nil map"), false},
-		{"TypeAssertion", func([]byte) { i = text.(int) }, isRuntimeError("interface conversion"), false},
-		{"NilPointer", func([]byte) { loadSink.Add(uint32(nowhere[i%64])) }, isRuntimeError("nil pointer"), true},
-		{"AnotherFile", func([]byte) { loadBytes(lost) }, isRuntimeError("invalid memory address"), true},
+		{"DivisionByZero", func([]byte) { i /= zero }, filetest.IsRuntimeError("divide by zero"), false},
+		{"IndexOutOfRange", func(p []byte) { p[i] = 1 }, filetest.IsRuntimeError("index out of range"), false},
+		{"SliceOutOfRange", func(p []byte) { filetest.LoadBytes(p[:i+1]) }, filetest.IsRuntimeError("slice bounds out of range"), false},
+		{"NilMap", func([]byte) { none["x"] = 1 }, filetest.IsRuntimeError("nil map"), false},
+		{"TypeAssertion", func([]byte) { i = text.(int) }, filetest.IsRuntimeError("interface conversion"), false},
+		{"NilPointer", func([]byte) { filetest.LoadSink.Add(uint32(nowhere[i%64])) }, filetest.IsRuntimeError("nil pointer"), true},
+		{"AnotherFile", func([]byte) { filetest.LoadBytes(lost) }, filetest.IsRuntimeError("invalid memory address"), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.addressed {
-				needFaultAddresses(t)
+				filetest.NeedFaultAddresses(t)
 			}
 			if c.name == "AnotherFile" && !mmapfile.CanMap {
 				t.Skip("copies do not fault")
@@ -92,12 +93,12 @@ func TestView_PanicInTruncatedFile(t *testing.T) {
 			// The file is truncated, or extended again before the panic, by another handle or by the File.
 			for _, back := range []bool{false, true} {
 				for _, foreign := range []bool{false, true} {
-					f := mustOpenMapped(t, tempFile(t, pattern(size)))
+					f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(size)))
 					truncate := f.Truncate
 					if foreign {
 						truncate = func(n int64) error { return os.Truncate(f.Name(), n) }
 					}
-					got := recovered(func() {
+					got := filetest.Recovered(func() {
 						err := f.View(0, size, func(p []byte) error {
 							if err := truncate(1); err != nil {
 								t.Error(err)
@@ -123,7 +124,7 @@ func TestView_PanicInTruncatedFile(t *testing.T) {
 
 func TestView_PanicNil(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
-	f := mustOpenMapped(t, tempFile(t, pattern(1000)))
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(1000)))
 	returned := false
 	func() {
 		defer func() {
@@ -142,9 +143,9 @@ func TestView_PanicNil(t *testing.T) {
 
 func TestView_Goexit(t *testing.T) {
 	t.Parallel()
-	f := mustOpenMapped(t, tempFile(t, pattern(1000)))
+	f := mustOpenMapped(t, filetest.Temp(t, filetest.Pattern(1000)))
 	returned, deferred := false, false
-	within(t, 30*time.Second, func() {
+	filetest.Within(t, 30*time.Second, func() {
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -168,39 +169,39 @@ func TestView_Goexit(t *testing.T) {
 // A View reports only the faults in its own memory.
 func TestView_Nested(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	if !mmapfile.CanMap {
 		t.Skip("copies do not fault")
 	}
 	page := os.Getpagesize()
-	first, second := tempFile(t, pattern(4*page)), tempFile(t, pattern(4*page))
+	first, second := filetest.Temp(t, filetest.Pattern(4*page)), filetest.Temp(t, filetest.Pattern(4*page))
 	f, g := mustOpenMapped(t, first), mustOpenMapped(t, second)
 	err := f.View(0, int64(4*page), func(p []byte) error {
 		err := g.View(0, int64(4*page), func(q []byte) error {
 			if err := os.Truncate(second, 0); err != nil {
 				t.Error(err)
 			}
-			loadBytes(q)
+			filetest.LoadBytes(q)
 			return nil
 		})
 		var pe *fs.PathError
 		if !errors.As(err, &pe) || pe.Path != second {
-			t.Errorf("the inner View returned %s", errorText(err, second))
+			t.Errorf("the inner View returned %s", filetest.ErrorText(err, second))
 		}
-		if !panicOnFault() {
+		if !filetest.PanicOnFault() {
 			t.Error("the inner View has reset SetPanicOnFault of the outer one")
 		}
-		loadBytes(p)
+		filetest.LoadBytes(p)
 		if err := os.Truncate(first, 0); err != nil {
 			t.Error(err)
 		}
 		return g.View(0, 0, func([]byte) error {
-			loadBytes(p) // a page of the outer View, lost inside the inner one
+			filetest.LoadBytes(p) // a page of the outer View, lost inside the inner one
 			return nil
 		})
 	})
 	var pe *fs.PathError
 	if !errors.As(err, &pe) || pe.Path != first || pe.Op != "view" {
-		t.Errorf("the outer View returned %s", errorText(err, first))
+		t.Errorf("the outer View returned %s", filetest.ErrorText(err, first))
 	}
 }

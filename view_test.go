@@ -12,20 +12,21 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestView_Range(t *testing.T) {
-	data := patternWithZeros(3*page + 17)
+	data := filetest.PatternWithZeros(3*page + 17)
 	size := int64(len(data))
-	path := tempFile(t, data)
+	path := filetest.Temp(t, data)
 	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
-		f := mustOpenFile(t, path, flag)
+		f := filetest.OpenFile(t, path, flag)
 		for _, x := range []struct{ off, n int64 }{{0, size}, {0, 1}, {size - 1, 1}, {page - 1, 2}, {page, page}, {5, 0}, {0, 0}, {size, 0}} {
 			called := 0
 			err := f.View(x.off, x.n, func(p []byte) error {
 				called++
 				if p == nil || !bytes.Equal(p, data[x.off:x.off+x.n]) {
-					t.Errorf("View(%d, %d) has %s", x.off, x.n, show(p))
+					t.Errorf("View(%d, %d) has %s", x.off, x.n, filetest.Show(p))
 				}
 				return nil
 			})
@@ -37,11 +38,11 @@ func TestView_Range(t *testing.T) {
 }
 
 func TestView_BadRange(t *testing.T) {
-	path := tempFile(t, patternWithZeros(100))
-	dir := mustOpenFile(t, filepath.Dir(path), os.O_RDONLY)
-	f := mustOpen(t, path)
-	empty := mustOpen(t, tempFile(t, nil))
-	closed := mustOpenFile(t, path, os.O_RDONLY)
+	path := filetest.Temp(t, filetest.PatternWithZeros(100))
+	dir := filetest.OpenFile(t, filepath.Dir(path), os.O_RDONLY)
+	f := filetest.Open(t, path)
+	empty := filetest.Open(t, filetest.Temp(t, nil))
+	closed := filetest.OpenFile(t, path, os.O_RDONLY)
 	closed.Close()
 	for _, x := range []struct {
 		name   string
@@ -75,8 +76,8 @@ func TestView_BadRange(t *testing.T) {
 }
 
 func TestView_ErrorAndPanic(t *testing.T) {
-	f := mustOpen(t, tempFile(t, patternWithZeros(100)))
-	if err := f.View(0, 100, func([]byte) error { return errMidway }); err != errMidway {
+	f := filetest.Open(t, filetest.Temp(t, filetest.PatternWithZeros(100)))
+	if err := f.View(0, 100, func([]byte) error { return filetest.ErrMidway }); err != filetest.ErrMidway {
 		t.Errorf("View returned %v", err)
 	}
 	type own struct{ v int }
@@ -95,9 +96,9 @@ func TestView_ErrorAndPanic(t *testing.T) {
 }
 
 func TestView_WritesReachFile(t *testing.T) {
-	data := patternWithZeros(2*page + 9)
-	path := tempFile(t, data)
-	f := mustOpen(t, path)
+	data := filetest.PatternWithZeros(2*page + 9)
+	path := filetest.Temp(t, data)
+	f := filetest.Open(t, path)
 	if err := f.View(page-2, 4, func(p []byte) error { copy(p, "view"); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -109,18 +110,18 @@ func TestView_WritesReachFile(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	sameBytes(t, "the file", readFile(t, path), data)
+	filetest.SameBytes(t, "the file", filetest.Read(t, path), data)
 }
 
 func TestView_OwnTruncation(t *testing.T) {
 	t.Parallel()
-	whole := pattern(100_000)
-	f := mustOpen(t, tempFile(t, whole))
+	whole := filetest.Pattern(100_000)
+	f := filetest.Open(t, filetest.Temp(t, whole))
 	err := f.View(10, 80_000, func(p []byte) error {
 		if err := f.Truncate(70_000); err != nil {
 			return err
 		}
-		sameBytes(t, "the view", p[:69_990], whole[10:70_000])
+		filetest.SameBytes(t, "the view", p[:69_990], whole[10:70_000])
 		return nil
 	})
 	if err != nil {
@@ -130,8 +131,8 @@ func TestView_OwnTruncation(t *testing.T) {
 
 func TestView_TruncatedInside(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(100))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(100))
+	f := filetest.Open(t, name)
 	err := f.View(0, 100, func(p []byte) error {
 		p[90] = 'x'
 		return f.Truncate(10)
@@ -144,9 +145,9 @@ func TestView_TruncatedInside(t *testing.T) {
 // Bytes that fn of View writes past an end that was moved meanwhile are not read.
 func TestView_WritePastMovedEnd(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
-	name := tempFile(t, pattern(8192))
-	f := mustOpen(t, name)
+	filetest.NeedForeignTruncate(t)
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := filetest.Open(t, name)
 	err := f.View(0, 4096, func(p []byte) error {
 		if err := os.Truncate(name, 100); err != nil {
 			return err
@@ -163,24 +164,24 @@ func TestView_WritePastMovedEnd(t *testing.T) {
 	if n, err := f.WriteAt([]byte("after"), 200); n != 5 || err != nil {
 		t.Errorf("WriteAt past the end: %d, %v", n, err)
 	}
-	if got := readFile(t, name); len(got) != 205 || string(got[200:]) != "after" {
+	if got := filetest.Read(t, name); len(got) != 205 || string(got[200:]) != "after" {
 		t.Errorf("the file has %d bytes", len(got))
 	}
 }
 
 func TestView_LostPage(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	page := os.Getpagesize()
 	for name, touch := range map[string]func(p []byte){
-		"ByLoad":   func(p []byte) { loadBytes(p[3*page:]) },
+		"ByLoad":   func(p []byte) { filetest.LoadBytes(p[3*page:]) },
 		"ByCopy":   func(p []byte) { copy(make([]byte, len(p)), p) },
 		"ByStore":  func(p []byte) { p[3*page+5] = 1 },
 		"ByUpdate": func(p []byte) { copy(p, bytes.Repeat([]byte("x"), len(p))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := tempFile(t, pattern(8*page))
+			file := filetest.Temp(t, filetest.Pattern(8*page))
 			f := mustOpenMapped(t, file)
 			returned := false
 			err := f.View(0, int64(8*page), func(p []byte) error {
@@ -202,14 +203,14 @@ func TestView_LostPage(t *testing.T) {
 			}
 			var pe *fs.PathError
 			if !errors.As(err, &pe) || pe.Op != "view" || pe.Path != file || errors.Is(err, os.ErrClosed) {
-				t.Errorf("View returned %s", errorText(err, file))
+				t.Errorf("View returned %s", filetest.ErrorText(err, file))
 			}
 			// The File is still usable.
 			b := make([]byte, 2*page)
 			if n, err := f.ReadAt(b, 0); n != page+1 || err == nil {
 				t.Errorf("ReadAt afterwards: %d, %v, want %d", n, err, page+1)
 			}
-			if err := f.View(0, int64(page+1), func(p []byte) error { loadBytes(p); return nil }); err != nil {
+			if err := f.View(0, int64(page+1), func(p []byte) error { filetest.LoadBytes(p); return nil }); err != nil {
 				t.Errorf("View of what is left: %v", err)
 			}
 			if err := f.Close(); err != nil {
@@ -221,16 +222,16 @@ func TestView_LostPage(t *testing.T) {
 
 func TestView_PastForeignTruncation(t *testing.T) {
 	t.Parallel()
-	needForeignTruncate(t)
+	filetest.NeedForeignTruncate(t)
 	page := os.Getpagesize()
 	size := 3*page + 500
-	for _, content := range [][]byte{pattern(size), make([]byte, size)} {
+	for _, content := range [][]byte{filetest.Pattern(size), make([]byte, size)} {
 		for _, cut := range []int{0, 1, page - 1, page, page + 64, 3*page - 8, 3 * page, 3*page + 64, size - 1} {
 			for _, r := range [][2]int{{0, size}, {cut, 1}, {max(0, cut-3), 4}, {cut + 1, size - cut - 1}, {size - 1, 1}} {
 				if r[1] <= 0 {
 					continue
 				}
-				name := tempFile(t, content)
+				name := filetest.Temp(t, content)
 				f := mustOpenMapped(t, name)
 				if err := os.Truncate(name, int64(cut)); err != nil {
 					t.Fatal(err)
@@ -243,7 +244,7 @@ func TestView_PastForeignTruncation(t *testing.T) {
 				}
 				if cut > 1 {
 					err := f.View(1, int64(cut-1), func(p []byte) error {
-						sameBytes(t, "the view", p, content[1:cut])
+						filetest.SameBytes(t, "the view", p, content[1:cut])
 						return nil
 					})
 					if err != nil {
@@ -265,7 +266,7 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 		switch {
 		case err == nil && !mmapfile.MapsUnasked: // the copy, or the mapping, was valid to the end
 		case !errors.Is(err, os.ErrClosed), !errors.As(err, &pe), pe.Op != "view", pe.Path != name:
-			t.Errorf("View returned %s", errorText(err, name))
+			t.Errorf("View returned %s", filetest.ErrorText(err, name))
 		}
 		if _, err := f.ReadAt(make([]byte, 1), 0); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("ReadAt of the closed file: %v", err)
@@ -276,14 +277,14 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 	}
 	t.Run("InTheCallback", func(t *testing.T) {
 		t.Parallel()
-		name := tempFile(t, pattern(size))
+		name := filetest.Temp(t, filetest.Pattern(size))
 		f := mustOpenMapped(t, name)
-		within(t, 30*time.Second, func() {
+		filetest.Within(t, 30*time.Second, func() {
 			err := f.View(10, size-10, func(p []byte) error {
 				if err := f.Close(); err != nil {
 					t.Error(err)
 				}
-				loadBytes(p)
+				filetest.LoadBytes(p)
 				return nil
 			})
 			check(t, f, name, err)
@@ -291,16 +292,16 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 	})
 	t.Run("ByAnotherGoroutine", func(t *testing.T) {
 		t.Parallel()
-		name := tempFile(t, pattern(size))
+		name := filetest.Temp(t, filetest.Pattern(size))
 		f := mustOpenMapped(t, name)
-		within(t, 30*time.Second, func() {
+		filetest.Within(t, 30*time.Second, func() {
 			err := f.View(0, size, func(p []byte) error {
 				closed := make(chan error)
 				go func() { closed <- f.Close() }()
 				if err := <-closed; err != nil {
 					t.Error(err)
 				}
-				loadBytes(p)
+				filetest.LoadBytes(p)
 				return nil
 			})
 			check(t, f, name, err)
@@ -308,7 +309,7 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 	})
 	t.Run("InTheMiddleOfALoad", func(t *testing.T) {
 		t.Parallel()
-		name := tempFile(t, pattern(size))
+		name := filetest.Temp(t, filetest.Pattern(size))
 		for range 100 {
 			f := mustOpenMapped(t, name)
 			started := make(chan struct{})
@@ -317,11 +318,11 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 				<-started
 				closed <- f.Close()
 			}()
-			within(t, 30*time.Second, func() {
+			filetest.Within(t, 30*time.Second, func() {
 				err := f.View(0, size, func(p []byte) error {
 					close(started)
 					for range 20 {
-						loadBytes(p)
+						filetest.LoadBytes(p)
 					}
 					return nil
 				})

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Each method fills the holes of a sparse file until the disk is full. The number of bytes and the
@@ -21,17 +22,17 @@ import (
 func TestWrite_HolesOfFullDisk(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
-	ways := map[string]func(f anyFile, b []byte, off int64) (int64, error){
-		"WriteAt": func(f anyFile, b []byte, off int64) (int64, error) {
+	ways := map[string]func(f filetest.File, b []byte, off int64) (int64, error){
+		"WriteAt": func(f filetest.File, b []byte, off int64) (int64, error) {
 			n, err := f.WriteAt(b, off)
 			return int64(n), err
 		},
-		"Write": func(f anyFile, b []byte, _ int64) (int64, error) { n, err := f.Write(b); return int64(n), err },
-		"WriteString": func(f anyFile, b []byte, _ int64) (int64, error) {
+		"Write": func(f filetest.File, b []byte, _ int64) (int64, error) { n, err := f.Write(b); return int64(n), err },
+		"WriteString": func(f filetest.File, b []byte, _ int64) (int64, error) {
 			n, err := f.WriteString(string(b))
 			return int64(n), err
 		},
-		"ReadFrom": func(f anyFile, b []byte, _ int64) (int64, error) { return f.ReadFrom(bytes.NewReader(b)) },
+		"ReadFrom": func(f filetest.File, b []byte, _ int64) (int64, error) { return f.ReadFrom(bytes.NewReader(b)) },
 	}
 	for way, write := range ways {
 		for _, piece := range []int{1000, 4096, 100_000, size} {
@@ -40,12 +41,12 @@ func TestWrite_HolesOfFullDisk(t *testing.T) {
 					t.Parallel()
 					var results [2]string
 					for kind := range results {
-						name := filepath.Join(smallDisk(t), "sparse")
-						writeFile(t, name, nil)
+						name := filepath.Join(filetest.SmallDisk(t), "sparse")
+						filetest.Write(t, name, nil)
 						if err := os.Truncate(name, size); err != nil {
 							t.Fatal(err)
 						}
-						var f anyFile
+						var f filetest.File
 						if kind == 0 {
 							inner, err := os.OpenFile(name, os.O_RDWR, 0)
 							if err != nil {
@@ -54,31 +55,31 @@ func TestWrite_HolesOfFullDisk(t *testing.T) {
 							defer inner.Close()
 							f = inner
 						} else {
-							m := mustOpen(t, name)
+							m := filetest.Open(t, name)
 							if state != "Cold" {
 								mustMap(t, m)
 							}
 							f = m
 						}
 						if state == "Hot" { // mapped writes reach the holes after them
-							prefaultWrites(t, f, pattern(100_000))
+							filetest.PrefaultWrites(t, f, filetest.Pattern(100_000))
 						}
 						var done, n int64
 						var err error
 						for off := int64(0); off < size && err == nil; off += n {
-							n, err = write(f, pattern(piece), off)
+							n, err = write(f, filetest.Pattern(piece), off)
 							done += n
 						}
 						if !errors.Is(err, syscall.ENOSPC) {
 							t.Errorf("kind %d: the error of a full disk is %v after %d bytes", kind, err, done)
 						}
-						m, err2 := write(f, pattern(piece), done) // the last page may take some more
-						results[kind] = fmt.Sprint(done, " ", errorText(err, name), " ", m, " ", errorText(err2, name))
+						m, err2 := write(f, filetest.Pattern(piece), done) // the last page may take some more
+						results[kind] = fmt.Sprint(done, " ", filetest.ErrorText(err, name), " ", m, " ", filetest.ErrorText(err2, name))
 						got := make([]byte, size)
 						if n, err := f.ReadAt(got, 0); n != size || err != nil {
 							t.Errorf("kind %d: reading it back: %d, %v", kind, n, err)
 						}
-						results[kind] += fmt.Sprint(" same as on disk: ", bytes.Equal(got, readFile(t, name)))
+						results[kind] += fmt.Sprint(" same as on disk: ", bytes.Equal(got, filetest.Read(t, name)))
 						results[kind] += fmt.Sprint(" zeros at the end: ", len(bytes.TrimRight(got, "\x00")))
 					}
 					if results[1] != results[0] {
@@ -94,13 +95,13 @@ func TestReadAt_HolesOfFullDisk(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
 	for _, mapped := range []bool{false, true} {
-		dir := smallDisk(t)
+		dir := filetest.SmallDisk(t)
 		name := filepath.Join(dir, "sparse")
-		writeFile(t, name, nil)
+		filetest.Write(t, name, nil)
 		if err := os.Truncate(name, size); err != nil {
 			t.Fatal(err)
 		}
-		f := mustOpen(t, name)
+		f := filetest.Open(t, name)
 		if mapped {
 			mustMap(t, f)
 		}
@@ -121,7 +122,7 @@ func TestReadAt_HolesOfFullDisk(t *testing.T) {
 			t.Errorf("WriteTo: %d, %v", n, err)
 		}
 		if !mapped { // without a mapping, reads must not allocate blocks
-			if err := os.WriteFile(filepath.Join(dir, "other"), pattern(900_000), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "other"), filetest.Pattern(900_000), 0o600); err != nil {
 				t.Errorf("writing after the holes were read: %v", err)
 			}
 		}
@@ -135,8 +136,8 @@ func TestView_HolesOfFullDisk(t *testing.T) {
 		t.Skip("a copy has no holes")
 	}
 	const size = 4 << 20
-	name := filepath.Join(smallDisk(t), "sparse")
-	writeFile(t, name, nil)
+	name := filepath.Join(filetest.SmallDisk(t), "sparse")
+	filetest.Write(t, name, nil)
 	if err := os.Truncate(name, size); err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +159,11 @@ func TestView_HolesOfFullDisk(t *testing.T) {
 // Prefaulting allocates no blocks in holes that are not written.
 func TestWriteAt_HolesStay(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, nil)
+	name := filetest.Temp(t, nil)
 	if err := os.Truncate(name, 64<<20); err != nil {
 		t.Fatal(err)
 	}
-	f := mustOpen(t, name)
+	f := filetest.Open(t, name)
 	const after = 32 << 20 // these blocks are not those of the holes
 	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 64<<20, after); err != nil {
 		t.Skip("no blocks can be allocated past the end: ", err)
@@ -191,9 +192,9 @@ func TestWriteAt_HolesStay(t *testing.T) {
 // The first of many writes is a system call: the kernel notifies watchers then.
 func TestWriteAt_FirstIsSystemCall(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
-	f := mustOpen(t, name)
-	b := pattern(64)
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := filetest.Open(t, name)
+	b := filetest.Pattern(64)
 	for range 300 {
 		if _, err := f.WriteAt(b, 0); err != nil {
 			t.Fatal(err)
@@ -223,8 +224,8 @@ func TestWriteAt_FirstIsSystemCall(t *testing.T) {
 // A time in the future that a program sets stays.
 func TestWriteAt_TimeSetAheadStays(t *testing.T) {
 	t.Parallel()
-	name := tempFile(t, pattern(8192))
-	f := mustOpen(t, name)
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := filetest.Open(t, name)
 	for range 300 {
 		if _, err := f.WriteAt([]byte("again"), 0); err != nil {
 			t.Fatal(err)

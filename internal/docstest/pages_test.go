@@ -118,7 +118,7 @@ func standsIn(file, want []string) bool {
 // sourceLines returns the lines of all files of the library's packages that match, one after the other.
 func sourceLines(t *testing.T, pattern string) (lines []string) {
 	t.Helper()
-	for _, dir := range []string{".", "scan", "eventlog", "raftlog", "internal/docstest"} {
+	for _, dir := range []string{".", "scan", "eventlog", "raftlog", "internal/docstest", "internal/ostest"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			t.Fatal(err)

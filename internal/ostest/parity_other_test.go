@@ -1,22 +1,24 @@
-package mmapfile_test
+package ostest
 
 import (
 	"fmt"
 	"io"
 	"os"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // The sequences in which another handle changes the file.
 
 func init() {
 	sequences = append(sequences,
-		sequence{"another handle appends", few, readers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"another handle appends", few, readers, allModes, false, func(r *run, f filetest.File, size int64) {
 			r.read(f, size+1)
 			r.read(f, 1)
 			for _, n := range []int64{1, 16, page - 1, page, 2*page + 3, 70 << 10} {
 				fi, _ := os.Stat(r.path)
 				end := fi.Size()
-				r.otherWrites(patternWithZeros(n), end)
+				r.otherWrites(filetest.PatternWithZeros(n), end)
 				r.readAt(f, 10, end-5)
 				r.readAt(f, n, end)
 				r.readAt(f, n+1, end)
@@ -30,7 +32,7 @@ func init() {
 			r.seek(f, 0, io.SeekStart)
 			r.writeTo(f)
 		}},
-		sequence{"another handle appends, write and size", few, writers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"another handle appends, write and size", few, writers, allModes, false, func(r *run, f filetest.File, size int64) {
 			for range 3 {
 				fi, _ := os.Stat(r.path)
 				end := fi.Size()
@@ -46,7 +48,7 @@ func init() {
 				r.readAt(f, 2*page, end)
 			}
 		}},
-		sequence{"another handle writes inside", some, readers, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"another handle writes inside", some, readers, quiet, false, func(r *run, f filetest.File, size int64) {
 			for i, off := range []int64{0, 1, size / 2, size - 1, page - 2, size - page} {
 				if off < 0 {
 					continue
@@ -61,15 +63,15 @@ func init() {
 				r.disk(r.path)
 			}
 		}},
-		sequence{"another handle replaces data by zeros", few, rdwr, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"another handle replaces data by zeros", few, rdwr, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.otherWrites(make([]byte, size), 0)
 			r.readAt(f, size, 0)
 			r.writeAt(f, []byte{0}, size-1)
 			r.writeAt(f, []byte{1}, size-1)
-			r.otherWrites(patternWithZeros(size), 0)
+			r.otherWrites(filetest.PatternWithZeros(size), 0)
 			r.readAt(f, size, 0)
 		}},
-		sequence{"another handle truncates, then reads", borders, readers, quiet, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates, then reads", borders, readers, quiet, true, func(r *run, f filetest.File, size int64) {
 			for _, n := range cuts(size) {
 				r.otherTruncates(n)
 				around := []int64{n - 1, n, n + 1, n - 60, n + 60, n - n%page, n - n%page + page - 1, n - n%page + page, size - 1, 0}
@@ -88,7 +90,7 @@ func init() {
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"another handle truncates, a read comes first", few, readers, allModes, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates, a read comes first", few, readers, allModes, true, func(r *run, f filetest.File, size int64) {
 			// Only one read after each truncation: the first one to meet the new end must notice.
 			for _, n := range cuts(size) {
 				for _, read := range []func(){
@@ -109,7 +111,7 @@ func init() {
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"another handle truncates, then writes", append(few, bigZeros, sparse), rdwr, quiet, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates, then writes", append(few, bigZeros, sparse), rdwr, quiet, true, func(r *run, f filetest.File, size int64) {
 			for _, n := range cuts(size) {
 				for _, off := range []int64{n - 1, n, n + 1, n - 2, n + 70, n - n%page, n - n%page + page - 1, size - 1, size} {
 					if off < 0 {
@@ -126,7 +128,7 @@ func init() {
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"another handle truncates, then writes at the cursor", few, writers, allModes, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates, then writes at the cursor", few, writers, allModes, true, func(r *run, f filetest.File, size int64) {
 			for _, n := range cuts(size) {
 				r.seek(f, size/2, io.SeekStart)
 				r.otherTruncates(n)
@@ -140,7 +142,7 @@ func init() {
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"another handle truncates and grows again", few, rdwr, quiet, true, func(r *run, f anyFile, size int64) {
+		sequence{"another handle truncates and grows again", few, rdwr, quiet, true, func(r *run, f filetest.File, size int64) {
 			for _, n := range cuts(size) {
 				r.readAt(f, size, 0)
 				r.otherTruncates(n)
@@ -155,7 +157,7 @@ func init() {
 				r.restore(size)
 			}
 		}},
-		sequence{"two handles of the same kind", few, rdwr, allModes, true, func(r *run, f anyFile, size int64) {
+		sequence{"two handles of the same kind", few, rdwr, allModes, true, func(r *run, f filetest.File, size int64) {
 			g := r.open(os.O_RDWR)
 			if g == nil {
 				return
@@ -171,7 +173,7 @@ func init() {
 				r.readAt(f, 2*page, (3-i)*page)
 				r.write(f, []byte("at f's cursor"))
 				r.seek(g, 0, io.SeekEnd)
-				r.write(g, patternWithZeros(page))
+				r.write(g, filetest.PatternWithZeros(page))
 				r.readAt(f, 2*page, (3-i)*page)
 				r.stat(f)
 				r.stat(g)

@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -16,11 +16,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
-	children["foreign"] = func([]string) error { return childForeign() }
-	children["storm"] = childStorm
+	filetest.Children["foreign"] = func([]string) error { return childForeign() }
+	filetest.Children["storm"] = childStorm
 }
 
 // A foreignChange is a change that a child process makes to each of some files.
@@ -50,7 +52,7 @@ func (c foreignChange) content(n int64) []byte {
 func placedBytes(off, n int64) []byte {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = patternByte((off + int64(i)) % page)
+		b[i] = filetest.PatternByte((off + int64(i)) % page)
 	}
 	return b
 }
@@ -59,8 +61,8 @@ func placedBytes(off, n int64) []byte {
 func checkPlaced(b []byte, off int64) error {
 	at := off % page
 	for i, c := range b {
-		if c != 0 && c != patternByte(at) {
-			return fmt.Errorf("byte %d is %d, neither 0 nor %d", off+int64(i), c, patternByte(at))
+		if c != 0 && c != filetest.PatternByte(at) {
+			return fmt.Errorf("byte %d is %d, neither 0 nor %d", off+int64(i), c, filetest.PatternByte(at))
 		}
 		if at++; at == page {
 			at = 0
@@ -261,7 +263,7 @@ type foreigner struct {
 // startForeigner starts the process. The test's end stops it.
 func startForeigner(t *testing.T) *foreigner {
 	t.Helper()
-	cmd := childCommand(t, nil, "foreign")
+	cmd := filetest.ChildCommand(t, nil, "foreign")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -271,7 +273,7 @@ func startForeigner(t *testing.T) *foreigner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startChild(t, cmd)
+	filetest.StartChild(t, cmd)
 	return &foreigner{t, cmd, in, gob.NewEncoder(in), gob.NewDecoder(out)}
 }
 

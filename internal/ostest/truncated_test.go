@@ -1,6 +1,6 @@
 //go:build unix
 
-package mmapfile_test
+package ostest
 
 import (
 	"bufio"
@@ -14,24 +14,26 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // truncateContents returns contents that make a stale length easy or hard to notice.
 func truncateContents(size int) map[string][]byte {
-	mixed := pattern(size)
+	mixed := filetest.Pattern(size)
 	for i := range mixed {
 		if i/97%3 != 0 {
 			mixed[i] = 0
 		}
 	}
-	return map[string][]byte{"Pattern": pattern(size), "Zeros": make([]byte, size), "Mixed": mixed}
+	return map[string][]byte{"Pattern": filetest.Pattern(size), "Zeros": make([]byte, size), "Mixed": mixed}
 }
 
 // A truncateCall is one call. It returns its result as text.
 type truncateCall struct {
 	name     string
 	prefault bool // prefault the pages first, so that the call may be a mapped write
-	do       func(f anyFile) string
+	do       func(f filetest.File) string
 }
 
 // truncateCalls returns the calls to make on a file that was truncated from size to cut.
@@ -44,26 +46,26 @@ func truncateCalls(size, cut int) []truncateCall {
 	data := bytes.Repeat([]byte("new content "), 2000)
 	zero := make([]byte, 8192)
 	var acts []truncateCall
-	add := func(prefault bool, do func(f anyFile) string, format string, args ...any) {
+	add := func(prefault bool, do func(f filetest.File) string, format string, args ...any) {
 		acts = append(acts, truncateCall{fmt.Sprintf(format, args...), prefault, do})
 	}
-	at := func(off int, do func(f anyFile) string) func(f anyFile) string {
-		return func(f anyFile) string {
+	at := func(off int, do func(f filetest.File) string) func(f filetest.File) string {
+		return func(f filetest.File) string {
 			_, err := f.Seek(int64(off), io.SeekStart)
-			return fmt.Sprint(errorText(err, f.Name()), " ", do(f))
+			return fmt.Sprint(filetest.ErrorText(err, f.Name()), " ", do(f))
 		}
 	}
 	for i, off := range offs {
 		for _, n := range []int{1, 64, 4096, size} {
-			read := func(n int, err error, b []byte, f anyFile) string {
-				return fmt.Sprintf("%d %s %s", n, errorText(err, f.Name()), b[:max(n, 0)])
+			read := func(n int, err error, b []byte, f filetest.File) string {
+				return fmt.Sprintf("%d %s %s", n, filetest.ErrorText(err, f.Name()), b[:max(n, 0)])
 			}
-			add(false, func(f anyFile) string {
+			add(false, func(f filetest.File) string {
 				b := make([]byte, n)
 				m, err := f.ReadAt(b, int64(off))
 				return read(m, err, b, f)
 			}, "ReadAt(%d,%d)", n, off)
-			add(false, at(off, func(f anyFile) string {
+			add(false, at(off, func(f filetest.File) string {
 				b := make([]byte, n)
 				m, err := f.Read(b)
 				return read(m, err, b, f)
@@ -72,31 +74,33 @@ func truncateCalls(size, cut int) []truncateCall {
 				continue
 			}
 			for _, b := range [][]byte{data[:n], zero[:n]} {
-				write := func(n int, err error, f anyFile) string { return fmt.Sprint(n, " ", errorText(err, f.Name())) }
-				add(true, func(f anyFile) string {
+				write := func(n int, err error, f filetest.File) string {
+					return fmt.Sprint(n, " ", filetest.ErrorText(err, f.Name()))
+				}
+				add(true, func(f filetest.File) string {
 					m, err := f.WriteAt(b, int64(off))
 					return write(m, err, f)
 				}, "WriteAt(%d,%d)zero=%v", n, off, b[0] == 0)
 				if n == 64 {
-					add(true, at(off, func(f anyFile) string {
+					add(true, at(off, func(f filetest.File) string {
 						m, err := f.Write(b)
 						return write(m, err, f)
 					}), "Write(%d)at%d,zero=%v", n, off, b[0] == 0)
 				}
 			}
 		}
-		add(false, at(off, func(f anyFile) string {
+		add(false, at(off, func(f filetest.File) string {
 			var to bytes.Buffer
 			n, err := f.WriteTo(&to)
-			return fmt.Sprintf("%d %s %s", n, errorText(err, f.Name()), to.Bytes())
+			return fmt.Sprintf("%d %s %s", n, filetest.ErrorText(err, f.Name()), to.Bytes())
 		}), "WriteTo,from%d", off)
-		add(false, at(off, func(f anyFile) string {
+		add(false, at(off, func(f filetest.File) string {
 			n, err := f.WriteTo(io.Discard)
-			return fmt.Sprintf("%d %s", n, errorText(err, f.Name()))
+			return fmt.Sprintf("%d %s", n, filetest.ErrorText(err, f.Name()))
 		}), "WriteTo,from%d,discarded", off)
-		add(true, at(off, func(f anyFile) string {
+		add(true, at(off, func(f filetest.File) string {
 			n, err := f.ReadFrom(strings.NewReader("from a reader"))
-			return fmt.Sprint(n, " ", errorText(err, f.Name()))
+			return fmt.Sprint(n, " ", filetest.ErrorText(err, f.Name()))
 		}), "ReadFrom,at%d", off)
 	}
 	return acts
@@ -108,8 +112,8 @@ type callResult struct{ result, cursor, again, disk string }
 // callAfter makes a call on a file that was mapped before another handle changed it.
 func callAfter(t testing.TB, kind int, name string, act truncateCall, content []byte, change func(name string)) (seen callResult) {
 	t.Helper()
-	writeFile(t, name, content)
-	var f anyFile
+	filetest.Write(t, name, content)
+	var f filetest.File
 	if kind == 0 {
 		inner, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
@@ -121,9 +125,9 @@ func callAfter(t testing.TB, kind int, name string, act truncateCall, content []
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustMap(t, m)
+		filetest.Map(t, m)
 		if act.prefault {
-			prefaultWrites(t, m, content)
+			filetest.PrefaultWrites(t, m, content)
 		}
 		f = m
 	}
@@ -135,11 +139,11 @@ func callAfter(t testing.TB, kind int, name string, act truncateCall, content []
 	change(name)
 	seen.result = act.do(f)
 	pos, err := f.Seek(0, io.SeekCurrent)
-	seen.cursor = fmt.Sprint(pos, " ", errorText(err, name))
+	seen.cursor = fmt.Sprint(pos, " ", filetest.ErrorText(err, name))
 	again := make([]byte, len(content)+30000)
 	n, err := f.ReadAt(again, 0)
-	seen.again = fmt.Sprintf("%d %s %s", n, errorText(err, name), again[:n])
-	seen.disk = string(readFile(t, name))
+	seen.again = fmt.Sprintf("%d %s %s", n, filetest.ErrorText(err, name), again[:n])
+	seen.disk = string(filetest.Read(t, name))
 	return seen
 }
 
@@ -189,7 +193,7 @@ func TestFile_AfterForeignTruncation(t *testing.T) {
 					dir, failed := t.TempDir(), 0
 					for i, act := range truncateCalls(size, cut) {
 						// Each case makes a part of the calls. All cases together make all of them.
-						if (testing.Short() || mmapfile.RaceDetector) && i%7 != cut%7 || i%3 == (cut+len(fill))%3 || fill == "Mixed" && i%4 != cut%4 {
+						if (testing.Short() || race.Detector) && i%7 != cut%7 || i%3 == (cut+len(fill))%3 || fill == "Mixed" && i%4 != cut%4 {
 							continue
 						}
 						var seen [2]callResult
@@ -218,8 +222,8 @@ func TestFile_TruncatedByProcess(t *testing.T) {
 	t.Parallel()
 	page := os.Getpagesize()
 	size := 4*page + 300
-	content := pattern(size)
-	cmd := childCommand(t, nil, "truncate")
+	content := filetest.Pattern(size)
+	cmd := filetest.ChildCommand(t, nil, "truncate")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -229,7 +233,7 @@ func TestFile_TruncatedByProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startChild(t, cmd)
+	filetest.StartChild(t, cmd)
 	replies := bufio.NewReader(out)
 	dir := t.TempDir()
 	for _, cut := range truncateSizes(size) {

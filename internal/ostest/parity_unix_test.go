@@ -1,6 +1,6 @@
 //go:build unix
 
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func init() {
@@ -24,17 +25,17 @@ func init() {
 	}
 	nothing := []content{filled("", []byte("some content"))}
 	sequences = append(sequences,
-		sequence{"pipe", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"pipe", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			pr, pw, err := os.Pipe()
 			if err != nil {
 				r.note("Pipe", r.err(err))
 				return
 			}
 			f, g := r.adopt(pr, "|0"), r.adopt(pw, "|1")
-			r.write(g, patternWithZeros(3000))
+			r.write(g, filetest.PatternWithZeros(3000))
 			r.read(f, 1000)
 			r.read(f, 5)
-			r.readFrom(g, "bytes", bytes.NewReader(patternWithZeros(2000)))
+			r.readFrom(g, "bytes", bytes.NewReader(filetest.PatternWithZeros(2000)))
 			r.readAt(f, 3, 0)
 			r.seek(f, 0, io.SeekStart)
 			r.truncate(g, 3)
@@ -50,7 +51,7 @@ func init() {
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
-		sequence{"FIFO", []content{empty}, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"FIFO", []content{empty}, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			fifo := filepath.Join(r.dir, "fifo")
 			if err := unix.Mkfifo(fifo, 0o644); err != nil {
 				r.note("Mkfifo", r.err(err))
@@ -65,7 +66,7 @@ func init() {
 				if f == nil {
 					continue
 				}
-				r.write(both, patternWithZeros(100))
+				r.write(both, filetest.PatternWithZeros(100))
 				r.everyMethod(f, 20)
 				r.close(f)
 				r.write(both, []byte("so that the next read does not wait"))
@@ -73,7 +74,7 @@ func init() {
 			}
 			r.close(both)
 		}},
-		sequence{"socket", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"socket", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 			if err != nil {
 				r.note("Socketpair", r.err(err))
@@ -83,7 +84,7 @@ func init() {
 				syscall.SetNonblock(fd, true)
 			}
 			f, g := r.newFile(uintptr(fds[0]), "s0"), r.newFile(uintptr(fds[1]), "s1")
-			r.write(g, patternWithZeros(3000))
+			r.write(g, filetest.PatternWithZeros(3000))
 			r.read(f, 1000)
 			r.readAt(f, 3, 0)
 			r.everyMethod(f, 20)
@@ -91,7 +92,7 @@ func init() {
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
-		sequence{"NewFile", nothing, nil, allModes, false, func(r *run, _ anyFile, size int64) {
+		sequence{"NewFile", nothing, nil, allModes, false, func(r *run, _ filetest.File, size int64) {
 			for _, flag := range []int{syscall.O_RDONLY, syscall.O_RDWR, syscall.O_WRONLY | syscall.O_APPEND} {
 				fd, err := syscall.Open(r.path, flag, 0)
 				if err != nil {
@@ -111,7 +112,7 @@ func init() {
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
-		sequence{"devices", nothing, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+		sequence{"devices", nothing, nil, []mode{silent, probed}, false, func(r *run, _ filetest.File, size int64) {
 			for _, name := range []string{"/dev/null", "/dev/zero"} {
 				for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_TRUNC} {
 					if f := r.openFile(name, flag, 0); f != nil {
@@ -123,12 +124,12 @@ func init() {
 				}
 			}
 		}},
-		sequence{"removed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+		sequence{"removed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f filetest.File, size int64) {
 			r.read(f, 5)
 			os.Remove(r.path)
 			r.removedOrRenamed(f, size)
 		}},
-		sequence{"renamed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+		sequence{"renamed while open", some, []int{os.O_RDONLY, os.O_RDWR}, []mode{silent, kernel}, false, func(r *run, f filetest.File, size int64) {
 			r.read(f, 5)
 			to := filepath.Join(r.dir, "renamed")
 			os.Rename(r.path, to)
@@ -136,7 +137,7 @@ func init() {
 			r.removedOrRenamed(f, size)
 			r.disk(to)
 		}},
-		sequence{"through a symlink", some, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"through a symlink", some, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			link := filepath.Join(r.dir, "link")
 			os.Symlink(r.path, link)
 			for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_RDONLY | syscall.O_NOFOLLOW, os.O_CREATE | os.O_EXCL | os.O_RDWR} {
@@ -151,7 +152,7 @@ func init() {
 			}
 		}},
 		sequence{"the descriptor moved by others", some, []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_APPEND}, []mode{silent, probed}, false, descriptorMoves},
-		sequence{"an offset shared with a duplicate", few, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+		sequence{"an offset shared with a duplicate", few, nil, []mode{silent, probed}, false, func(r *run, _ filetest.File, size int64) {
 			// As between a parent process and a child, without a call of Fd.
 			o, err := os.OpenFile(r.path, os.O_RDWR, 0)
 			if err != nil {
@@ -180,7 +181,7 @@ func init() {
 			}
 			r.finish(f)
 		}},
-		sequence{"descriptor looked at in between", some, rdwr, []mode{silent, probed}, false, func(r *run, f anyFile, size int64) {
+		sequence{"descriptor looked at in between", some, rdwr, []mode{silent, probed}, false, func(r *run, f filetest.File, size int64) {
 			for _, look := range []string{"Fd", "Control", "OS"} {
 				r.settle(f, r.path)
 				r.seek(f, 2, io.SeekStart)
@@ -198,7 +199,7 @@ func init() {
 				r.step(nil, look, func() string { return kernelOffset(descriptor(f, look)) })
 			}
 		}},
-		sequence{"no permission", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"no permission", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			if os.Geteuid() == 0 {
 				return // root may open everything; TestOpenFile_PermissionDenied runs a child
 			}
@@ -207,8 +208,8 @@ func init() {
 	)
 }
 
-func (r *run) newFile(fd uintptr, name string) anyFile {
-	return r.opened("NewFile", name, func() (anyFile, error) {
+func (r *run) newFile(fd uintptr, name string) filetest.File {
+	return r.opened("NewFile", name, func() (filetest.File, error) {
 		if r.st.os {
 			return os.NewFile(fd, name), nil
 		}
@@ -216,14 +217,14 @@ func (r *run) newFile(fd uintptr, name string) anyFile {
 	})
 }
 
-func (r *run) removedOrRenamed(f anyFile, size int64) {
+func (r *run) removedOrRenamed(f filetest.File, size int64) {
 	r.stat(f)
 	r.step(f, "Name", func() string { return r.plain(f.Name()) })
 	r.read(f, 5)
 	r.readAt(f, size, 0)
 	r.settle(f, r.path)
 	r.write(f, []byte("still here"))
-	r.writeAt(f, patternWithZeros(page), size)
+	r.writeAt(f, filetest.PatternWithZeros(page), size)
 	r.readAt(f, size+page, 0)
 	r.truncate(f, size+7)
 	r.seek(f, 0, io.SeekStart)
@@ -231,7 +232,7 @@ func (r *run) removedOrRenamed(f anyFile, size int64) {
 }
 
 // descriptor returns the descriptor of f by one of the methods. *os.File has no OS.
-func descriptor(f anyFile, how string) (fd uintptr) {
+func descriptor(f filetest.File, how string) (fd uintptr) {
 	switch how {
 	case "Control":
 		c, err := f.SyscallConn()
@@ -250,7 +251,7 @@ func descriptor(f anyFile, how string) (fd uintptr) {
 
 // descriptorMoves moves the offset through the descriptor. f must follow it once the
 // descriptor was handed out.
-func descriptorMoves(r *run, f anyFile, size int64) {
+func descriptorMoves(r *run, f filetest.File, size int64) {
 	r.read(f, 3)
 	r.write(f, []byte("before"))
 	for i, how := range []string{"Fd", "Control", "OS"} {
@@ -271,12 +272,12 @@ func descriptorMoves(r *run, f anyFile, size int64) {
 		r.step(f, "CopyN", func() string {
 			var b bytes.Buffer
 			n, err := io.CopyN(&b, f, 10)
-			return fmt.Sprint(r.did(n, err, nil), show(b.Bytes()))
+			return fmt.Sprint(r.did(n, err, nil), filetest.Show(b.Bytes()))
 		})
 		r.note("kernel", kernelOffset(fd))
 		var b [5]byte
 		n, err := syscall.Read(int(fd), b[:])
-		r.note("read(2)", n, err, show(b[:max(n, 0)]))
+		r.note("read(2)", n, err, filetest.Show(b[:max(n, 0)]))
 		r.read(f, 5)
 		n, err = syscall.Write(int(fd), []byte("write(2)"))
 		r.note("write(2)", n, err)
@@ -294,7 +295,7 @@ func init() {
 		return
 	}
 	sequences = append(sequences,
-		sequence{"SEEK_DATA and SEEK_HOLE", append(some, zeroTail), append(readers, os.O_WRONLY), []mode{silent, kernel}, false, func(r *run, f anyFile, size int64) {
+		sequence{"SEEK_DATA and SEEK_HOLE", append(some, zeroTail), append(readers, os.O_WRONLY), []mode{silent, kernel}, false, func(r *run, f filetest.File, size int64) {
 			const seekData, seekHole = 3, 4
 			for _, whence := range []int{seekData, seekHole} {
 				for _, off := range around(size) {
@@ -308,7 +309,7 @@ func init() {
 			r.seek(f, 0, seekHole)
 			r.read(f, 3)
 		}},
-		sequence{"files of the kernel", []content{empty}, nil, []mode{silent, probed}, false, func(r *run, _ anyFile, size int64) {
+		sequence{"files of the kernel", []content{empty}, nil, []mode{silent, probed}, false, func(r *run, _ filetest.File, size int64) {
 			for _, name := range []string{"/proc/version", "/proc/filesystems", "/sys/kernel/mm/transparent_hugepage/enabled"} {
 				f := r.openFile(name, os.O_RDONLY, 0)
 				if f == nil {

@@ -1,4 +1,4 @@
-package mmapfile_test
+package filetest
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processStatus returns a figure of /proc/self/status in bytes.
-func processStatus(key string) (int64, error) {
+// ProcessStatus returns a figure of /proc/self/status in bytes.
+func ProcessStatus(key string) (int64, error) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0, err
@@ -28,14 +28,14 @@ func processStatus(key string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc/self/status", key)
 }
 
-// countMaps returns the number of mappings of the process, those of parallel tests included.
-func countMaps(t testing.TB) int {
+// CountMaps returns the number of mappings of the process, those of parallel tests included.
+func CountMaps(t testing.TB) int {
 	t.Helper()
-	return bytes.Count(readFile(t, "/proc/self/maps"), []byte("\n"))
+	return bytes.Count(Read(t, "/proc/self/maps"), []byte("\n"))
 }
 
-// countDescriptors returns the number of open descriptors of the process.
-func countDescriptors(t testing.TB) int {
+// CountDescriptors returns the number of open descriptors of the process.
+func CountDescriptors(t testing.TB) int {
 	t.Helper()
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -44,18 +44,18 @@ func countDescriptors(t testing.TB) int {
 	return len(names)
 }
 
-// virtualSize returns the size of the address space of the process.
-func virtualSize(t testing.TB) int64 {
+// VirtualSize returns the size of the address space of the process.
+func VirtualSize(t testing.TB) int64 {
 	t.Helper()
-	n, err := processStatus("VmSize")
+	n, err := ProcessStatus("VmSize")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// smallDisk mounts a tmpfs of 1 MiB and returns its directory.
-func smallDisk(t *testing.T) string {
+// SmallDisk mounts a tmpfs of 1 MiB and returns its directory.
+func SmallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m,mode=777"); err != nil {
@@ -69,8 +69,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fillDisk writes to the new file name until the disk is full.
-func fillDisk(t *testing.T, name string) {
+// FillDisk writes to the new file name until the disk is full.
+func FillDisk(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Create(name)
 	if err != nil {
@@ -85,8 +85,8 @@ func fillDisk(t *testing.T, name string) {
 	}
 }
 
-// mappedMemory returns how many bytes of the file the process has mapped and in its memory.
-func mappedMemory(t testing.TB, name string) (n int64) {
+// MappedMemory returns how many bytes of the file the process has mapped and in its memory.
+func MappedMemory(t testing.TB, name string) (n int64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {

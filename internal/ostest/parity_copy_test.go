@@ -1,19 +1,18 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"testing/iotest"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // The copies between all readers and writers, of which at least one is the file under test.
-
-var errMidway = errors.New("failed midway")
 
 // onlyReader and onlyWriter hide every other method.
 type onlyReader struct{ io.Reader }
@@ -21,7 +20,7 @@ type onlyReader struct{ io.Reader }
 type onlyWriter struct{ io.Writer }
 
 // embedsFile has every method of its file, and is of another type.
-type embedsFile struct{ anyFile }
+type embedsFile struct{ filetest.File }
 
 // limitedWriter takes left bytes. Then it fails, or returns a short count if short.
 type limitedWriter struct {
@@ -35,7 +34,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	w.left -= n
 	w.Buffer.Write(p[:n])
 	if n < len(p) && !w.short {
-		return n, errMidway
+		return n, filetest.ErrMidway
 	}
 	return n, nil
 }
@@ -51,33 +50,37 @@ func (liar) Write(p []byte) (int, error) { return len(p) + 1, nil }
 type copySource struct {
 	name string
 	ours bool // reads the file under test
-	make func(r *run, f anyFile, o *os.File, data []byte) io.Reader
+	make func(r *run, f filetest.File, o *os.File, data []byte) io.Reader
 }
 
 var copySources = []copySource{
-	{"File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return f }},
-	{"File without WriterTo", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return onlyReader{f} }},
-	{"embedded File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return embedsFile{f} }},
-	{"limited File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return io.LimitReader(f, 1000) }},
-	{"section of File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return io.NewSectionReader(f, 3, 900) }},
-	{"buffered File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return bufio.NewReader(f) }},
-	{"limited limited File", true, func(r *run, f anyFile, o *os.File, data []byte) io.Reader {
+	{"File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return f }},
+	{"File without WriterTo", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return onlyReader{f} }},
+	{"embedded File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return embedsFile{f} }},
+	{"limited File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return io.LimitReader(f, 1000) }},
+	{"section of File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
+		return io.NewSectionReader(f, 3, 900)
+	}},
+	{"buffered File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return bufio.NewReader(f) }},
+	{"limited limited File", true, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
 		return io.LimitReader(io.LimitReader(f, 1000), 900)
 	}},
-	{"os.File", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return o }},
-	{"limited os.File", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return io.LimitReader(o, 1000) }},
-	{"bytes.Reader", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return bytes.NewReader(data) }},
-	{"plain reader", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader { return onlyReader{bytes.NewReader(data)} }},
-	{"byte by byte", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader {
+	{"os.File", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return o }},
+	{"limited os.File", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return io.LimitReader(o, 1000) }},
+	{"bytes.Reader", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader { return bytes.NewReader(data) }},
+	{"plain reader", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
+		return onlyReader{bytes.NewReader(data)}
+	}},
+	{"byte by byte", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
 		return iotest.OneByteReader(bytes.NewReader(data[:min(len(data), 200)]))
 	}},
-	{"EOF with the data", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader {
+	{"EOF with the data", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
 		return iotest.DataErrReader(bytes.NewReader(data))
 	}},
-	{"failing reader", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader {
-		return io.MultiReader(bytes.NewReader(data[:len(data)/3]), iotest.ErrReader(errMidway))
+	{"failing reader", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
+		return io.MultiReader(bytes.NewReader(data[:len(data)/3]), iotest.ErrReader(filetest.ErrMidway))
 	}},
-	{"panicking reader", false, func(r *run, f anyFile, o *os.File, data []byte) io.Reader {
+	{"panicking reader", false, func(r *run, f filetest.File, o *os.File, data []byte) io.Reader {
 		return io.MultiReader(bytes.NewReader(data[:len(data)/3]), panicReader{})
 	}},
 }
@@ -93,20 +96,20 @@ func (panicWriter) Write([]byte) (int, error) { panic("the writer's own panic") 
 type copySink struct {
 	name string
 	ours bool
-	make func(f anyFile, o *os.File, b *limitedWriter) io.Writer
+	make func(f filetest.File, o *os.File, b *limitedWriter) io.Writer
 }
 
 var copySinks = []copySink{
-	{"File", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return f }},
-	{"File without ReaderFrom", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{f} }},
-	{"embedded File", true, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return embedsFile{f} }},
-	{"os.File", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return o }},
-	{"bytes.Buffer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return &b.Buffer }},
-	{"plain writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{&b.Buffer} }},
-	{"failing writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{b} }},
-	{"short writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { b.short = true; return onlyWriter{b} }},
-	{"lying writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return liar{} }},
-	{"panicking writer", false, func(f anyFile, o *os.File, b *limitedWriter) io.Writer { return panicWriter{} }},
+	{"File", true, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return f }},
+	{"File without ReaderFrom", true, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{f} }},
+	{"embedded File", true, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return embedsFile{f} }},
+	{"os.File", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return o }},
+	{"bytes.Buffer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return &b.Buffer }},
+	{"plain writer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{&b.Buffer} }},
+	{"failing writer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return onlyWriter{b} }},
+	{"short writer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { b.short = true; return onlyWriter{b} }},
+	{"lying writer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return liar{} }},
+	{"panicking writer", false, func(f filetest.File, o *os.File, b *limitedWriter) io.Writer { return panicWriter{} }},
 }
 
 // copyCalls are the ways to copy. Each returns its result for the log.
@@ -167,7 +170,7 @@ func limited(r *run, dst io.Writer, src io.Reader, n int64) string {
 func copyAll(r *run, size int64) {
 	from, to := filepath.Join(r.dir, "from"), filepath.Join(r.dir, "to")
 	data, _ := os.ReadFile(r.path)
-	target := patternWithZeros(600)
+	target := filetest.PatternWithZeros(600)
 	for _, dflag := range []int{os.O_RDWR, os.O_WRONLY | os.O_APPEND} {
 		os.WriteFile(from, data, 0o644)
 		os.WriteFile(to, target, 0o644)
@@ -204,7 +207,7 @@ func copyAll(r *run, size int64) {
 					})
 					r.seek(src, 0, io.SeekCurrent)
 					r.seek(dst, 0, io.SeekCurrent)
-					r.note("buffer", show(b.Bytes()))
+					r.note("buffer", filetest.Show(b.Bytes()))
 					r.disk(to)
 					r.step(nil, "what the source still gives", func() string {
 						rest, err := io.ReadAll(onlyReader{io.LimitReader(in, 50)})
@@ -221,17 +224,17 @@ func copyAll(r *run, size int64) {
 
 func init() {
 	sequences = append(sequences,
-		sequence{"copies", []content{threePage}, nil, allModes, false, func(r *run, _ anyFile, size int64) { copyAll(r, size) }},
-		sequence{"copies of nothing and of more than a buffer", []content{empty, bigZeros}, nil, quiet, false, func(r *run, _ anyFile, size int64) { copyAll(r, size) }},
-		sequence{"copies with all flags", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
-			r.readFrom(f, "bytes", bytes.NewReader(patternWithZeros(100)))
+		sequence{"copies", []content{threePage}, nil, allModes, false, func(r *run, _ filetest.File, size int64) { copyAll(r, size) }},
+		sequence{"copies of nothing and of more than a buffer", []content{empty, bigZeros}, nil, quiet, false, func(r *run, _ filetest.File, size int64) { copyAll(r, size) }},
+		sequence{"copies with all flags", few, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
+			r.readFrom(f, "bytes", bytes.NewReader(filetest.PatternWithZeros(100)))
 			r.writeTo(f)
 			r.seek(f, size/2, io.SeekStart)
 			r.writeTo(f)
 			r.writeTo(f)
 			r.seek(f, size+3, io.SeekStart)
 			r.writeTo(f)
-			r.readFrom(f, "more bytes", onlyReader{bytes.NewReader(patternWithZeros(2 * page))})
+			r.readFrom(f, "more bytes", onlyReader{bytes.NewReader(filetest.PatternWithZeros(2 * page))})
 			r.readFrom(f, "nothing", bytes.NewReader(nil))
 			r.disk(r.path)
 			for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR} {
@@ -246,7 +249,7 @@ func init() {
 				g.Close()
 			}
 		}},
-		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", patternWithZeros(20<<10)), filled("200KB", patternWithZeros(200<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"copy of a file to itself", []content{empty, threePage, filled("20KB", filetest.PatternWithZeros(20<<10)), filled("200KB", filetest.PatternWithZeros(200<<10))}, []int{os.O_RDWR}, allModes, false, func(r *run, f filetest.File, size int64) {
 			r.step(f, "Copy to itself", func() string { n, err := io.Copy(f, f); return r.did(n, err, nil) })
 			r.disk(r.path)
 			r.seek(f, 10, io.SeekStart)
@@ -260,10 +263,10 @@ func init() {
 			r.step(f, "CopyN to a twin", func() string { n, err := io.CopyN(g, f, 500); return r.did(n, err, nil) })
 			r.seek(g, 0, io.SeekCurrent)
 		}},
-		sequence{"appending copies, many small", few, writers, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"appending copies, many small", few, writers, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.seek(f, 0, io.SeekEnd)
 			for i := range 100 {
-				r.readFrom(f, "bytes", bytes.NewReader(patternWithZeros(int64(i))))
+				r.readFrom(f, "bytes", bytes.NewReader(filetest.PatternWithZeros(int64(i))))
 				r.readFrom(f, "string", onlyReader{bytes.NewBufferString("plain")})
 			}
 			r.seek(f, size, io.SeekStart)

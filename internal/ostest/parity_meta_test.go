@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // The metadata of files, and files that are not regular.
@@ -19,31 +20,31 @@ import (
 func init() {
 	nothing := []content{filled("", []byte("some content"))}
 	sequences = append(sequences,
-		sequence{"all methods", []content{empty, threePage, sparse}, allFlags, []mode{silent, probed}, false, func(r *run, f anyFile, size int64) {
+		sequence{"all methods", []content{empty, threePage, sparse}, allFlags, []mode{silent, probed}, false, func(r *run, f filetest.File, size int64) {
 			r.everyMethod(f, 20)
 		}},
-		sequence{"all methods, O_SYNC", []content{filled("1 byte", []byte("x"))}, []int{os.O_RDWR | os.O_SYNC}, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"all methods, O_SYNC", []content{filled("1 byte", []byte("x"))}, []int{os.O_RDWR | os.O_SYNC}, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.everyMethod(f, 20)
 			r.sync(f)
 		}},
-		sequence{"all methods when closed", few, allFlags, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"all methods when closed", few, allFlags, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.read(f, 3)
 			r.close(f)
 			r.everyMethod(f, 20)
 			r.close(f)
 		}},
-		sequence{"all methods when closed through OS", few, nil, quiet, false, func(r *run, _ anyFile, size int64) {
-			for _, notice := range []func(f anyFile){
+		sequence{"all methods when closed through OS", few, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
+			for _, notice := range []func(f filetest.File){
 				r.stat, r.close,
-				func(f anyFile) { r.read(f, 3) },
-				func(f anyFile) { r.seek(f, 1, io.SeekStart) },
-				func(f anyFile) { r.truncate(f, 3) },
-				func(f anyFile) { r.write(f, []byte("late")) },
-				func(f anyFile) { r.writeAt(f, []byte("late"), 1) },
-				func(f anyFile) { r.readAt(f, 1, size+100) },
-				func(f anyFile) { r.readFrom(f, "bytes", strings.NewReader("late")) },
-				func(f anyFile) { r.writeTo(f) },
-				func(f anyFile) { r.step(f, "Chmod", func() string { return r.err(f.Chmod(0o644)) }) },
+				func(f filetest.File) { r.read(f, 3) },
+				func(f filetest.File) { r.seek(f, 1, io.SeekStart) },
+				func(f filetest.File) { r.truncate(f, 3) },
+				func(f filetest.File) { r.write(f, []byte("late")) },
+				func(f filetest.File) { r.writeAt(f, []byte("late"), 1) },
+				func(f filetest.File) { r.readAt(f, 1, size+100) },
+				func(f filetest.File) { r.readFrom(f, "bytes", strings.NewReader("late")) },
+				func(f filetest.File) { r.writeTo(f) },
+				func(f filetest.File) { r.step(f, "Chmod", func() string { return r.err(f.Chmod(0o644)) }) },
 			} {
 				for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
 					f := r.open(flag)
@@ -62,15 +63,15 @@ func init() {
 			r.readAt(f, 3, 0)
 			r.close(f)
 		}},
-		sequence{"all methods of a nil file", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
-			var f anyFile = (*os.File)(nil)
+		sequence{"all methods of a nil file", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
+			var f filetest.File = (*os.File)(nil)
 			if !r.st.os {
 				f = (*mmapfile.File)(nil)
 			}
 			r.everyMethod(f, 20)
 			r.step(nil, "Close", func() string { return r.err(f.Close()) })
 		}},
-		sequence{"all methods of a directory", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"all methods of a directory", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			dir := filepath.Join(r.dir, "sub")
 			os.Mkdir(dir, 0o755)
 			for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDONLY | os.O_TRUNC, os.O_RDWR | os.O_CREATE} {
@@ -80,22 +81,22 @@ func init() {
 				}
 			}
 		}},
-		sequence{"a directory in pieces", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) { r.listing() }},
-		sequence{"the modification time", []content{threePage, zeros3, empty}, nil, []mode{silent, kernel}, false, func(r *run, _ anyFile, size int64) {
+		sequence{"a directory in pieces", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) { r.listing() }},
+		sequence{"the modification time", []content{threePage, zeros3, empty}, nil, []mode{silent, kernel}, false, func(r *run, _ filetest.File, size int64) {
 			r.times(size, []string{"Stat", "Close"}, []string{"read", "one write", "many writes", "write then set", "write then set ahead", "write, stat, set", "set, write twice"})
 		}},
-		sequence{"the modification time and Sync", []content{threePage}, nil, quiet, false, func(r *run, _ anyFile, size int64) {
+		sequence{"the modification time and Sync", []content{threePage}, nil, quiet, false, func(r *run, _ filetest.File, size int64) {
 			r.times(size, []string{"Sync"}, []string{"read", "many writes", "write then set"})
 			r.times(size, []string{"Close"}, []string{"write, sync, set"})
 		}},
-		sequence{"chmod", nothing, rdwr, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"chmod", nothing, rdwr, quiet, false, func(r *run, f filetest.File, size int64) {
 			for _, m := range []fs.FileMode{0o600, 0o444, 0o755, 0o644} {
 				r.step(f, "Chmod", func() string { return r.err(f.Chmod(m)) })
 				r.stat(f)
 				r.write(f, []byte("still"))
 			}
 		}},
-		sequence{"SameFile", nothing, readers, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"SameFile", nothing, readers, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.step(f, "SameFile", func() string {
 				a, err := f.Stat()
 				g, err2 := os.Open(r.path) // os.Stat opens nothing, and wine then refuses SameFile to open what is mapped
@@ -111,8 +112,8 @@ func init() {
 				return fmt.Sprint(os.SameFile(a, b), os.SameFile(a, c), a.ModTime().Equal(b.ModTime()), a.Size() == b.Size())
 			})
 		}},
-		sequence{"openers", nothing, nil, quiet, false, func(r *run, _ anyFile, size int64) { r.openers() }},
-		sequence{"sync", []content{threePage, empty}, []int{os.O_RDWR, os.O_RDONLY, os.O_WRONLY}, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"openers", nothing, nil, quiet, false, func(r *run, _ filetest.File, size int64) { r.openers() }},
+		sequence{"sync", []content{threePage, empty}, []int{os.O_RDWR, os.O_RDONLY, os.O_WRONLY}, quiet, false, func(r *run, f filetest.File, size int64) {
 			r.sync(f)
 			for i := range 3 {
 				r.writeAt(f, []byte("to be durable"), int64(i)*page)
@@ -125,7 +126,7 @@ func init() {
 
 // everyMethod calls all methods except Close. It calls Chdir only if f is not a directory. No
 // call blocks on a file that can give and take room bytes.
-func (r *run) everyMethod(f anyFile, room int64) {
+func (r *run) everyMethod(f filetest.File, room int64) {
 	fi, statErr := f.Stat()
 	r.step(nil, "Name", func() string { return r.plain(f.Name()) })
 	r.stat(f)
@@ -248,7 +249,7 @@ func (r *run) listing() {
 // times checks the modification time: writes move it, reads do not, and a time that is set
 // after the writes stays.
 func (r *run) times(size int64, ends, hows []string) {
-	write := func(f anyFile) {
+	write := func(f filetest.File) {
 		for range 100 {
 			f.WriteAt([]byte("again"), max(0, size-9))
 		}
@@ -308,7 +309,7 @@ func (r *run) times(size int64, ends, hows []string) {
 }
 
 // innerOf returns the *os.File of f.
-func innerOf(f anyFile) *os.File {
+func innerOf(f filetest.File) *os.File {
 	if m, ok := f.(*mmapfile.File); ok {
 		return m.OS()
 	}
@@ -335,8 +336,8 @@ func (r *run) openers() {
 			}
 		}
 	}
-	both := func(what string, o func() (*os.File, error), m func() (*mmapfile.File, error)) anyFile {
-		return r.opened(what, r.path, func() (anyFile, error) {
+	both := func(what string, o func() (*os.File, error), m func() (*mmapfile.File, error)) filetest.File {
+		return r.opened(what, r.path, func() (filetest.File, error) {
 			if r.st.os {
 				return o()
 			}
@@ -390,7 +391,7 @@ func (r *run) openers() {
 	if err != nil {
 		return
 	}
-	openRoot := func(name string, flag int, perm fs.FileMode) anyFile {
+	openRoot := func(name string, flag int, perm fs.FileMode) filetest.File {
 		return both(fmt.Sprintf("OpenRoot %s %#x", name, flag), func() (*os.File, error) { return root.OpenFile(name, flag, perm) }, func() (*mmapfile.File, error) { return mmapfile.OpenRoot(root, name, flag, perm) })
 	}
 	for _, name := range []string{"inside", "../data", "escape", "link", "made", "no/made", "/etc/passwd", ".", ""} {

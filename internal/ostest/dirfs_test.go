@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"errors"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 const bigSize = 2_000_000 // served in more than 16 reads
@@ -31,9 +32,9 @@ func httpTime(d time.Duration) string { return treeModified.Add(d).Format(http.T
 // makeTree makes a directory with files, beside another one called outside.
 func makeTree(t testing.TB) string {
 	t.Helper()
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	err := os.CopyFS(dir, fstest.MapFS{
-		"tree/a.txt": {Data: []byte("a text")}, "tree/big.bin": {Data: pattern(bigSize)}, "tree/empty": {},
+		"tree/a.txt": {Data: []byte("a text")}, "tree/big.bin": {Data: filetest.Pattern(bigSize)}, "tree/empty": {},
 		"tree/sub/c.txt": {Data: []byte("below")}, "tree/sub/deeper/d": {}, "tree/site/index.html": {Data: []byte("<h1>index</h1>")},
 		"tree/site/locked": {Mode: fs.ModeDir}, "outside/secret": {Data: []byte("not to be seen")},
 	})
@@ -74,7 +75,7 @@ func fsText(v any, err error) (string, error) {
 func TestDirFS_TestFS(t *testing.T) {
 	t.Parallel()
 	dir := makeTree(t)
-	writeFile(t, filepath.Join(dir, "big.bin"), pattern(3000)) // TestFS reads byte by byte
+	filetest.Write(t, filepath.Join(dir, "big.bin"), filetest.Pattern(3000)) // TestFS reads byte by byte
 	err := fstest.TestFS(mmapfile.DirFS(dir), "a.txt", "empty", "sub/deeper/d")
 	if err == nil {
 		return
@@ -178,7 +179,7 @@ func TestDirFS_FileServer(t *testing.T) {
 	var all sync.WaitGroup
 	for _, q := range treeRequests { // in parallel, as a server gets them
 		all.Go(func() {
-			sameBytes(t, fmt.Sprint(q), serveRequest(t, mmapfile.DirFS(dir), q), serveRequest(t, os.DirFS(dir), q))
+			filetest.SameBytes(t, fmt.Sprint(q), serveRequest(t, mmapfile.DirFS(dir), q), serveRequest(t, os.DirFS(dir), q))
 		})
 	}
 	all.Wait()
@@ -194,24 +195,25 @@ func (h heldFile) Open(string) (fs.File, error) {
 	return h, err
 }
 
+// Not parallel: it counts the mapped Files of the process.
 func TestDirFS_FileServerResizedFile(t *testing.T) {
-	t.Parallel()
 	dir := makeTree(t)
+	before := filetest.MappedFiles()
 	f := openInDirFS(t, dir, "big.bin")
 	for range 2 { // about 200 reads each; those of the second pass come back to pages
 		if _, err := io.Copy(io.Discard, io.NewSectionReader(f, 0, bigSize)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if mmapfile.Mapped(f) != mmapfile.MapsUnasked {
-		t.Errorf("mapped after many reads: %v, want %v", mmapfile.Mapped(f), mmapfile.MapsUnasked)
+	if mapped := filetest.MappedFiles() > before; mapped != filetest.MapsUnasked {
+		t.Errorf("mapped after many reads: %v, want %v", mapped, filetest.MapsUnasked)
 	}
 	for _, size := range []int64{bigSize, bigSize + 5, 2*bigSize + 1, bigSize - 1, 1_000_001, 1_000_000, 3 * bigSize} {
 		if err := os.Truncate(filepath.Join(dir, "big.bin"), size); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range bigRequests {
-			sameBytes(t, fmt.Sprint(size, " bytes: ", q), serveRequest(t, heldFile{f}, q), serveRequest(t, os.DirFS(dir), q))
+			filetest.SameBytes(t, fmt.Sprint(size, " bytes: ", q), serveRequest(t, heldFile{f}, q), serveRequest(t, os.DirFS(dir), q))
 		}
 	}
 }
@@ -230,7 +232,7 @@ func openInDirFS(t testing.TB, dir, name string) *mmapfile.File {
 
 func TestDirFS_ConcurrentReads(t *testing.T) {
 	t.Parallel()
-	dir, want := makeTree(t), pattern(bigSize)
+	dir, want := makeTree(t), filetest.Pattern(bigSize)
 	f := openInDirFS(t, dir, "big.bin")
 	var all sync.WaitGroup
 	for range 4 {
@@ -240,8 +242,8 @@ func TestDirFS_ConcurrentReads(t *testing.T) {
 			if err != nil || werr != nil {
 				t.Error(err, werr)
 			}
-			sameBytes(t, "ReadAt", at, want)
-			sameBytes(t, "ReadFile", whole, want)
+			filetest.SameBytes(t, "ReadAt", at, want)
+			filetest.SameBytes(t, "ReadFile", whole, want)
 		})
 	}
 	all.Wait()
@@ -278,8 +280,8 @@ func TestDirFS_ReadDirLooksUpNothing(t *testing.T) {
 	for _, n := range []int{-1, 0, 3} {
 		for _, name := range []string{".", "sub"} {
 			dir := makeTree(t)
-			writeFile(t, filepath.Join(dir, name, "0gone"), nil)
-			writeFile(t, filepath.Join(dir, name, "1other"), []byte("other"))
+			filetest.Write(t, filepath.Join(dir, name, "0gone"), nil)
+			filetest.Write(t, filepath.Join(dir, name, "1other"), []byte("other"))
 			f := openInDirFS(t, dir, name)
 			var list []fs.DirEntry
 			for { // with n > 0 in pieces
@@ -317,7 +319,7 @@ func TestDirFS_FIFO(t *testing.T) {
 	if err := exec.Command("mkfifo", filepath.Join(dir, "sub", "fifo")).Run(); err != nil {
 		t.Skip("no FIFO can be made here: ", err)
 	}
-	within(t, 20*time.Second, func() {
+	filetest.Within(t, 20*time.Second, func() {
 		for call, name := range map[int]string{0: "sub/fifo", 1: "sub/fifo", 4: "sub"} { // Stat, Lstat, ReadDir
 			got, err := fsCalls[call].do(mmapfile.DirFS(dir), name)
 			if want, werr := fsCalls[call].do(os.DirFS(dir), name); err != nil || werr != nil || got != want {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mmapfile_test
+package ostest
 
 import (
 	"io/fs"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // denied opens the file with modes that its permissions forbid.
@@ -58,10 +60,10 @@ func runWithoutRights(t *testing.T, env string) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(dir, "mmapfile.test")
-	if err := os.WriteFile(copied, readFile(t, exe), 0o755); err != nil {
+	if err := os.WriteFile(copied, filetest.Read(t, exe), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	line := testCommand(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	line := filetest.Command(copied, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env+"=1", "TMPDIR="+dir)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 func TestReadAt_BesideForeignTruncation(t *testing.T) {
@@ -22,8 +23,8 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 	for _, by := range []string{"AnotherHandle", "AnotherProcess", "Itself"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			name := tempFile(t, pattern(size))
-			f := mustOpenMapped(t, name)
+			name := filetest.Temp(t, filetest.Pattern(size))
+			f := filetest.OpenMapped(t, name)
 			var readers sync.WaitGroup
 			var stop atomic.Bool
 			start := func(read func(r *rand.Rand, b []byte) error) {
@@ -32,7 +33,7 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 				go func() {
 					defer readers.Done()
 					b := make([]byte, size)
-					for keepGoing(&stop) {
+					for filetest.KeepGoing(&stop) {
 						if err := read(r, b); err != nil {
 							t.Error(err)
 							return
@@ -43,17 +44,17 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 			start(func(r *rand.Rand, b []byte) error {
 				b, off := b[:1+r.IntN(300)], r.Int64N(size)
 				n, err := f.ReadAt(b, off)
-				if err := checkReadResult(n, len(b), err); err != nil {
+				if err := filetest.CheckReadResult(n, len(b), err); err != nil {
 					return fmt.Errorf("short ReadAt at %d: %w", off, err)
 				}
-				return checkOldOrZero(b[:n], off)
+				return filetest.CheckOldOrZero(b[:n], off)
 			})
 			start(func(r *rand.Rand, b []byte) error {
 				n, err := f.ReadAt(b, 0)
-				if err := checkReadResult(n, len(b), err); err != nil {
+				if err := filetest.CheckReadResult(n, len(b), err); err != nil {
 					return fmt.Errorf("ReadAt of the whole: %w", err)
 				}
-				return checkOldOrZero(b[:n], 0)
+				return filetest.CheckOldOrZero(b[:n], 0)
 			})
 			start(func(r *rand.Rand, b []byte) error {
 				off := r.Int64N(size)
@@ -64,16 +65,16 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 				if n < 0 || n > 5000 || (n > 0) != (err == nil) || n == 0 && err != io.EOF {
 					return fmt.Errorf("Read at %d: %d, %v", off, n, err)
 				}
-				return checkOldOrZero(b[:n], off)
+				return filetest.CheckOldOrZero(b[:n], off)
 			})
 			start(func(r *rand.Rand, b []byte) error {
-				if emulator != "" {
+				if filetest.Emulator != "" {
 					return nil // as in TestTruncate_BesideReads
 				}
 				off := r.Int64N(size - 10_000)
 				var bad error
 				err := f.View(off, 10_000, func(p []byte) error {
-					bad = checkOldOrZero(p, off)
+					bad = filetest.CheckOldOrZero(p, off)
 					return nil
 				})
 				if err != nil {
@@ -82,7 +83,7 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 				return bad
 			})
 			rounds := 1500
-			if testing.Short() || mmapfile.RaceDetector {
+			if testing.Short() || race.Detector {
 				rounds = 300
 			}
 			switch by {
@@ -98,14 +99,14 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 			case "AnotherProcess":
 				defer readers.Wait()
 				defer stop.Store(true)
-				runChild(t, childCommand(t, nil, "churn", name, fmt.Sprint(rounds)))
+				filetest.RunChild(t, filetest.ChildCommand(t, nil, "churn", name, fmt.Sprint(rounds)))
 			case "Itself":
 				if err := churnFile(f, size, rounds); err != nil {
 					t.Error(err)
 				}
 			}
 			stop.Store(true)
-			within(t, 30*time.Second, readers.Wait)
+			filetest.Within(t, 30*time.Second, readers.Wait)
 		})
 	}
 }
@@ -113,8 +114,8 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 func TestWriteTo_BesideForeignTruncation(t *testing.T) {
 	t.Parallel()
 	const size = 200_000
-	name := tempFile(t, pattern(size))
-	f := mustOpenMapped(t, name)
+	name := filetest.Temp(t, filetest.Pattern(size))
+	f := filetest.OpenMapped(t, name)
 	var churn sync.WaitGroup
 	churn.Add(1)
 	var stop atomic.Bool
@@ -132,7 +133,7 @@ func TestWriteTo_BesideForeignTruncation(t *testing.T) {
 		}
 	}()
 	defer churn.Wait()
-	for keepGoing(&stop) {
+	for filetest.KeepGoing(&stop) {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestWriteTo_BesideForeignTruncation(t *testing.T) {
 		if err != nil || n != int64(to.Len()) {
 			t.Fatalf("WriteTo: %d, %v with %d bytes delivered", n, err, to.Len())
 		}
-		if err := checkOldOrZero(to.Bytes(), 0); err != nil {
+		if err := filetest.CheckOldOrZero(to.Bytes(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if pos, err := f.Seek(0, io.SeekCurrent); pos != n || err != nil {
@@ -162,10 +163,10 @@ func TestWriteTo_BesideForeignTruncation(t *testing.T) {
 func TestWriteAt_BesideForeignTruncation(t *testing.T) {
 	t.Parallel()
 	const size = 100_000
-	content := pattern(size)
-	name := tempFile(t, content)
-	f := mustOpenMapped(t, name)
-	prefaultWrites(t, f, content)
+	content := filetest.Pattern(size)
+	name := filetest.Temp(t, content)
+	f := filetest.OpenMapped(t, name)
+	filetest.PrefaultWrites(t, f, content)
 	var churn sync.WaitGroup
 	var stop atomic.Bool
 	churn.Add(1)
@@ -194,5 +195,5 @@ func TestWriteAt_BesideForeignTruncation(t *testing.T) {
 			t.Fatalf("WriteAt: %d, %v", n, err)
 		}
 	}
-	sameBytes(t, "the file", readFile(t, name), content)
+	filetest.SameBytes(t, "the file", filetest.Read(t, name), content)
 }

@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // escapes are the names in the directory of makeLinkTree that lead out of it.
@@ -134,8 +135,8 @@ func TestDirFS_DirectoryReplaced(t *testing.T) {
 		}
 	}
 	must(os.Symlink(dir, link), os.MkdirAll(filepath.Join(other, "sub", "deeper"), 0o755))
-	writeFile(t, filepath.Join(other, "a.txt"), []byte("another text"))
-	writeFile(t, filepath.Join(other, "sub", "c.txt"), []byte("another text below"))
+	filetest.Write(t, filepath.Join(other, "a.txt"), []byte("another text"))
+	filetest.Write(t, filepath.Join(other, "sub", "c.txt"), []byte("another text below"))
 	ours, want := [2]fs.FS{mmapfile.DirFS(dir), mmapfile.DirFS(link)}, [2]fs.FS{os.DirFS(dir), os.DirFS(link)}
 	for _, step := range []struct {
 		name string
@@ -169,7 +170,7 @@ func TestDirFS_InfoOfReplacedDirectory(t *testing.T) {
 	t.Parallel()
 	dir := makeLinkTree(t)
 	secret := filepath.Join(filepath.Dir(dir), "outside")
-	writeFile(t, filepath.Join(secret, "c.txt"), []byte("a longer text"))
+	filetest.Write(t, filepath.Join(secret, "c.txt"), []byte("a longer text"))
 	fsys := mmapfile.DirFS(dir)
 	for _, name := range []string{".", "sub"} {
 		list, err := fs.ReadDir(fsys, name)
@@ -199,7 +200,7 @@ func TestDirFS_InfoOfReplacedDirectory(t *testing.T) {
 			t.Errorf("Info is of a file outside: %v", fi)
 		}
 	}
-	writeFile(t, filepath.Join(dir, "gone"), nil)
+	filetest.Write(t, filepath.Join(dir, "gone"), nil)
 	list, err = fs.ReadDir(fsys, ".")
 	if err = errors.Join(err, os.Remove(filepath.Join(dir, "gone"))); err != nil {
 		t.Fatal(err)
@@ -219,9 +220,9 @@ func TestDirFS_DirectoryBecomesLink(t *testing.T) {
 	t.Parallel()
 	dir := makeLinkTree(t)
 	sub, away := filepath.Join(dir, "sub"), filepath.Join(dir, "away")
-	writeFile(t, filepath.Join(filepath.Dir(dir), "outside", "c.txt"), []byte("a longer text"))
+	filetest.Write(t, filepath.Join(filepath.Dir(dir), "outside", "c.txt"), []byte("a longer text"))
 	fsys := mmapfile.DirFS(dir)
-	within(t, 60*time.Second, func() {
+	filetest.Within(t, 60*time.Second, func() {
 		var stop atomic.Bool
 		var swapping sync.WaitGroup
 		swapping.Go(func() {

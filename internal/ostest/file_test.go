@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -15,7 +15,11 @@ import (
 	"unsafe"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/race"
 )
+
+var page = int64(os.Getpagesize())
 
 func TestFile_Methods(t *testing.T) {
 	ours, theirs := reflect.TypeFor[*mmapfile.File](), reflect.TypeFor[*os.File]()
@@ -48,8 +52,8 @@ func TestFile_CopiesShareCursor(t *testing.T) {
 	if got := unsafe.Sizeof(mmapfile.File{}); got != unsafe.Sizeof(uintptr(0)) {
 		t.Errorf("File is %d bytes", got)
 	}
-	data := patternWithZeros(3 * page)
-	f := mustOpenFile(t, tempFile(t, data), os.O_RDONLY)
+	data := filetest.PatternWithZeros(3 * page)
+	f := filetest.OpenFile(t, filetest.Temp(t, data), os.O_RDONLY)
 	twin := *f
 	var got []byte
 	for range 60 { // the file is mapped after some of them
@@ -88,7 +92,7 @@ func TestChdir_SameAsOSFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	there := func(chdir func() error) string {
 		t.Helper()
 		if err := chdir(); err != nil {
@@ -106,7 +110,7 @@ func TestChdir_SameAsOSFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	f := mustOpenFile(t, dir, os.O_RDONLY)
+	f := filetest.OpenFile(t, dir, os.O_RDONLY)
 	if want, got := there(o.Chdir), there(f.Chdir); got != want {
 		t.Errorf("Chdir leads to %s, os.File's to %s", got, want)
 	}
@@ -114,14 +118,14 @@ func TestChdir_SameAsOSFile(t *testing.T) {
 
 // Not parallel: AllocsPerRun counts what the whole process allocates.
 func TestFile_NoAllocation(t *testing.T) {
-	if mmapfile.RaceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	const size = 100_000
-	content := pattern(size)
-	f := mustOpen(t, tempFile(t, content))
-	mustMap(t, f)
-	prefaultWrites(t, f, content)
+	content := filetest.Pattern(size)
+	f := filetest.Open(t, filetest.Temp(t, content))
+	filetest.Map(t, f)
+	filetest.PrefaultWrites(t, f, content)
 	for range 40 { // afterwards the cursor is in the process
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			t.Fatal(err)
@@ -163,11 +167,11 @@ func TestFile_NoAllocation(t *testing.T) {
 		{"Len", false, func() { check(f.Len(), nil, size, nil) }},
 		{"Bytes", true, func() { check(len(f.Bytes()), nil, size, nil) }},
 		{"View", true, func() {
-			check(0, f.View(100, 5000, func(p []byte) error { loadBytes(p[:10]); return nil }), 0, nil)
+			check(0, f.View(100, 5000, func(p []byte) error { filetest.LoadBytes(p[:10]); return nil }), 0, nil)
 		}},
 		{"ViewOfAll", true, func() { check(0, f.View(0, size, func([]byte) error { return nil }), 0, nil) }},
 	} {
-		if (c.mapped || runtime.GOARCH == "wasm") && !mmapfile.CanMap {
+		if (c.mapped || runtime.GOARCH == "wasm") && !filetest.CanMap {
 			continue // system calls allocate on js and wasip1
 		}
 		if n := testing.AllocsPerRun(200, c.do); n != 0 {
@@ -183,9 +187,9 @@ func TestFile_PanicOnFaultRestored(t *testing.T) {
 		go func() { // SetPanicOnFault is a state of the goroutine
 			defer close(done)
 			debug.SetPanicOnFault(was)
-			name := tempFile(t, pattern(8*page))
-			f := mustOpenMapped(t, name)
-			prefaultWrites(t, f, pattern(8*page))
+			name := filetest.Temp(t, filetest.Pattern(8*page))
+			f := filetest.OpenMapped(t, name)
+			filetest.PrefaultWrites(t, f, filetest.Pattern(8*page))
 			b := make([]byte, 8*page)
 			view := func(fn func(p []byte) error) { _ = f.View(0, int64(8*page), fn) }
 			for _, c := range []struct {
@@ -199,7 +203,7 @@ func TestFile_PanicOnFaultRestored(t *testing.T) {
 				{"WriteTo", func() { _, _ = f.WriteTo(&bytes.Buffer{}) }},
 				{"View", func() { view(func([]byte) error { return nil }) }},
 				{"ViewWithError", func() { view(func([]byte) error { return fs.ErrExist }) }},
-				{"ViewWithPanic", func() { _ = recovered(func() { view(func([]byte) error { panic(1) }) }) }},
+				{"ViewWithPanic", func() { _ = filetest.Recovered(func() { view(func([]byte) error { panic(1) }) }) }},
 				{"ViewOfLostPages", func() {
 					if runtime.GOOS == "windows" {
 						return
@@ -208,7 +212,7 @@ func TestFile_PanicOnFaultRestored(t *testing.T) {
 						if err := os.Truncate(name, 1); err != nil {
 							t.Error(err)
 						}
-						loadBytes(p)
+						filetest.LoadBytes(p)
 						return nil
 					})
 				}},
@@ -216,7 +220,7 @@ func TestFile_PanicOnFaultRestored(t *testing.T) {
 				{"WriteAtOfLostPages", func() { _, _ = f.WriteAt(b[:10], int64(7*page)) }},
 				{"ReadAtAfterClose", func() { _ = f.Close(); _, _ = f.ReadAt(b, 0) }},
 			} {
-				if c.do(); panicOnFault() != was {
+				if c.do(); filetest.PanicOnFault() != was {
 					t.Errorf("%s: SetPanicOnFault was %v and is another now", c.name, was)
 					debug.SetPanicOnFault(was)
 				}
@@ -227,10 +231,11 @@ func TestFile_PanicOnFaultRestored(t *testing.T) {
 }
 
 func TestFile_CallsInsideReaderAndWriter(t *testing.T) {
-	needThreads(t)
+	const size = 64 << 10
+	filetest.NeedThreads(t)
 	t.Parallel()
-	name := tempFile(t, pattern(raceSize))
-	f := mustOpenMapped(t, name)
+	name := filetest.Temp(t, filetest.Pattern(size))
+	f := filetest.OpenMapped(t, name)
 	use := func() {
 		if _, err := f.ReadAt(make([]byte, 10), 5); err != nil {
 			t.Error(err)
@@ -241,17 +246,17 @@ func TestFile_CallsInsideReaderAndWriter(t *testing.T) {
 		if _, err := f.Stat(); err != nil {
 			t.Error(err)
 		}
-		if f.Len() < raceSize || f.Bytes() == nil {
+		if f.Len() < size || f.Bytes() == nil {
 			t.Error("Len or Bytes are wrong")
 		}
-		if err := f.Truncate(raceSize + 10); err != nil {
+		if err := f.Truncate(size + 10); err != nil {
 			t.Error(err)
 		}
 		if err := f.Sync(); err != nil {
 			t.Error(err)
 		}
 	}
-	within(t, 30*time.Second, func() {
+	filetest.Within(t, 30*time.Second, func() {
 		if _, err := f.WriteTo(ioFunc(func([]byte) (int, error) { use(); return 1, io.ErrClosedPipe })); err != io.ErrClosedPipe {
 			t.Errorf("WriteTo: %v", err)
 		}
@@ -276,9 +281,9 @@ func (f ioFunc) Write(b []byte) (int, error) { return f(b) }
 // asked for mapped memory.
 func TestFile_OtherHandles(t *testing.T) {
 	t.Parallel()
-	whole := pattern(100_000)
+	whole := filetest.Pattern(100_000)
 	results := map[string][]string{}
-	withBoth(t, whole, func(t *testing.T, kind, name string, f anyFile) {
+	withBoth(t, whole, func(t *testing.T, kind, name string, f filetest.File) {
 		buf := make([]byte, 100)
 		for i := range 200 {
 			if _, err := f.WriteAt(whole[i:i+100], int64(i)); err != nil {
@@ -306,16 +311,16 @@ func TestFile_OtherHandles(t *testing.T) {
 }
 
 // withBoth runs fn with an os.File and with a File. Each has a file of its own with content.
-func withBoth(t *testing.T, content []byte, fn func(t *testing.T, kind, name string, f anyFile)) {
+func withBoth(t *testing.T, content []byte, fn func(t *testing.T, kind, name string, f filetest.File)) {
 	t.Helper()
-	name := tempFile(t, content)
+	name := filetest.Temp(t, content)
 	o, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fn(t, "os.File", name, o)
 	o.Close()
-	name = tempFile(t, content)
+	name = filetest.Temp(t, content)
 	m, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // The calls that sequences record.
 
 // openFile opens path as the kind of file under test. It returns nil if that fails.
-func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
-	return r.opened(fmt.Sprintf("OpenFile(%s, %#x)", filepath.Base(path), flag), path, func() (anyFile, error) {
+func (r *run) openFile(path string, flag int, perm fs.FileMode) filetest.File {
+	return r.opened(fmt.Sprintf("OpenFile(%s, %#x)", filepath.Base(path), flag), path, func() (filetest.File, error) {
 		if r.st.os {
 			return os.OpenFile(path, flag, perm)
 		}
@@ -25,10 +26,10 @@ func (r *run) openFile(path string, flag int, perm fs.FileMode) anyFile {
 	})
 }
 
-func (r *run) open(flag int) anyFile { return r.openFile(r.path, flag, 0o644) }
+func (r *run) open(flag int) filetest.File { return r.openFile(r.path, flag, 0o644) }
 
 // opened records the error of an opener, and whether the file was nil then.
-func (r *run) opened(what, path string, fn func() (anyFile, error)) anyFile {
+func (r *run) opened(what, path string, fn func() (filetest.File, error)) filetest.File {
 	f, err := fn()
 	r.note(what, r.err(err))
 	if err != nil {
@@ -39,8 +40,8 @@ func (r *run) opened(what, path string, fn func() (anyFile, error)) anyFile {
 }
 
 // adopt turns an open *os.File into the kind of file under test.
-func (r *run) adopt(f *os.File, path string) anyFile {
-	return r.opened("New", path, func() (anyFile, error) {
+func (r *run) adopt(f *os.File, path string) filetest.File {
+	return r.opened("New", path, func() (filetest.File, error) {
 		if r.st.os {
 			return f, nil
 		}
@@ -52,7 +53,7 @@ func (r *run) adopt(f *os.File, path string) anyFile {
 // held, and Close would block.
 func js(n int64) bool { return runtime.GOOS == "js" && (n > 1<<53 || n < -1<<53) }
 
-func (r *run) read(f anyFile, n int64) {
+func (r *run) read(f filetest.File, n int64) {
 	b := make([]byte, n)
 	r.step(f, fmt.Sprintf("Read(%d)", n), func() string {
 		k, err := f.Read(b)
@@ -60,7 +61,7 @@ func (r *run) read(f anyFile, n int64) {
 	})
 }
 
-func (r *run) readAt(f anyFile, n, off int64) {
+func (r *run) readAt(f filetest.File, n, off int64) {
 	if js(off) {
 		return
 	}
@@ -71,45 +72,45 @@ func (r *run) readAt(f anyFile, n, off int64) {
 	})
 }
 
-func (r *run) write(f anyFile, b []byte) {
-	r.step(f, fmt.Sprintf("Write(%s)", show(b)), func() string {
+func (r *run) write(f filetest.File, b []byte) {
+	r.step(f, fmt.Sprintf("Write(%s)", filetest.Show(b)), func() string {
 		k, err := f.Write(b)
 		return r.did(int64(k), err, nil)
 	})
 }
 
-func (r *run) writeString(f anyFile, s string) {
+func (r *run) writeString(f filetest.File, s string) {
 	r.step(f, fmt.Sprintf("WriteString(%d)", len(s)), func() string {
 		k, err := f.WriteString(s)
 		return r.did(int64(k), err, nil)
 	})
 }
 
-func (r *run) writeAt(f anyFile, b []byte, off int64) {
+func (r *run) writeAt(f filetest.File, b []byte, off int64) {
 	if js(off) {
 		return
 	}
-	r.step(f, fmt.Sprintf("WriteAt(%s, %d)", show(b), off), func() string {
+	r.step(f, fmt.Sprintf("WriteAt(%s, %d)", filetest.Show(b), off), func() string {
 		k, err := f.WriteAt(b, off)
 		return r.did(int64(k), err, nil)
 	})
 }
 
-func (r *run) seek(f anyFile, off int64, whence int) {
+func (r *run) seek(f filetest.File, off int64, whence int) {
 	r.step(f, fmt.Sprintf("Seek(%d, %d)", off, whence), func() string {
 		pos, err := f.Seek(off, whence)
 		return r.did(pos, err, nil)
 	})
 }
 
-func (r *run) truncate(f anyFile, n int64) {
+func (r *run) truncate(f filetest.File, n int64) {
 	if js(n) {
 		return
 	}
 	r.step(f, fmt.Sprintf("Truncate(%d)", n), func() string { return r.err(f.Truncate(n)) })
 }
 
-func (r *run) readFrom(f anyFile, what string, src io.Reader) {
+func (r *run) readFrom(f filetest.File, what string, src io.Reader) {
 	r.step(f, "ReadFrom "+what, func() string {
 		n, err := f.ReadFrom(src)
 		return r.did(n, err, nil)
@@ -117,7 +118,7 @@ func (r *run) readFrom(f anyFile, what string, src io.Reader) {
 }
 
 // writeTo writes to io.Discard and to a buffer, or only to the buffer if it cannot seek back.
-func (r *run) writeTo(f anyFile) {
+func (r *run) writeTo(f filetest.File) {
 	if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 		r.step(f, "WriteTo io.Discard", func() string {
 			n, err := f.WriteTo(io.Discard)
@@ -128,12 +129,12 @@ func (r *run) writeTo(f anyFile) {
 	r.step(f, "WriteTo a buffer", func() string {
 		var b bytes.Buffer
 		n, err := f.WriteTo(&b)
-		return fmt.Sprint(r.did(n, err, nil), " ", show(b.Bytes()))
+		return fmt.Sprint(r.did(n, err, nil), " ", filetest.Show(b.Bytes()))
 	})
 }
 
 // stat records the results of Stat that do not depend on the twin.
-func (r *run) stat(f anyFile) {
+func (r *run) stat(f filetest.File) {
 	r.step(f, "Stat", func() string {
 		fi, err := f.Stat()
 		if err != nil {
@@ -143,22 +144,22 @@ func (r *run) stat(f anyFile) {
 	})
 }
 
-func (r *run) sync(f anyFile) {
+func (r *run) sync(f filetest.File) {
 	r.step(f, "Sync", func() string { return r.err(f.Sync()) })
 }
 
-func (r *run) close(f anyFile) {
+func (r *run) close(f filetest.File) {
 	r.note("Close", r.err(f.Close()))
 }
 
 // disk records the content of a file as another handle reads it.
 func (r *run) disk(path string) {
 	b, err := os.ReadFile(path)
-	r.note("content of "+filepath.Base(path), show(b), r.err(err))
+	r.note("content of "+filepath.Base(path), filetest.Show(b), r.err(err))
 }
 
 // finish ends a sequence. It records the content before and after Close.
-func (r *run) finish(f anyFile) {
+func (r *run) finish(f filetest.File) {
 	r.seek(f, 0, io.SeekCurrent)
 	r.disk(r.path)
 	r.close(f)
@@ -180,7 +181,7 @@ func (r *run) otherTruncates(n int64) {
 }
 
 func (r *run) otherWrites(b []byte, off int64) {
-	r.other(fmt.Sprintf("WriteAt(%s, %d)", show(b), off), func(f *os.File) error {
+	r.other(fmt.Sprintf("WriteAt(%s, %d)", filetest.Show(b), off), func(f *os.File) error {
 		_, err := f.WriteAt(b, off)
 		return err
 	})
@@ -195,7 +196,7 @@ func (r *run) setTime(path string, to time.Time) {
 
 // mtime records whether the modification time was set or is a new one. It asks f, or the file
 // system if f is nil.
-func (r *run) mtime(f anyFile) {
+func (r *run) mtime(f filetest.File) {
 	name := func(fi fs.FileInfo, err error) string {
 		switch {
 		case err != nil:

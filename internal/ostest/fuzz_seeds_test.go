@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"

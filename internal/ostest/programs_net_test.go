@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func needNet(t *testing.T) {
@@ -46,8 +48,8 @@ func responseText(r *http.Response) (string, error) {
 func TestPrograms_ServeContent(t *testing.T) {
 	t.Parallel()
 	needNet(t)
-	content := pattern(300_000)
-	name := tempFile(t, content)
+	content := filetest.Pattern(300_000)
+	name := filetest.Temp(t, content)
 	modified := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	day := modified.Add(-24 * time.Hour).Format(http.TimeFormat)
 	for _, req := range []struct {
@@ -73,7 +75,7 @@ func TestPrograms_ServeContent(t *testing.T) {
 		{"GET", []string{"If-None-Match", `"tag"`}},
 		{"GET", []string{"If-Match", `"other"`}},
 	} {
-		sameAnswer(t, name, func(f anyFile) (string, error) {
+		sameAnswer(t, name, func(f filetest.File) (string, error) {
 			if _, err := f.Seek(123, io.SeekStart); err != nil { // the cursor does not matter
 				return "", err
 			}
@@ -142,37 +144,27 @@ func connect(t testing.TB, network string) (client, server net.Conn) {
 	return client, server
 }
 
-// receive reads c to its end.
-func receive(c net.Conn) <-chan []byte {
-	got := make(chan []byte, 1)
-	go func() {
-		b, _ := io.ReadAll(c)
-		got <- b
-	}()
-	return got
-}
-
 func TestPrograms_SocketCopies(t *testing.T) {
 	t.Parallel()
 	needNet(t)
 	const size = 1 << 20
-	content := pattern(size)
-	name := tempFile(t, content)
+	content := filetest.Pattern(size)
+	name := filetest.Temp(t, content)
 	for _, network := range []string{"tcp", "unix"} {
-		for way, do := range map[string]func(c net.Conn, f anyFile) (int64, error){
-			"Copy":    func(c net.Conn, f anyFile) (int64, error) { return io.Copy(c, f) },
-			"CopyN":   func(c net.Conn, f anyFile) (int64, error) { return io.CopyN(c, f, 200_000) },
-			"CopyBig": func(c net.Conn, f anyFile) (int64, error) { return io.CopyN(c, f, size) },
-			"WriteTo": func(c net.Conn, f anyFile) (int64, error) { return f.WriteTo(c) },
+		for way, do := range map[string]func(c net.Conn, f filetest.File) (int64, error){
+			"Copy":    func(c net.Conn, f filetest.File) (int64, error) { return io.Copy(c, f) },
+			"CopyN":   func(c net.Conn, f filetest.File) (int64, error) { return io.CopyN(c, f, 200_000) },
+			"CopyBig": func(c net.Conn, f filetest.File) (int64, error) { return io.CopyN(c, f, size) },
+			"WriteTo": func(c net.Conn, f filetest.File) (int64, error) { return f.WriteTo(c) },
 		} {
 			t.Run(network+way, func(t *testing.T) {
 				t.Parallel()
-				sameAnswer(t, name, func(f anyFile) (string, error) {
+				sameAnswer(t, name, func(f filetest.File) (string, error) {
 					if _, err := f.Seek(1000, io.SeekStart); err != nil {
 						return "", err
 					}
 					client, server := connect(t, network)
-					got := receive(server)
+					got := filetest.Receive(server)
 					n, err := do(client, f)
 					_ = client.Close()
 					sent := <-got
@@ -186,7 +178,7 @@ func TestPrograms_SocketCopies(t *testing.T) {
 		t.Run(network+"ToFile", func(t *testing.T) {
 			t.Parallel()
 			for _, limit := range []int64{-1, 5000, 700_000} {
-				sameWrites(t, os.O_RDWR, func(f anyFile) (string, error) {
+				sameWrites(t, os.O_RDWR, func(f filetest.File) (string, error) {
 					if _, err := f.Seek(500, io.SeekStart); err != nil {
 						return "", err
 					}

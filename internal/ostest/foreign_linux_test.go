@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 var (
@@ -44,7 +45,7 @@ func eachRound(t *testing.T, fn func(round int, seed uint64)) (rounds int) {
 		seed := rand.Uint64() | 1
 		fn(rounds, seed)
 		if t.Failed() {
-			t.Logf("repeat: go test -count=1 -run '^%s$' . -mmapfile.seed=%d", t.Name(), seed)
+			t.Logf("repeat: go test -count=1 -run '^%s$' ./internal/ostest -mmapfile.seed=%d", t.Name(), seed)
 		}
 	}
 	return rounds
@@ -81,7 +82,7 @@ func TestFile_BesideProcess(t *testing.T) {
 				}
 				b := newBeside(t, dir, other, seed)
 				b.round()
-				if mmapfile.Mapped(b.file) {
+				if b.mapped() {
 					mapped++
 				}
 				steps += b.steps
@@ -89,7 +90,7 @@ func TestFile_BesideProcess(t *testing.T) {
 			})
 			other.stop()
 			t.Logf("%d rounds, %d with a mapping at the end, %d steps", rounds, mapped, steps)
-			if mmapfile.CanMap && rounds > 50 && mapped < rounds/2 {
+			if filetest.CanMap && rounds > 50 && mapped < rounds/2 {
 				t.Errorf("the file was mapped in %d of %d rounds", mapped, rounds)
 			}
 		})
@@ -114,7 +115,7 @@ type beside struct {
 
 // besideTwin is one of the two files.
 type besideTwin struct {
-	f    anyFile
+	f    filetest.File
 	side *os.File // another handle, for what os.File lacks
 }
 
@@ -140,9 +141,9 @@ func newBeside(t *testing.T, dir string, other *foreigner, seed uint64) *beside 
 			copy(content[r.Int64N(size+1):], fill(pickLength(r), byte(r.Uint32())))
 		}
 	case 2:
-		content = pattern(int(size))
+		content = filetest.Pattern(int(size))
 	case 3:
-		content = patternWithZeros(size)
+		content = filetest.PatternWithZeros(size)
 	}
 	b.flag = []int{os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_APPEND}[r.IntN(7)]
 	taken, warm := r.IntN(8) == 0, r.IntN(4)
@@ -231,6 +232,11 @@ func (b *beside) warm(state int) {
 	}
 }
 
+// mapped reports whether the file is mapped, by the name that it has or had.
+func (b *beside) mapped() bool {
+	return bytes.Contains(filetest.Read(b.t, "/proc/self/maps"), []byte(b.file.Name()))
+}
+
 // burst writes so often at one place that the writes are mapped.
 func burst(w besideTwin, at int64, n int64) (res besideResult) {
 	for i := range 100 {
@@ -267,7 +273,7 @@ func errorIdentity(err error, name string) string {
 	if err == nil || err == io.EOF {
 		return fmt.Sprint(err)
 	}
-	text := errorText(err, name)
+	text := filetest.ErrorText(err, name)
 	for err = errors.Unwrap(err); err != nil; err = errors.Unwrap(err) {
 		text += fmt.Sprintf(" wraps %T %v", err, err)
 	}
@@ -426,7 +432,7 @@ func (b *beside) own() {
 // canStore reports whether memory of the File may be stored into. Without mappings, a file that was
 // opened with O_APPEND is opened again by its name to write that, so it must not be renamed.
 func (b *beside) canStore() bool {
-	return b.flag == os.O_RDWR || b.flag&os.O_APPEND != 0 && mmapfile.CanMap
+	return b.flag == os.O_RDWR || b.flag&os.O_APPEND != 0 && filetest.CanMap
 }
 
 // view compares View with calls of os.File that do the same.

@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Bytes encode a sequence of random operations: three for the file, then five for each
@@ -47,12 +48,12 @@ func runRandom(t *testing.T, data []byte) {
 	size = min(max(0, size), maxFuzzSize) // there are pages of 64 KiB
 	content := make([]byte, size)
 	if kind%3 != 0 {
-		content = patternWithZeros(size)
+		content = filetest.PatternWithZeros(size)
 	}
 	flag := []int{os.O_RDWR, os.O_RDWR, os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_WRONLY}[kind/3%6]
 	st := []state{states[3], states[4], states[5], states[6], states[7]}[kind/18%5]
 
-	top := tempDir(t)
+	top := filetest.Dir(t)
 	defer os.RemoveAll(top) // the fuzzer's cleanups come late
 	twins := [2]*run{
 		{t: t, mode: silent, st: state{name: "os", os: true, prefaulted: st.prefaulted}, dir: filepath.Join(top, "os")},
@@ -84,7 +85,7 @@ func runRandom(t *testing.T, data []byte) {
 // random executes the operations on one of the twins.
 type random struct {
 	*run
-	f     anyFile
+	f     filetest.File
 	flag  int
 	syncs int // how often it may still sync, because disks are slow
 	// foreign reports that another handle has changed the file since it was opened.
@@ -286,7 +287,7 @@ func (z *random) bytes(at, n int64, detail byte) {
 	if ok {
 		got = m.Bytes()
 	}
-	z.note("Bytes", len(got), show(got), cap(got) == len(got) || !ok)
+	z.note("Bytes", len(got), filetest.Show(got), cap(got) == len(got) || !ok)
 	if z.flag != os.O_RDWR || detail%2 == 0 || at >= int64(len(want)) || len(got) != len(want) {
 		return
 	}
@@ -311,7 +312,7 @@ func (z *random) view(at, n int64, detail byte) {
 		if m, ok := z.f.(*mmapfile.File); ok {
 			var s string
 			err := m.View(at, n, func(p []byte) error {
-				s = show(p)
+				s = filetest.Show(p)
 				if store {
 					copy(p, data)
 				}
@@ -327,7 +328,7 @@ func (z *random) view(at, n int64, detail byte) {
 		if store {
 			z.f.WriteAt(data, at)
 		}
-		return show(b) + " nil"
+		return filetest.Show(b) + " nil"
 	})
 }
 

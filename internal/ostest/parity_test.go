@@ -1,9 +1,8 @@
-package mmapfile_test
+package ostest
 
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // The parity matrix runs every sequence of calls on *os.File, and on a File in each of its
@@ -35,12 +36,12 @@ type state struct {
 var states = []state{
 	{name: "os", os: true},
 	{name: "os prefaulted", os: true, prefaulted: true},
-	{name: "unmapped", prep: mmapfile.NeverMap},
+	{name: "unmapped", prep: filetest.NeverMap},
 	{name: "lazy"},
 	{name: "read", read: true},
 	{name: "eager", prep: func(f *mmapfile.File) { f.Bytes() }},
 	{name: "prefaulted", prefaulted: true, read: true, prep: func(f *mmapfile.File) {
-		if !mmapfile.MapsUnasked {
+		if !filetest.MapsUnasked {
 			f.Bytes()
 		}
 	}},
@@ -68,7 +69,7 @@ type run struct {
 	dir  string // for all files of the sequence
 	path string // the main file
 	log  []entry
-	fds  map[anyFile]uintptr
+	fds  map[filetest.File]uintptr
 	all  []io.Closer
 }
 
@@ -93,16 +94,16 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 	if m == kernel && kernelOffset == nil {
 		return
 	}
-	top := tempDir(t)
+	top := filetest.Dir(t)
 	ref := map[bool]*run{}
 	for i, st := range states {
-		if !mmapfile.CanMap && (st.name == "unmapped" || st.name == "read") {
+		if !filetest.CanMap && (st.name == "unmapped" || st.name == "read") {
 			continue // without mappings these are the same as lazy
 		}
 		if testing.Short() && (st.name == "policy" || st.prefaulted && runtime.GOARCH == "wasm") {
 			continue // flushes are slow, and so are writes on wasm, which never maps them
 		}
-		r := &run{t: t, st: st, mode: m, dir: filepath.Join(top, fmt.Sprint("s", i)), fds: map[anyFile]uintptr{}}
+		r := &run{t: t, st: st, mode: m, dir: filepath.Join(top, fmt.Sprint("s", i)), fds: map[filetest.File]uintptr{}}
 		if err := os.Mkdir(r.dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func (r *run) note(what string, got ...any) {
 }
 
 // step makes one call, recovers its panic, and records the cursor as the mode requires.
-func (r *run) step(f anyFile, what string, fn func() string) {
+func (r *run) step(f filetest.File, what string, fn func() string) {
 	r.log = append(r.log, entry{what, guarded(fn)})
 	switch {
 	case f == nil:
@@ -237,28 +238,20 @@ var knownErrors = []struct {
 	{"ErrClosed", os.ErrClosed}, {"ErrInvalid", fs.ErrInvalid}, {"ErrNotExist", fs.ErrNotExist},
 	{"ErrExist", fs.ErrExist}, {"ErrPermission", fs.ErrPermission}, {"ErrUnsupported", errors.ErrUnsupported},
 	{"ErrNoDeadline", os.ErrNoDeadline}, {"ErrDeadlineExceeded", os.ErrDeadlineExceeded},
-	{"errMidway", errMidway},
-}
-
-// show returns b for the log: all of it if short, else its length, checksum and ends.
-func show(b []byte) string {
-	if len(b) <= 16 {
-		return fmt.Sprintf("%x", b)
-	}
-	return fmt.Sprintf("[%d crc %08x %x..%x]", len(b), crc32.ChecksumIEEE(b), b[:4], b[len(b)-4:])
+	{"errMidway", filetest.ErrMidway},
 }
 
 // did returns the result of a call for the log. A reader has read n bytes into b.
 func (r *run) did(n int64, err error, b []byte) string {
 	s := fmt.Sprint(n, " ", r.err(err))
 	if b != nil && n > 0 && n <= int64(len(b)) {
-		s += " " + show(b[:n])
+		s += " " + filetest.Show(b[:n])
 	}
 	return s
 }
 
 // track brings a new file into the state of the run.
-func (r *run) track(f anyFile, path string) anyFile {
+func (r *run) track(f filetest.File, path string) filetest.File {
 	r.all = append(r.all, f)
 	if m, ok := f.(*mmapfile.File); ok && r.st.prep != nil {
 		r.st.prep(m)
@@ -272,7 +265,7 @@ func (r *run) track(f anyFile, path string) anyFile {
 
 // settle brings f into the state of the run again, for example after the file has grown. It
 // changes neither the cursor nor the content.
-func (r *run) settle(f anyFile, path string) {
+func (r *run) settle(f filetest.File, path string) {
 	if m, ok := f.(*mmapfile.File); ok && r.st.name == "eager" {
 		m.Bytes()
 	}
@@ -301,26 +294,29 @@ func (r *run) settle(f anyFile, path string) {
 }
 
 // writeOften rewrites 16 bytes of was at off.
-func writeOften(f anyFile, was []byte, off int) {
+func writeOften(f filetest.File, was []byte, off int) {
 	p := was[off:min(off+16, len(was))]
 	for range 100 {
 		f.WriteAt(p, int64(off)) // may fail: f may be read-only
 	}
 }
 
-// Without mapped states the matrix would compare os.File with itself.
+// Without mapped states the matrix would compare os.File with itself. Not parallel: it counts the
+// mapped Files of the process.
 func TestParity_StatesAreMapped(t *testing.T) {
-	path := tempFile(t, patternWithZeros(3*page+17))
+	t.Cleanup(pages.Hold()) // 80 reads are just enough if none of them is forgotten
+	path := filetest.Temp(t, filetest.PatternWithZeros(3*page+17))
 	for _, st := range states {
 		if st.os {
 			continue
 		}
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
-			f := mustOpenFile(t, path, flag)
+			before := filetest.MappedFiles()
+			f := filetest.OpenFile(t, path, flag)
 			r := &run{t: t, st: st}
 			r.track(f, path)
-			want := mmapfile.MapsUnasked && (st.read || st.prefaulted) || mmapfile.CanMap && (st.name == "eager" || st.prefaulted)
-			if got := mmapfile.Mapped(f); got != want {
+			want := filetest.MapsUnasked && (st.read || st.prefaulted) || filetest.CanMap && (st.name == "eager" || st.prefaulted)
+			if got := filetest.MappedFiles() > before; got != want {
 				t.Errorf("state %s, flag %d: mapped %v, want %v", st.name, flag, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // A sequence is one row of the matrix. It runs once for every content, flag, mode and
@@ -19,7 +21,7 @@ type sequence struct {
 	flags    []int
 	modes    []mode
 	shrinks  bool // another handle truncates the file
-	do       func(r *run, f anyFile, size int64)
+	do       func(r *run, f filetest.File, size int64)
 }
 
 // sequences is the table. The other files add to it.
@@ -117,23 +119,23 @@ var sparse = content{"sparse", 5*page + 100, func(t *testing.T, path string) {
 
 var (
 	empty     = filled("empty", nil)
-	threePage = filled("3 pages+17", patternWithZeros(3*page+17))
+	threePage = filled("3 pages+17", filetest.PatternWithZeros(3*page+17))
 	zeros3    = filled("3 pages+17 of zeros", make([]byte, 3*page+17))
-	big       = filled("200KB", patternWithZeros(200<<10))
+	big       = filled("200KB", filetest.PatternWithZeros(200<<10))
 	bigZeros  = filled("200KB of zeros", make([]byte, 200<<10))
 	// zeroTail ends in zeros, where the last byte proves nothing about the length.
-	zeroTail = filled("zero tail", append(patternWithZeros(2*page+100), make([]byte, page)...))
+	zeroTail = filled("zero tail", append(filetest.PatternWithZeros(2*page+100), make([]byte, page)...))
 
 	borders = []content{
-		empty, filled("1 byte", []byte("x")), filled("page-1", patternWithZeros(page-1)),
-		filled("page", patternWithZeros(page)), filled("page+1", patternWithZeros(page+1)),
+		empty, filled("1 byte", []byte("x")), filled("page-1", filetest.PatternWithZeros(page-1)),
+		filled("page", filetest.PatternWithZeros(page)), filled("page+1", filetest.PatternWithZeros(page+1)),
 		threePage, big, filled("1 zero", make([]byte, 1)), filled("page of zeros", make([]byte, page)),
 		filled("page+1 of zeros", make([]byte, page+1)), zeros3, bigZeros, zeroTail, sparse,
 	}
 	few  = []content{empty, threePage, zeros3, zeroTail}
-	some = []content{empty, filled("1 byte", []byte("x")), filled("page", patternWithZeros(page)), threePage, zeros3, sparse}
+	some = []content{empty, filled("1 byte", []byte("x")), filled("page", filetest.PatternWithZeros(page)), threePage, zeros3, sparse}
 
-	three = []content{empty, filled("page", patternWithZeros(page)), sparse}
+	three = []content{empty, filled("page", filetest.PatternWithZeros(page)), sparse}
 
 	readers  = []int{os.O_RDONLY, os.O_RDWR}
 	writers  = []int{os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND}
@@ -153,7 +155,7 @@ func around(size int64) []int64 {
 
 func init() {
 	sequences = append(sequences,
-		sequence{"read in pieces to the end and beyond", borders, readers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"read in pieces to the end and beyond", borders, readers, allModes, false, func(r *run, f filetest.File, size int64) {
 			for _, n := range []int64{0, 1, 7, page - 1, page, page + 1, size / 3, size, 10, 0} {
 				r.read(f, n)
 			}
@@ -162,19 +164,19 @@ func init() {
 			r.read(f, 3)
 			r.read(f, 3)
 		}},
-		sequence{"read all, many small", some, readers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"read all, many small", some, readers, allModes, false, func(r *run, f filetest.File, size int64) {
 			for range 40 {
 				r.read(f, size/37+1)
 			}
 		}},
-		sequence{"read at every alignment around the end", borders, readers, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"read at every alignment around the end", borders, readers, quiet, false, func(r *run, f filetest.File, size int64) {
 			for _, off := range around(size) {
 				for _, n := range []int64{0, 1, 2, 16, 17, 18, page, size + 1} {
 					r.readAt(f, n, off)
 				}
 			}
 		}},
-		sequence{"nothing read, nothing written", three, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"nothing read, nothing written", three, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
 			for range 2 {
 				r.read(f, 0)
 				r.readAt(f, 0, 0)
@@ -189,7 +191,7 @@ func init() {
 				r.seek(f, 0, io.SeekEnd)
 			}
 		}},
-		sequence{"seek from everywhere to everywhere", three, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"seek from everywhere to everywhere", three, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
 			for _, whence := range []int{0, 1, 2, 5, -1, 1 << 20} {
 				for _, off := range append(around(size), -size, -size-1, 1<<62, -1<<62, 1<<44) {
 					r.seek(f, off, whence)
@@ -203,7 +205,7 @@ func init() {
 			r.seek(f, -3, io.SeekCurrent)
 			r.read(f, 4)
 		}},
-		sequence{"read and write at a cursor far out", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"read and write at a cursor far out", few, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
 			for _, off := range []int64{1 << 62, math.MaxInt64, math.MaxInt64 - 3} {
 				if js(off) {
 					continue
@@ -217,26 +219,26 @@ func init() {
 				r.read(f, 1)
 			}
 		}},
-		sequence{"write at every alignment around the end", borders, []int{os.O_RDWR}, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"write at every alignment around the end", borders, []int{os.O_RDWR}, quiet, false, func(r *run, f filetest.File, size int64) {
 			for _, n := range []int64{0, 1, 17, page} {
 				for _, off := range around(size) {
 					if off > 1<<40 && off < math.MaxInt64-page {
 						continue
 					}
-					r.writeAt(f, patternWithZeros(n), off)
+					r.writeAt(f, filetest.PatternWithZeros(n), off)
 					r.readAt(f, n+2, off-1)
 				}
 				r.stat(f)
 				r.settle(f, r.path)
 			}
 		}},
-		sequence{"write at, all flags", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"write at, all flags", few, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
 			for _, off := range around(size) {
 				r.writeAt(f, []byte("abc"), off)
 			}
 			r.disk(r.path)
 		}},
-		sequence{"write at the cursor", few, allFlags, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"write at the cursor", few, allFlags, allModes, false, func(r *run, f filetest.File, size int64) {
 			r.write(f, []byte("first"))
 			r.read(f, 4)
 			r.writeString(f, "second")
@@ -246,15 +248,15 @@ func init() {
 			r.stat(f)
 			r.disk(r.path)
 			r.seek(f, 2, io.SeekStart)
-			r.write(f, patternWithZeros(page+3))
+			r.write(f, filetest.PatternWithZeros(page+3))
 			r.read(f, 9)
-			r.write(f, patternWithZeros(page))
+			r.write(f, filetest.PatternWithZeros(page))
 			r.seek(f, 0, io.SeekStart)
 			r.read(f, 4*page)
 		}},
-		sequence{"small writes one after the other", few, writers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"small writes one after the other", few, writers, allModes, false, func(r *run, f filetest.File, size int64) {
 			for i := range 300 {
-				r.write(f, patternWithZeros(int64(i%50)))
+				r.write(f, filetest.PatternWithZeros(int64(i%50)))
 			}
 			r.readAt(f, 9000, 0)
 			r.seek(f, 0, io.SeekStart)
@@ -264,7 +266,7 @@ func init() {
 			}
 			r.readAt(f, 9000, 0)
 		}},
-		sequence{"one place written over and over", few, rdwr, quiet, false, func(r *run, f anyFile, size int64) {
+		sequence{"one place written over and over", few, rdwr, quiet, false, func(r *run, f filetest.File, size int64) {
 			for i := range 300 {
 				off := max(0, size-20)
 				r.writeAt(f, []byte{byte(i), byte(i >> 8), 0}, off)
@@ -276,7 +278,7 @@ func init() {
 			r.writeAt(f, []byte("across the end after many stores"), max(0, size-5))
 			r.readAt(f, 60, max(0, size-10))
 		}},
-		sequence{"hole behind the end", three, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"hole behind the end", three, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f filetest.File, size int64) {
 			r.seek(f, size+50, io.SeekStart)
 			r.read(f, 1)
 			r.write(f, []byte("hole"))
@@ -290,7 +292,7 @@ func init() {
 		}},
 		sequence{"truncate", borders, []int{os.O_RDWR}, quiet, false, truncations},
 		sequence{"truncate, all flags", few, allFlags, allModes, false, truncations},
-		sequence{"write after truncate", few, writers, allModes, false, func(r *run, f anyFile, size int64) {
+		sequence{"write after truncate", few, writers, allModes, false, func(r *run, f filetest.File, size int64) {
 			r.read(f, size)
 			r.truncate(f, size/2)
 			r.write(f, []byte("at the old cursor"))
@@ -312,7 +314,7 @@ func init() {
 	)
 }
 
-func truncations(r *run, f anyFile, size int64) {
+func truncations(r *run, f filetest.File, size int64) {
 	r.seek(f, size/2, io.SeekStart)
 	for _, n := range []int64{size, size + 1, size - 1, size - size%page, size - size%page + 1, size / 2, size/2 + page,
 		-1, math.MinInt64, math.MaxInt64, 5, 0, 1, page, page - 1, 3 * page, 2*page + 11} {

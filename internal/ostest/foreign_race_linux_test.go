@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Another process changes the file at the same time as the calls. Each byte that they read must have
@@ -22,7 +23,7 @@ import (
 // and Guard. The first part of the file, up to the middle of a page, is changed by one goroutine
 // alone, which must read what it wrote. In the end the File must show what the file is.
 func TestFile_BesideProcessConcurrently(t *testing.T) {
-	needThreads(t)
+	filetest.NeedThreads(t)
 	for where, dir := range foreignDirs(t) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
@@ -54,13 +55,13 @@ func newStorm(t *testing.T, name string, seed uint64) *storm {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := &storm{t: t, seed: seed, name: name, first: page/2 + r.Int64N(2*page)}
 	_ = os.Remove(name)
-	writeFile(t, name, placedBytes(0, s.first+r.Int64N(8*page)))
+	filetest.Write(t, name, placedBytes(0, s.first+r.Int64N(8*page)))
 	var err error
 	if s.f, err = mmapfile.OpenFile(name, os.O_RDWR, 0); err != nil {
 		t.Fatal(err)
 	}
 	if r.IntN(2) == 0 {
-		mustMap(t, s.f)
+		filetest.Map(t, s.f)
 	}
 	return s
 }
@@ -69,7 +70,7 @@ func (s *storm) round(d time.Duration) {
 	t := s.t
 	t.Helper()
 	defer s.f.Close()
-	cmd := childCommand(t, nil, "storm", s.name, strconv.FormatUint(s.seed, 10), strconv.FormatInt(s.first, 10))
+	cmd := filetest.ChildCommand(t, nil, "storm", s.name, strconv.FormatUint(s.seed, 10), strconv.FormatInt(s.first, 10))
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	in, err := cmd.StdinPipe()
@@ -81,10 +82,10 @@ func (s *storm) round(d time.Duration) {
 		t.Fatal(err)
 	}
 	defer side.Close()
-	startChild(t, cmd)
+	filetest.StartChild(t, cmd)
 	var stop atomic.Bool
 	end := time.Now().Add(d)
-	together(t, 4, func(i int) error {
+	filetest.Together(t, 4, func(i int) error {
 		r := rand.New(rand.NewPCG(s.seed, uint64(i)+2))
 		one := s.anywhere
 		switch i {
@@ -130,9 +131,9 @@ func (s *storm) finally(side *os.File) {
 	if n, err := s.f.ReadAt(got, 0); int64(n) != size || err != io.EOF {
 		t.Errorf("in the end ReadAt returned %d, %v, want %d, EOF", n, err, size)
 	}
-	sameBytes(t, "in the end", got, want)
+	filetest.SameBytes(t, "in the end", got, want)
 	if err := s.f.View(0, size, func(p []byte) error {
-		sameBytes(t, "in the end, View", p, want[:size])
+		filetest.SameBytes(t, "in the end, View", p, want[:size])
 		return nil
 	}); err != nil {
 		t.Error("in the end View returned ", err)
@@ -284,7 +285,7 @@ func (s *storm) anywhere(r *rand.Rand) error {
 			return fmt.Errorf("View(%d, %d): %w", at, n, err)
 		}
 	case 7:
-		if !mmapfile.CanMap || emulator != "" {
+		if !filetest.CanMap || filetest.Emulator != "" {
 			return nil // a copy, which calls write, too; or faults without an address, see Guard
 		}
 		err := s.f.Guard(func() error {
@@ -300,7 +301,7 @@ func (s *storm) anywhere(r *rand.Rand) error {
 		}
 	default:
 		k, err := s.f.ReadAt(b, at)
-		if err := checkReadResult(k, int(n), err); err != nil {
+		if err := filetest.CheckReadResult(k, int(n), err); err != nil {
 			return fmt.Errorf("ReadAt(%d, %d): %w", n, at, err)
 		}
 		if err := s.placed(b[:k], at); err != nil {
@@ -313,19 +314,19 @@ func (s *storm) anywhere(r *rand.Rand) error {
 // A file that is truncated and extended all the time looks whole again when the cause of a fault is
 // looked for. It is no failure of the disk.
 func TestView_TruncatedAllTheTime(t *testing.T) {
-	if !mmapfile.CanMap {
+	if !filetest.CanMap {
 		t.Skip("no faults without mappings")
 	}
-	needFaultAddresses(t)
+	filetest.NeedFaultAddresses(t)
 	for where, dir := range foreignDirs(t) {
 		for _, store := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/store=%v", where, store), func(t *testing.T) {
 				t.Parallel()
 				name, size := filepath.Join(dir, strconv.FormatBool(store)), 4*page
-				writeFile(t, name, pattern(int(size)))
-				f := mustOpenMapped(t, name)
+				filetest.Write(t, name, filetest.Pattern(int(size)))
+				f := filetest.OpenMapped(t, name)
 				var stop atomic.Bool
-				together(t, 3, func(i int) error {
+				filetest.Together(t, 3, func(i int) error {
 					if i > 0 {
 						for !stop.Load() {
 							if err := errors.Join(os.Truncate(name, 0), os.Truncate(name, size)); err != nil {
@@ -336,10 +337,10 @@ func TestView_TruncatedAllTheTime(t *testing.T) {
 					}
 					defer stop.Store(true)
 					end := time.Now().Add(500 * time.Millisecond)
-					for faults := 0; faults < iterations(100) && time.Now().Before(end); {
+					for faults := 0; faults < filetest.Iterations(100) && time.Now().Before(end); {
 						err := f.View(0, size, func(p []byte) error {
 							for range 100 {
-								if loadBytes(p[size-1:]); store {
+								if filetest.LoadBytes(p[size-1:]); store {
 									p[0] = 0
 								}
 							}

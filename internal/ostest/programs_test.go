@@ -1,4 +1,4 @@
-package mmapfile_test
+package ostest
 
 import (
 	"archive/zip"
@@ -24,15 +24,17 @@ import (
 	"testing/iotest"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // Each program here runs with all kinds of files, and must have the same result.
 
 // eachKind opens name for reading as each kind of file.
-func eachKind(t *testing.T, name string, each func(t *testing.T, kind string, f anyFile)) {
+func eachKind(t *testing.T, name string, each func(t *testing.T, kind string, f filetest.File)) {
 	t.Helper()
 	for _, kind := range []string{"os", "lazy", "mapped", "never"} {
-		var f anyFile
+		var f filetest.File
 		if kind == "os" {
 			inner, err := os.Open(name)
 			if err != nil {
@@ -40,14 +42,14 @@ func eachKind(t *testing.T, name string, each func(t *testing.T, kind string, f 
 			}
 			f = inner
 		} else {
-			m := openReadOnly(t, name)
+			m := filetest.OpenReadOnly(t, name)
 			switch kind {
 			case "mapped":
 				if m.Len() > 0 {
-					mustMap(t, m)
+					filetest.Map(t, m)
 				}
 			case "never":
-				mmapfile.NeverMap(m)
+				filetest.NeverMap(m)
 			}
 			f = m
 		}
@@ -59,10 +61,10 @@ func eachKind(t *testing.T, name string, each func(t *testing.T, kind string, f 
 }
 
 // sameAnswer runs a program with each kind of file. The result must be that with os.File.
-func sameAnswer(t *testing.T, name string, program func(f anyFile) (string, error)) {
+func sameAnswer(t *testing.T, name string, program func(f filetest.File) (string, error)) {
 	t.Helper()
 	want := ""
-	eachKind(t, name, func(t *testing.T, kind string, f anyFile) {
+	eachKind(t, name, func(t *testing.T, kind string, f filetest.File) {
 		got, err := program(f)
 		switch {
 		case err != nil:
@@ -104,7 +106,7 @@ func digest(b []byte) string { return fmt.Sprintf("%d:%x", len(b), sha256.Sum256
 
 func TestPrograms_Zip(t *testing.T) {
 	t.Parallel()
-	sameAnswer(t, inGoroot(t, "lib", "time", "zoneinfo.zip"), func(f anyFile) (string, error) {
+	sameAnswer(t, inGoroot(t, "lib", "time", "zoneinfo.zip"), func(f filetest.File) (string, error) {
 		fi, err := f.Stat()
 		if err != nil {
 			return "", err
@@ -137,7 +139,7 @@ func TestPrograms_ELF(t *testing.T) {
 	} else {
 		_ = inner.Close()
 	}
-	sameAnswer(t, name, func(f anyFile) (string, error) {
+	sameAnswer(t, name, func(f filetest.File) (string, error) {
 		e, err := elf.NewFile(f)
 		if err != nil {
 			return "", err
@@ -167,10 +169,10 @@ func TestPrograms_ScannerAndCopy(t *testing.T) {
 			t.Skip("no sources: ", err)
 		}
 		for i, name := range names {
-			if (testing.Short() || mmapfile.RaceDetector) && i%10 != 0 {
+			if (testing.Short() || race.Detector) && i%10 != 0 {
 				continue
 			}
-			sameAnswer(t, name, func(f anyFile) (string, error) {
+			sameAnswer(t, name, func(f filetest.File) (string, error) {
 				lines, words := 0, 0
 				s := bufio.NewScanner(f)
 				for ; s.Scan(); lines++ {
@@ -200,9 +202,9 @@ func TestPrograms_Iotest(t *testing.T) {
 		if runtime.GOARCH == "wasm" && size > 4096 {
 			continue // TestReader reads byte by byte, and each is a system call of node
 		}
-		content := pattern(size)
-		name := tempFile(t, content)
-		eachKind(t, name, func(t *testing.T, kind string, f anyFile) {
+		content := filetest.Pattern(size)
+		name := filetest.Temp(t, content)
+		eachKind(t, name, func(t *testing.T, kind string, f filetest.File) {
 			if err := iotest.TestReader(f, content); err != nil {
 				t.Errorf("%s, %d bytes: %v", kind, size, err)
 			}
@@ -243,7 +245,7 @@ func (s openerFS) Open(name string) (fs.File, error) {
 
 func TestPrograms_Fstest(t *testing.T) {
 	t.Parallel()
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	want := []string{"a.txt", "empty", "sub/b.bin", "sub/deep/c"}
 	for i, name := range want {
 		file := filepath.Join(dir, filepath.FromSlash(name))
@@ -251,14 +253,14 @@ func TestPrograms_Fstest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "empty" {
-			writeFile(t, file, nil)
+			filetest.Write(t, file, nil)
 			continue
 		}
 		size := 5000*i + 7
 		if runtime.GOARCH == "wasm" {
 			size = 50*i + 7 // TestFS reads byte by byte, and each is a system call of node
 		}
-		writeFile(t, file, pattern(size))
+		filetest.Write(t, file, filetest.Pattern(size))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -280,14 +282,14 @@ func TestPrograms_Fstest(t *testing.T) {
 
 // sameWrites runs a program that writes with each kind of file. The result and the file must
 // be those with os.File.
-func sameWrites(t *testing.T, flag int, program func(f anyFile) (string, error)) {
+func sameWrites(t *testing.T, flag int, program func(f filetest.File) (string, error)) {
 	t.Helper()
-	dir := tempDir(t)
+	dir := filetest.Dir(t)
 	answer := map[string]string{}
 	for _, kind := range []string{"os", "lazy", "mapped"} {
 		name := filepath.Join(dir, kind)
-		writeFile(t, name, bytes.Repeat([]byte("old content\n"), 1000))
-		var f anyFile
+		filetest.Write(t, name, bytes.Repeat([]byte("old content\n"), 1000))
+		var f filetest.File
 		if kind == "os" {
 			inner, err := os.OpenFile(name, flag, 0)
 			if err != nil {
@@ -300,9 +302,9 @@ func sameWrites(t *testing.T, flag int, program func(f anyFile) (string, error))
 				t.Fatal(err)
 			}
 			if kind == "mapped" && flag&os.O_RDWR != 0 {
-				mustMap(t, m)
+				filetest.Map(t, m)
 				if flag&os.O_APPEND == 0 {
-					prefaultWrites(t, m, bytes.Repeat([]byte("old content\n"), 1000))
+					filetest.PrefaultWrites(t, m, bytes.Repeat([]byte("old content\n"), 1000))
 				}
 			}
 			f = m
@@ -314,7 +316,7 @@ func sameWrites(t *testing.T, flag int, program func(f anyFile) (string, error))
 		if err := f.Close(); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		answer[kind] = got + digest(readFile(t, name))
+		answer[kind] = got + digest(filetest.Read(t, name))
 		if answer[kind] != answer["os"] {
 			t.Errorf("%s: got %.200q, want %.200q", kind, answer[kind], answer["os"])
 		}
@@ -328,10 +330,10 @@ func TestPrograms_Encoders(t *testing.T) {
 		Name string
 		Data []byte
 	}
-	sameWrites(t, os.O_RDWR, func(f anyFile) (string, error) {
+	sameWrites(t, os.O_RDWR, func(f filetest.File) (string, error) {
 		g, j := gob.NewEncoder(f), json.NewEncoder(f)
 		for i := range 500 {
-			if err := g.Encode(item{i, "gob", pattern(i)}); err != nil {
+			if err := g.Encode(item{i, "gob", filetest.Pattern(i)}); err != nil {
 				return "", err
 			}
 		}
@@ -340,7 +342,7 @@ func TestPrograms_Encoders(t *testing.T) {
 			return "", err
 		}
 		for i := range 500 {
-			if err := j.Encode(item{i, "json", pattern(i)}); err != nil {
+			if err := j.Encode(item{i, "json", filetest.Pattern(i)}); err != nil {
 				return "", err
 			}
 		}
@@ -377,7 +379,7 @@ func TestPrograms_Encoders(t *testing.T) {
 func TestPrograms_Loggers(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []int{os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_APPEND, os.O_RDWR} {
-		sameWrites(t, flag, func(f anyFile) (string, error) {
+		sameWrites(t, flag, func(f filetest.File) (string, error) {
 			one, two := log.New(f, "one ", 0), log.New(f, "two ", log.Lmsgprefix)
 			for i := range 1000 {
 				one.Print("line ", i)
