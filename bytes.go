@@ -23,7 +23,7 @@ func (f *File) Bytes() []byte {
 		f.exposes()
 		return f.bytesCopy()
 	}
-	size := f.ask()
+	size := f.shownSize()
 	if size <= 0 {
 		return nil
 	}

@@ -63,7 +63,7 @@ type walk struct {
 // call asks the file first.
 func (w *walk) on() (again bool) {
 	defer w.caught(debug.SetPanicOnFault(true), &again)
-	if m := w.f.m.Load(); m != nil && canMap && !locked && !m.own && w.off == 0 {
+	if m := w.f.m.Load(); m != nil && canMap && !closeNeedsLock && !m.copyOnWrite && w.off == 0 {
 		w.m = m // the file need not be asked
 		w.f.exposes()
 	}
@@ -72,7 +72,7 @@ func (w *walk) on() (again bool) {
 			return false
 		}
 		w.gone = false
-		p, err := w.ask()
+		p, err := w.shownSize()
 		switch {
 		case len(p) > 0 && !w.step(p):
 			return false
@@ -92,7 +92,7 @@ func (w *walk) windows(data []byte) bool {
 	for off := w.off; ; {
 		end := off + size
 		bound := min(f.size.Load(), int64(len(data)))
-		if end > bound || locked && f.m.Load() == nil {
+		if end > bound || closeNeedsLock && f.m.Load() == nil {
 			return true
 		}
 		page := (end - 1) | mask + 1
@@ -142,9 +142,9 @@ func (w *walk) caught(old bool, again *bool) {
 }
 
 // ask asks the file for its length, and returns the next window. At the end that is empty.
-func (w *walk) ask() ([]byte, error) {
+func (w *walk) shownSize() ([]byte, error) {
 	f := w.f
-	size := f.ask()
+	size := f.shownSize()
 	n := min(w.size, size-w.off)
 	if n <= 0 {
 		if size >= 0 && w.m != nil {
@@ -158,7 +158,7 @@ func (w *walk) ask() ([]byte, error) {
 			w.mem = f.Bytes()
 		}
 	} else if m, err := f.exposeMapping(size); err == nil {
-		if w.mem = m.data; !m.own {
+		if w.mem = m.data; !m.copyOnWrite {
 			w.m = m
 		}
 	} else {

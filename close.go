@@ -33,7 +33,7 @@ func (f *File) Close() error {
 	}
 	f.mu.Lock()
 	if !f.closed {
-		if err := f.settle(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
+		if err := f.writeBack(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
 			serr = err
 		}
 		f.end()
@@ -63,7 +63,7 @@ func (f *file) end() {
 
 // lost reports whether a caller of OS has closed the inner file, and then ends f. It makes no
 // system call.
-func (f *file) lost() bool { return f.lent.Load() && f.lostInner() }
+func (f *file) lost() bool { return f.innerExposed.Load() && f.lostInner() }
 
 func (f *file) lostInner() bool {
 	if f.m.Load() == nil && !f.copied() {

@@ -1,31 +1,31 @@
 package mmapfile
 
 // Memory and system calls must show the same bytes of a file. Most systems do that by
-// themselves. OpenBSD needs system calls for it (see split), and without mappings memory is
+// themselves. OpenBSD needs system calls for it (see noUnifiedCache), and without mappings memory is
 // a copy.
 
-// settle makes bytes stored into memory visible to system calls: n bytes at off, or all if
+// writeBack makes bytes stored into memory visible to system calls: n bytes at off, or all if
 // n is negative.
-func (f *file) settle(off int64, n int) error {
-	if split {
+func (f *file) writeBack(off int64, n int) error {
+	if noUnifiedCache {
 		return f.flush()
 	}
 	if !canMap {
-		return f.settleCopies(off, n)
+		return f.writeBackCopies(off, n)
 	}
 	return nil
 }
 
-// reload makes bytes that a system call has written visible to loads: b at off, or all if b
+// refresh makes bytes that a system call has written visible to loads: b at off, or all if b
 // is nil.
-func (f *file) reload(b []byte, off int64) {
-	if split {
+func (f *file) refresh(b []byte, off int64) {
+	if noUnifiedCache {
 		if m := f.m.Load(); m != nil {
-			reloadMemory(m.data)
+			refreshMemory(m.data)
 		}
 	}
 	if !canMap {
-		f.reloadCopies(b, off)
+		f.refreshCopies(b, off)
 	}
 }
 
@@ -33,7 +33,7 @@ func (f *file) reload(b []byte, off int64) {
 // stored into memory.
 func (f *file) flush() (err error) {
 	if !canMap {
-		return f.settleCopies(0, -1)
+		return f.writeBackCopies(0, -1)
 	}
 	f.lockMappings()
 	defer f.unlockMappings()
@@ -47,7 +47,7 @@ func (f *file) flush() (err error) {
 				err = e
 			}
 		}
-		if !locked { // on Windows each view is flushed separately
+		if !closeNeedsLock { // on Windows each view is flushed separately
 			break
 		}
 	}

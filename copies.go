@@ -27,7 +27,7 @@ import (
 type copies struct {
 	mu  sync.Mutex
 	all []fileCopy // a longer file needs a new one; the last is current
-	now []byte     // what settleRange found in a piece of one
+	now []byte     // what writeBackRange found in a piece of one
 }
 
 type fileCopy struct{ data, was []byte }
@@ -48,7 +48,7 @@ func (f *file) bytesCopy() []byte {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(f, 0, -1) // what fails stays, and fails again at Sync and Close
+	c.writeBack(f, 0, -1) // what fails stays, and fails again at Sync and Close
 	if i := len(c.all) - 1; i < 0 || len(c.all[i].data) < int(size) {
 		n := int(size)
 		if i >= 0 {
@@ -62,20 +62,20 @@ func (f *file) bytesCopy() []byte {
 	return c.all[len(c.all)-1].data[:size:size]
 }
 
-// settleCopies is settle without mappings. It writes only the bytes that were stored:
+// writeBackCopies is writeBack without mappings. It writes only the bytes that were stored:
 // another process may have written the rest.
-func (f *file) settleCopies(off int64, n int) error {
+func (f *file) writeBackCopies(off int64, n int) error {
 	c := f.copies.Load()
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settle(f, off, n)
+	return c.writeBack(f, off, n)
 }
 
-// reloadCopies is reload without mappings.
-func (f *file) reloadCopies(b []byte, off int64) {
+// refreshCopies is refresh without mappings.
+func (f *file) refreshCopies(b []byte, off int64) {
 	c := f.copies.Load()
 	if c == nil {
 		return
@@ -138,11 +138,11 @@ func replaceSeen(p *byte, old, new byte) {
 	}
 }
 
-// settlePiece is the number of bytes that are compared, and at most written, at a time.
-const settlePiece = 64 << 10
+// writeBackPiece is the number of bytes that are compared, and at most written, at a time.
+const writeBackPiece = 64 << 10
 
-// settle is settle of f. Called with mu held.
-func (c *copies) settle(f *file, off int64, n int) (err error) {
+// writeBack is writeBackCopies for f. Called with mu held.
+func (c *copies) writeBack(f *file, off int64, n int) (err error) {
 	same := race.EqualUnseen
 	if n >= 0 {
 		same = bytes.Equal
@@ -153,12 +153,12 @@ func (c *copies) settle(f *file, off int64, n int) (err error) {
 			from = int(min(max(off, 0), int64(to)))
 			to = from + min(n, to-from)
 		}
-		for at := from; at < to; at += settlePiece {
-			end := min(at+settlePiece, to)
+		for at := from; at < to; at += writeBackPiece {
+			end := min(at+writeBackPiece, to)
 			if same(one.was[at:end], one.data[at:end]) {
 				continue
 			}
-			if werr := c.settleRange(f, one, at, end); werr != nil {
+			if werr := c.writeBackRange(f, one, at, end); werr != nil {
 				err = werr
 				break
 			}
@@ -167,16 +167,16 @@ func (c *copies) settle(f *file, off int64, n int) (err error) {
 	return err
 }
 
-// settleRange writes what differs between at and end. It reads the memory once: what is
+// writeBackRange writes what differs between at and end. It reads the memory once: what is
 // stored after that differs from it, and is written the next time.
-func (c *copies) settleRange(f *file, one fileCopy, at, end int) error {
+func (c *copies) writeBackRange(f *file, one fileCopy, at, end int) error {
 	if c.now == nil {
-		c.now = make([]byte, settlePiece)
+		c.now = make([]byte, writeBackPiece)
 	}
 	now := c.now[:end-at]
 	race.CopyUnseen(now, one.data[at:end])
 	for a, b := range changes(one.was[at:end], now) {
-		if err := f.writeBack(now[a:b], int64(at+a)); err != nil {
+		if err := f.writeStored(now[a:b], int64(at+a)); err != nil {
 			return err
 		}
 		copy(one.was[at+a:], now[a:b])
@@ -185,9 +185,9 @@ func (c *copies) settleRange(f *file, one fileCopy, at, end int) error {
 	return nil
 }
 
-// writeBack writes b, which was stored into a copy of the file at off, up to the end of the
+// writeStored writes b, which was stored into a copy of the file at off, up to the end of the
 // file. What was truncated stays truncated, as with a mapping.
-func (f *file) writeBack(b []byte, off int64) error {
+func (f *file) writeStored(b []byte, off int64) error {
 	fi, err := f.inner.Stat()
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func changes(a, b []byte) iter.Seq2[int, int] {
 // way, the bytes that it changed are written to the file, and only those.
 func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 	p := make([]byte, n)
-	if _, err := f.readAt(p, off); err == io.EOF {
+	if _, err := f.readInner(p, off); err == io.EOF {
 		return err
 	} else if err != nil {
 		return f.fail("view", cause(err))
@@ -261,13 +261,13 @@ func (f *file) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 	was := bytes.Clone(p)
 	defer func() {
 		for i, j := range changes(was, p) {
-			if werr := f.writeBack(p[i:j], off+int64(i)); werr != nil {
+			if werr := f.writeStored(p[i:j], off+int64(i)); werr != nil {
 				if err == nil {
 					err = f.fail("view", cause(werr))
 				}
 				return
 			}
-			f.reload(p[i:j], off+int64(i))
+			f.refresh(p[i:j], off+int64(i))
 		}
 	}()
 	return fn(p)

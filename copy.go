@@ -84,7 +84,7 @@ func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 		}
 		f.cur.mu.Unlock()
 		rest := f.rest()
-		if size > int64(m.limit) || !f.pages.Ready(off, int(size-off)) {
+		if size > int64(m.callLen) || !f.pages.Ready(off, int(size-off)) {
 			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
 			break
 		}
@@ -117,7 +117,7 @@ func (f *file) rest() int {
 	defer f.cur.mu.Unlock()
 	size := f.size.Load()
 	if size-f.cur.pos > restUnasked {
-		size, _ = f.askEnd()
+		size, _ = f.seekEnd()
 	}
 	if rest := size - f.cur.pos; 0 < rest && rest <= maxInt/4 {
 		return int(rest)
@@ -141,9 +141,9 @@ func (f *file) skip() (n int64, end bool) {
 		off, size := f.cur.pos, f.size.Load()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
-		ok = off < size && size <= int64(m.limit) && f.known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
+		ok = off < size && size <= int64(m.callLen) && f.known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
 		if ok && to == size {
-			now, err := f.askEnd()
+			now, err := f.seekEnd()
 			end = err == nil && now == size
 			ok = end
 		}
@@ -159,24 +159,7 @@ func (f *file) skip() (n int64, end bool) {
 // copyTo makes the inner file write to w. dst is the File that has w as its inner file, if
 // any.
 func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
-	f.settle(0, -1)
-	defer f.cur.leave(f.cur.enter(f.inner))
-	if dst != nil {
-		dst.settle(0, -1)
-		defer dst.movedEnd()
-		defer dst.cur.leave(dst.cur.enter(dst.inner))
-	}
-	told := f.copyInOrder()
-	n, err := f.inner.WriteTo(w)
-	f.cur.moved(n)
-	if told {
-		f.readInOrder(false)
-	}
-	if dst != nil {
-		dst.cur.moved(n)
-		dst.check(err)
-	}
-	return n, f.check(err)
+	return kernelCopy(f, dst, func() (int64, error) { return f.inner.WriteTo(w) })
 }
 
 // ReadFrom reads from r until [io.EOF], writes the bytes at the cursor, and moves the
@@ -218,28 +201,12 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 // copyFrom makes the inner file read from r. src is the File that has r as its inner file,
 // if any.
 func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
-	f.settle(0, -1)
-	defer f.movedEnd()
-	defer f.cur.leave(f.cur.enter(f.inner))
-	if src != nil {
-		src.settle(0, -1)
-		defer src.cur.leave(src.cur.enter(src.inner))
-	}
-	from := f.inner.ReadFrom
-	if f.flusher != nil {
-		from = func(r io.Reader) (int64, error) { return f.flusher.copyFrom(f, r) }
-	}
-	told := src != nil && src.copyInOrder()
-	n, err := from(r)
-	f.cur.moved(n)
-	if told {
-		src.readInOrder(false)
-	}
-	if src != nil {
-		src.cur.moved(n)
-		src.check(err)
-	}
-	return n, f.check(err)
+	return kernelCopy(src, f, func() (int64, error) {
+		if f.flusher != nil {
+			return f.flusher.copyFrom(f, r)
+		}
+		return f.inner.ReadFrom(r)
+	})
 }
 
 func copyThrough(w io.Writer, r io.Reader) (int64, error) {

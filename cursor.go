@@ -31,15 +31,6 @@ type cursor struct {
 	hint atomic.Int64
 }
 
-// moved moves the hint by n bytes, and returns the old one: -1 if it is not worth
-// following.
-func (c *cursor) moved(n int64) int64 {
-	if n <= 0 || c.state.Load()&cursorKernel != 0 {
-		return -1
-	}
-	return c.hint.Add(n) - n
-}
-
 // seeksFrom is the number of calls of Seek after which the File takes the cursor. A file
 // that is read once after a few of them costs what it costs with os.File.
 const seeksFrom = 32
@@ -72,7 +63,7 @@ func (f *file) lockCursor() bool {
 // give the same bytes at an offset as at the cursor.
 func (f *file) sought(pos int64) {
 	f.cur.hint.Store(pos)
-	if !canMap || locked || split || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
+	if !canMap || closeNeedsLock || noUnifiedCache || f.cur.seeks.Add(1) != seeksFrom || f.cur.state.Load()&cursorKernel != 0 {
 		return
 	}
 	if size, regular := f.stat(); regular && size > 0 && f.storageOf() != sys.StorageRemote {
@@ -123,10 +114,17 @@ func (c *cursor) enter(inner *os.File) (counted bool) {
 	}
 }
 
-func (c *cursor) leave(counted bool) {
+// leave ends the call, which has moved the kernel's offset by n bytes. It returns where they
+// begin, or -1 if that is not known.
+func (c *cursor) leave(counted bool, n int64) (off int64) {
+	off = -1
+	if n > 0 && c.state.Load()&cursorKernel == 0 {
+		off = c.hint.Add(n) - n
+	}
 	if counted {
 		c.state.Add(^uint64(cursorCall - 1))
 	}
+	return off
 }
 
 // giveUp moves the cursor to the kernel for good.

@@ -44,14 +44,14 @@ func (f *File) OS() *os.File {
 		f.handOver()
 	}
 	f.endPeriod() // which cannot move the modification time once the inner file is closed
-	f.lent.Store(true)
+	f.innerExposed.Store(true)
 	return f.inner
 }
 
 // handOver moves the cursor to the kernel for good, for code that uses the descriptor
 // directly.
 func (f *file) handOver() {
-	f.settle(0, -1)
+	f.writeBack(0, -1)
 	f.cur.giveUp(f.inner)
 	f.movedEnd()
 }

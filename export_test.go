@@ -23,7 +23,7 @@ const Eager = pages.Eager
 
 // MapsUnasked reports whether this build maps a file because of calls alone, without Bytes or
 // View, and other processes can still truncate it.
-const MapsUnasked = canMap && !locked
+const MapsUnasked = canMap && !closeNeedsLock
 
 // MapLimit is how many bytes of a file calls alone map. BytesAsked is how many bytes of all files
 // are mapped because a program asked for memory.
@@ -50,7 +50,7 @@ func OwnCursor(f *File) bool { return f.cur.state.Load() == cursorOurs }
 
 // LearnLate lets a call that asked for f's length before fn learn size after it.
 func LearnLate(f *File, size int64, fn func()) {
-	a := f.askSize()
+	a := f.knownSize()
 	fn()
 	f.learn(a, size)
 }
@@ -82,7 +82,7 @@ func TempDir(t testing.TB) string {
 
 // prefaultAll prefaults all pages of f, if f is mapped.
 func prefaultAll(f *file) {
-	if m := f.m.Load(); !f.private && m != nil && m.limit > 0 && !split {
+	if m := f.m.Load(); !f.private && m != nil && m.callLen > 0 && !noUnifiedCache {
 		f.pages.NotePrefaulted(0, min(int64(len(m.data)), 1<<30))
 	}
 }
@@ -116,11 +116,11 @@ func OnFlush(f *File, fn func() error) {
 }
 
 // WroteMapped reports whether the current period of f has had a mapped write.
-func WroteMapped(f *File) bool { return f.dirty.Load() == stored }
+func WroteMapped(f *File) bool { return f.period.Load() == periodMapped }
 
 // PeriodOver reports whether the last period of mapped writes of f, and its timer, have ended.
 func PeriodOver(f *File) bool {
-	f.ending.Lock()
-	defer f.ending.Unlock()
-	return f.due.Load() == 0 && f.dirty.Load() == clean
+	f.periodMu.Lock()
+	defer f.periodMu.Unlock()
+	return f.periodEnd.Load() == 0 && f.period.Load() == noPeriod
 }

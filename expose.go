@@ -21,7 +21,7 @@ func (f *file) onPages(m *mapping, call func() error) error {
 // span returns the mapped pages of n bytes at off, up to the end of the file, and
 // the offset of the first one. inside leaves out pages that are partly in the range.
 func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
-	size := f.ask()
+	size := f.shownSize()
 	switch {
 	case size < 0:
 		return nil, nil, 0, f.noSize()
@@ -79,10 +79,10 @@ func (f *file) exposes() {
 }
 
 // mapped returns a mapping of at least size bytes. If expose is set, callers hold slices of
-// it until the File is closed. Otherwise it is pinned if locked is true. If locked is true,
+// it until the File is closed. Otherwise it is pinned if closeNeedsLock. Then
 // a concurrent truncation may make it shorter than size.
 func (f *file) mapped(size int64, expose bool) (*mapping, error) {
-	if m := f.m.Load(); !locked && m != nil && int64(len(m.data)) >= size {
+	if m := f.m.Load(); !closeNeedsLock && m != nil && int64(len(m.data)) >= size {
 		return m, nil
 	}
 	f.mu.Lock()
@@ -90,7 +90,7 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	if f.closed {
 		return nil, os.ErrClosed
 	}
-	if m := f.m.Load(); locked && (m == nil || int64(len(m.data)) < size) {
+	if m := f.m.Load(); closeNeedsLock && (m == nil || int64(len(m.data)) < size) {
 		if now, regular := f.stat(); regular && now < size {
 			if size = now; size == 0 {
 				return nil, io.EOF
@@ -104,7 +104,7 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	switch {
 	case expose:
 		m.region.exposed.Store(true)
-	case locked:
+	case closeNeedsLock:
 		m.region.pins.Add(1)
 	}
 	return m, nil
@@ -114,10 +114,10 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 // is 0, or if the platform has no mappings. expose is as for mapped.
 func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	f.lost()
-	if m := f.m.Load(); expose && !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1) && f.holds(m, int(off+n-1)) {
+	if m := f.m.Load(); expose && !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
-	size := f.ask()
+	size := f.shownSize()
 	switch {
 	case size < 0:
 		return nil, f.noSize()
@@ -128,11 +128,11 @@ func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	case size > mapLimit:
 		size = off + n // as much as is needed, because address space is short
 	}
-	if m := f.m.Load(); locked && m != nil && off+n <= int64(len(m.data)) {
+	if m := f.m.Load(); closeNeedsLock && m != nil && off+n <= int64(len(m.data)) {
 		size = off + n // a longer mapping would stay beside m
 	}
 	m, err := f.mapped(size, expose)
-	if locked && err == nil && off+n > int64(len(m.data)) {
+	if closeNeedsLock && err == nil && off+n > int64(len(m.data)) {
 		if !expose {
 			m.region.unpin()
 		}

@@ -39,7 +39,7 @@ func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
 		return err
 	}
 	page := []byte(nil)
-	if m.writable && !m.own {
+	if m.writable && !m.copyOnWrite {
 		if full := sys.AllocateHoles(f.inner, off, off+1); full != nil && !errors.Is(full, errors.ErrUnsupported) {
 			return full
 		}

@@ -75,7 +75,7 @@ func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-ch
 		if f == nil {
 			return
 		}
-		if fl.due() {
+		if fl.unflushed() {
 			fl.mu.Lock()
 			if !fl.stopped {
 				fl.flush(f)
@@ -85,7 +85,7 @@ func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-ch
 	}
 }
 
-func (fl *flusher) due() bool {
+func (fl *flusher) unflushed() bool {
 	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
 }
 
@@ -190,7 +190,7 @@ func (fl *flusher) end(f *file) error {
 	fl.stop()
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if !fl.stopped && fl.due() {
+	if !fl.stopped && fl.unflushed() {
 		fl.flush(f)
 	}
 	fl.stopped = true

@@ -50,10 +50,10 @@ func (f *file) endGuard(old bool, returned *bool, err *error) {
 	*err = f.fail("guard", f.causeOf(r, m, m.region.data[off:off+1], int64(off)))
 }
 
-// beginGuard reports whether f is open. If locked, the memory stays mapped until
+// beginGuard reports whether f is open. If closeNeedsLock, the memory stays mapped until
 // releaseGuard.
 func (f *file) beginGuard() bool {
-	if !locked {
+	if !closeNeedsLock {
 		f.mu.RLock()
 		defer f.mu.RUnlock()
 		return !f.closed
@@ -69,7 +69,7 @@ func (f *file) beginGuard() bool {
 
 // releaseGuard undoes beginGuard.
 func (f *file) releaseGuard() {
-	if locked {
+	if closeNeedsLock {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.guards--; f.guards == 0 && f.closed {

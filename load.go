@@ -23,13 +23,13 @@ const (
 // lockMappings keeps the mappings of f as they are until unlockMappings, on platforms that
 // need a lock for that. On the rest it compiles to nothing.
 func (f *file) lockMappings() {
-	if locked {
+	if closeNeedsLock {
 		f.mu.RLock()
 	}
 }
 
 func (f *file) unlockMappings() {
-	if locked {
+	if closeNeedsLock {
 		f.mu.RUnlock()
 	}
 }
@@ -37,7 +37,7 @@ func (f *file) unlockMappings() {
 // lockMapping is lockMappings if f still uses m. Otherwise it reports false and locks nothing.
 func (f *file) lockMapping(m *mapping) bool {
 	f.lockMappings()
-	if locked && f.m.Load() != m {
+	if closeNeedsLock && f.m.Load() != m {
 		f.unlockMappings()
 		return false
 	}
@@ -54,7 +54,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	if !f.lockMapping(m) {
 		return false
 	}
-	if locked { // otherwise an empty defer would cost a nanosecond
+	if closeNeedsLock { // otherwise an empty defer would cost a nanosecond
 		defer f.unlockMappings()
 	}
 	// guard.End, inlined by hand: a nanosecond and a half less.

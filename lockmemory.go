@@ -46,7 +46,7 @@ func (f *File) UnlockMemory(off, n int64) error {
 	err := fs.ErrInvalid
 	switch {
 	case off < 0 || n < 0:
-	case f.ask() < 0:
+	case f.shownSize() < 0:
 		err = f.noSize()
 	case !canMap:
 		err = errors.ErrUnsupported

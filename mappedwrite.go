@@ -15,47 +15,66 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// prefaults prefaults the blocks of a write of n bytes at off if that pays by now. Called
-// with the range locked.
-func (f *file) prefaults(m *mapping, off int64, n int) bool {
-	return f.pages.Prefaults(off, n) && f.prefault(m, off, off+int64(n))
+// A write goes to the mapping once its pages are prefaulted, because the first mapped write
+// to a page is a fault. internal/pages counts until that pays. The kernel does not see a
+// mapped write, so a period of them begins with a write through the kernel, and ends with
+// what the kernel does at a write (period.go). Nor does a mapped write fail where the file
+// was truncated, so what comes after the bytes has to prove that they are in the file.
+
+// tryWrite writes b at off through the mapping, and reports whether b is in the file. If it
+// is not, the caller writes all of it through the inner file. Called with the range locked;
+// l is the lock of its first block.
+func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
+	switch {
+	case !f.ownDescriptor() || !f.covers(m, off, len(b)):
+		return false
+	case !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
+		return false
+	case f.period.Load() == noPeriod:
+		return f.writeFirst(m, l, b, off)
+	}
+	return f.mappedWrite(m, l, b, int(off))
 }
 
-// prefault prefaults the blocks that the bytes from off to end intersect if they are in
-// memory, or only the pages of the bytes.
-func (f *file) prefault(m *mapping, off, end int64) bool {
-	page := int64(pageSize)
-	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
-	from, to := off/pages.BlockSize*pages.BlockSize, min((end+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, last)
-	if from >= to {
-		return false // it has been truncated
+// writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
+// or its first page if b is long. The rest is a mapped write.
+func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) bool {
+	n := len(b)
+	if n > firstWhole {
+		n = pages.PageSize
 	}
-	if !f.known(from, int(to-from)) && !f.cached(from, to) {
-		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
-	}
-	if from >= to {
+	if _, err := f.writeInner(b[:n], off); err != nil {
 		return false
 	}
-	began := time.Now()
-	err := sys.Prefault(f.inner, m.data[from:to], from)
-	switch {
-	case err == nil:
-		f.pages.SetPrice(to-from, time.Since(began))
-		f.pages.NotePrefaulted(from, to-from)
-	case errors.Is(err, errors.ErrUnsupported):
-		// Each page faults at its first write. It is in memory.
-		if !f.known(off, int(end-off)) {
-			return false
-		}
-		f.pages.NotePrefaulted(off, end-off)
-		to = (end + page - 1) &^ (page - 1)
-	default:
-		f.pages.Failed(from, to)
-		return false
+	begun := f.beginPeriod()
+	if n == len(b) {
+		return true
 	}
-	stats.prefaults.Add(1)
-	f.prereadNext(to) // which tells a mapped write that the file was not truncated
-	return true
+	// If the descriptor was handed out meanwhile, the first page may have been appended.
+	rest, at := b[n:], off+int64(n)
+	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
+		return true
+	}
+	_, err := f.writeInner(rest, at)
+	return err == nil
+}
+
+// firstWhole is the number of bytes up to which the kernel writes all of a first write.
+const firstWhole = 64 << 10
+
+// mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
+// false if the file was truncated concurrently. Otherwise bytes past the new end would be
+// lost, and reappear when the file grows. Called with the range locked.
+func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
+	if l.writes++; l.writes%timeEvery == 0 {
+		ok = f.timedStore(m, b, off, l)
+	} else {
+		ok = f.store(m, b, off)
+	}
+	if ok {
+		f.noteMappedWrite()
+	}
+	return ok
 }
 
 // timeEvery is the number of mapped writes from one that is timed to the next: behind-64B.
@@ -77,62 +96,6 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 	return ok
 }
 
-// writeLocked is writeAt with the range locked. l is the lock of its first block.
-func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	switch {
-	case !f.ownDescriptor() || !f.covers(m, off, len(b)), !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
-		return f.writeInner(b, off)
-	case f.dirty.Load() == clean:
-		return f.writeFirst(m, l, b, off)
-	case f.mappedWrite(m, l, b, int(off)):
-		return len(b), nil
-	}
-	return f.writeInner(b, off)
-}
-
-// writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
-// or its first 4 KiB if b is long. The rest is a mapped write.
-func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	first := b
-	if len(b) > firstWhole {
-		first = b[:1<<pages.PageBits]
-	}
-	n, err = f.writeInner(first, off)
-	if err != nil {
-		return n, err
-	}
-	begun, rest, at := f.begin(), b[n:], off+int64(n)
-	if len(rest) == 0 {
-		return n, nil
-	}
-	// If the descriptor was handed out meanwhile, the first page may have been appended.
-	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
-		return len(b), nil
-	}
-	k, err := f.writeInner(rest, at)
-	if n += k; err != nil {
-		n = 0 // as os.File does
-	}
-	return n, err
-}
-
-const firstWhole = 64 << 10
-
-// mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
-// false if the file was truncated concurrently. Otherwise bytes past the new end would be
-// lost, and reappear when the file grows. Called with the range locked.
-func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
-	if l.writes++; l.writes%timeEvery == 0 {
-		ok = f.timedStore(m, b, off, l)
-	} else {
-		ok = f.store(m, b, off)
-	}
-	if ok {
-		f.markStored()
-	}
-	return ok
-}
-
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.
 func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
@@ -146,7 +109,7 @@ func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
 	if !f.lockMapping(m) {
 		return false
 	}
-	if locked {
+	if closeNeedsLock {
 		defer f.unlockMappings()
 	}
 	// guard.End, inlined by hand as in load.
@@ -195,4 +158,47 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	}
 	runtime.KeepAlive(f)
 	return ok
+}
+
+// prefaults prefaults the blocks of a write of n bytes at off if that pays by now. Called
+// with the range locked.
+func (f *file) prefaults(m *mapping, off int64, n int) bool {
+	return f.pages.Prefaults(off, n) && f.prefault(m, off, off+int64(n))
+}
+
+// prefault prefaults the blocks that the bytes from off to end intersect if they are in
+// memory, or only the pages of the bytes.
+func (f *file) prefault(m *mapping, off, end int64) bool {
+	page := int64(pageSize)
+	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
+	from, to := off/pages.BlockSize*pages.BlockSize, min((end+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, last)
+	if from >= to {
+		return false // it has been truncated
+	}
+	if !f.known(from, int(to-from)) && !f.cached(from, to) {
+		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
+	}
+	if from >= to {
+		return false
+	}
+	began := time.Now()
+	err := sys.Prefault(f.inner, m.data[from:to], from)
+	switch {
+	case err == nil:
+		f.pages.SetPrice(to-from, time.Since(began))
+		f.pages.NotePrefaulted(from, to-from)
+	case errors.Is(err, errors.ErrUnsupported):
+		// Each page faults at its first write. It is in memory.
+		if !f.known(off, int(end-off)) {
+			return false
+		}
+		f.pages.NotePrefaulted(off, end-off)
+		to = (end + page - 1) &^ (page - 1)
+	default:
+		f.pages.Failed(from, to)
+		return false
+	}
+	stats.prefaults.Add(1)
+	f.readNextPage(to) // which tells a mapped write that the file was not truncated
+	return true
 }

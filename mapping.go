@@ -11,13 +11,13 @@ import (
 // file's end, if the platform allows that, so that growth does not need a new one each
 // time. It is never changed once published.
 type mapping struct {
-	data     []byte
-	limit    int         // how much of data calls may use: all, or none on a network file system
-	writable bool        // stores reach the file
-	own      bool        // pages of a private File, whose content does not prove where the file ends
-	locks    *rangeLocks // nil if writes must not use it
-	region   *region
-	prev     *mapping // the shorter one before, for callers that still hold its slices
+	data        []byte
+	callLen     int         // how much of data calls may use: all, or none on a network file system
+	writable    bool        // stores reach the file
+	copyOnWrite bool        // pages of a private File, whose content does not prove where the file ends
+	locks       *rangeLocks // nil if writes must not use it
+	region      *region
+	prev        *mapping // the shorter one before, for callers that still hold its slices
 }
 
 // mapTo publishes a mapping of at least size bytes, or of as much as address space allows.
@@ -26,11 +26,11 @@ type mapping struct {
 func (f *file) mapTo(size int64, whole bool) error {
 	m := f.m.Load()
 	mapped := m != nil && int64(len(m.data)) >= size
-	if mapped && (whole || int64(m.limit) >= size) {
+	if mapped && (whole || int64(m.callLen) >= size) {
 		return nil
 	}
 	flag := f.flag
-	if sys.Maps && !locked && !f.ownDescriptor() {
+	if sys.Maps && !closeNeedsLock && !f.ownDescriptor() {
 		flag = -1 // other code may have changed it
 	}
 	access, err := sys.AccessOf(f.inner, flag)
@@ -48,12 +48,12 @@ func (f *file) mapTo(size int64, whole bool) error {
 	if !access.Read || limit == 0 && !whole {
 		return errors.ErrUnsupported
 	}
-	if mapped && int64(m.limit) >= limit {
+	if mapped && int64(m.callLen) >= limit {
 		return errNoMemory // no more of it may be used
 	}
 	if mapped {
 		next := *m
-		next.limit = int(min(limit, int64(len(m.data))))
+		next.callLen = int(min(limit, int64(len(m.data))))
 		f.m.Store(&next)
 		return nil
 	}
@@ -102,7 +102,7 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 		return err
 	}
 	next := &mapping{
-		data: data, limit: int(min(limit, int64(len(data)))), writable: writable,
+		data: data, callLen: int(min(limit, int64(len(data)))), writable: writable,
 		region: newRegion(f, data),
 	}
 	if writable && access.Plain {
@@ -126,7 +126,7 @@ func anyMapped() bool { return ranges.Load() > reserved.Load() }
 
 const maxInt = int64(^uint(0) >> 1)
 
-// unpublish ends the mappings of a File. On a platform with locked, the last running Guard
+// unpublish ends the mappings of a File. If closeNeedsLock, the last running Guard
 // revokes them instead. Called with mu held.
 func (f *file) unpublish() {
 	if f.revoked = f.m.Swap(nil); f.guards == 0 {

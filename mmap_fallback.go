@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	canMap        = false // except for private Files, which are copies in memory
-	locked        = false
-	mapsBeyondEnd = false
-	split         = false
+	canMap         = false // except for private Files, which are copies in memory
+	closeNeedsLock = false
+	mapsBeyondEnd  = false
+	noUnifiedCache = false
 
 	mapLimit = int64(^uint(0) >> 1)
 )
@@ -46,4 +46,4 @@ func mapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
 
 func refusesMapped(error) bool { return false }
 func flushMemory([]byte) error { return errors.ErrUnsupported }
-func reloadMemory([]byte)      {}
+func refreshMemory([]byte)     {}

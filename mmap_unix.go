@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	canMap = true
-	locked = false // MAP_FIXED replaces a range at once: readers need no lock
+	canMap         = true
+	closeNeedsLock = false // MAP_FIXED replaces a range at once: readers need no lock
 
 	// Pages past the file's end fault until the file has grown to them (mmap(2)).
 	mapsBeyondEnd = true
@@ -23,7 +23,7 @@ const (
 	// OpenBSD has no unified buffer cache: mmap(2) there requires msync(2) between mapped
 	// access and system calls. Mapped bytes are read and written through the mapping alone,
 	// and the rest is synchronised.
-	split = runtime.GOOS == "openbsd"
+	noUnifiedCache = runtime.GOOS == "openbsd"
 )
 
 // mapLimit is the length of the part of a file that calls map by themselves. It is 512 MiB
@@ -118,7 +118,7 @@ func flushMemory(data []byte) error {
 }
 
 // reloadMemory makes the mapping show what system calls have written.
-func reloadMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
+func refreshMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
 
 // withFd calls fn while f cannot be closed.
 func withFd(f *os.File, fn func(fd int)) error {

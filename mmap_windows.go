@@ -16,9 +16,9 @@ const (
 
 	// A view cannot be replaced by a reservation in one step, so readers hold the lock. A
 	// mapping is not longer than the file, because that would grow the file.
-	locked        = true
-	mapsBeyondEnd = false
-	split         = false
+	closeNeedsLock = true
+	mapsBeyondEnd  = false
+	noUnifiedCache = false
 )
 
 const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
@@ -186,4 +186,4 @@ func flushMemory(data []byte) error {
 }
 
 // reloadMemory has nothing to do: views and system calls see the same bytes.
-func reloadMemory([]byte) {}
+func refreshMemory([]byte) {}

@@ -32,7 +32,7 @@ type File struct {
 // that readers on several cores share its cache line.
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
-// ascending order, mu, sizeMu. No lock is taken while one of these is held: ending,
+// ascending order, mu, sizeMu. No lock is taken while one of these is held: periodMu,
 // copies.mu, sizeMu. Two locks of all Files come last: collecting and, on Windows,
 // placing.
 type file struct {
@@ -45,10 +45,10 @@ type file struct {
 	immutable bool     // of Options: no other program changes the file
 	pages     pages.Pages
 
-	dirty             atomic.Uint32 // the state of a period of mapped writes
+	period            atomic.Uint32 // the state of a period of mapped writes: see period.go
 	never             atomic.Bool   // the file cannot be mapped: stop trying
-	lent              atomic.Bool   // OS has returned the inner file, which its caller may close
-	blind             atomic.Bool   // the system cannot report what is in memory
+	innerExposed      atomic.Bool   // OS has returned the inner file, which its caller may close
+	residencyUnknown  atomic.Bool   // the system cannot report what is in memory
 	inOrder           atomic.Bool   // the system was told that the file is read in order
 	viewed            atomic.Int64  // the offset after what preread was last asked for
 	storage           atomic.Uint32 // sys.Storage once asked; 0 before
@@ -57,19 +57,22 @@ type file struct {
 	cur    cursor
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
-	mu      sync.RWMutex  // mapping, truncating, closing; readers hold it on platforms with locked set
-	closed  bool          // under mu
-	ended   atomic.Bool   // closed, for calls that take no lock and make no system call
-	revoked *mapping      // under mu: what m was at Close, for Guard
-	guards  int           // under mu, if locked: calls of Guard that keep the memory mapped
-	flag    int           // of the open call of this package, or -1
-	sizeMu  sync.Mutex    // held to change learns and truncs
-	learns  atomic.Uint32 // incremented when a call has asked the file for its length
-	truncs  atomic.Uint32 // incremented before and after each truncation of this File: odd during one
-	ending  sync.Mutex    // held while the file is marked as modified
-	dir     *dirPath      // of a directory that DirFS has opened
-	before  atomic.Int64  // the modification time at the first write of a period; 0 before any
-	due     atomic.Int64  // when a timer ends the period, since started; 0 if there is no timer
+	mu      sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
+	closed  bool         // under mu
+	ended   atomic.Bool  // closed, for calls that take no lock and make no system call
+	revoked *mapping     // under mu: what m was at Close, for Guard
+	guards  int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
+
+	flag int      // of the open call of this package, or -1
+	dir  *dirPath // of a directory that DirFS has opened
+
+	sizeMu sync.Mutex    // held to change learns and truncs
+	learns atomic.Uint32 // incremented when a call has asked the file for its length
+	truncs atomic.Uint32 // incremented before and after each truncation of this File: odd during one
+
+	periodMu   sync.Mutex   // held while the file is marked as modified
+	periodTime atomic.Int64 // the modification time at the first write of a period; 0 before any
+	periodEnd  atomic.Int64 // when a timer ends the period, since started; 0 if there is no timer
 }
 
 // newFile wraps inner, which was opened with flag. A negative flag means that other code

@@ -8,10 +8,10 @@ import "errors"
 
 type copies struct{}
 
-func (f *file) copied() bool                        { return false }
-func (f *file) settleCopies(off int64, n int) error { return nil }
-func (f *file) reloadCopies(b []byte, off int64)    {}
-func (f *file) bytesCopy() []byte                   { return nil }
+func (f *file) copied() bool                           { return false }
+func (f *file) writeBackCopies(off int64, n int) error { return nil }
+func (f *file) refreshCopies(b []byte, off int64)      {}
+func (f *file) bytesCopy() []byte                      { return nil }
 
 func (f *file) viewCopy(int64, int, func(p []byte) error) error {
 	return f.fail("view", errors.ErrUnsupported)

@@ -14,26 +14,26 @@ import (
 
 var started = time.Now()
 
-// The states of a period, in dirty.
+// The states of a period of mapped writes.
 const (
-	clean   = iota // no period: the next write goes through the kernel
-	written        // a period has begun
-	stored         // and there were mapped writes, which the kernel does not know of
+	noPeriod     = iota // no period: the next write goes through the kernel
+	periodBegun         // a period has begun
+	periodMapped        // and there were mapped writes, which the kernel does not know of
 )
 
 // periodLasts is half of the documented 100 ms, because timers are late.
 const periodLasts = 50 * time.Millisecond
 
-// begin begins a period after a write through the kernel. It reports false if it cannot
+// beginPeriod begins a period after a write through the kernel. It reports false if it cannot
 // stat the file, or if the file is longer than the limit of the process: the kernel must
 // refuse writes past that.
-func (f *file) begin() bool {
+func (f *file) beginPeriod() bool {
 	fi, err := f.inner.Stat()
 	if err != nil || sys.FileSizeLimit() < f.size.Load() {
 		return false
 	}
-	f.before.Store(fi.ModTime().UnixNano())
-	if f.dirty.CompareAndSwap(clean, written) {
+	f.periodTime.Store(fi.ModTime().UnixNano())
+	if f.period.CompareAndSwap(noPeriod, periodBegun) {
 		f.timePeriod()
 	}
 	return true
@@ -43,12 +43,12 @@ func (f *file) begin() bool {
 // early begins again.
 func (f *file) timePeriod() {
 	now := int64(time.Since(started))
-	if due := f.due.Load(); (due == 0 || overdue(due, now)) && f.due.CompareAndSwap(due, now+int64(periodLasts)) {
+	if due := f.periodEnd.Load(); (due == 0 || overdue(due, now)) && f.periodEnd.CompareAndSwap(due, now+int64(periodLasts)) {
 		time.AfterFunc(periodLasts, func() {
-			f.ending.Lock()
-			f.due.Store(0) // first: a period that begins now has a timer of its own
+			f.periodMu.Lock()
+			f.periodEnd.Store(0) // first: a period that begins now has a timer of its own
 			f.endLocked()
-			f.ending.Unlock()
+			f.periodMu.Unlock()
 		})
 	}
 }
@@ -62,7 +62,7 @@ func overdue(due, now int64) bool {
 // endOverdue is called after every so many mapped writes, because timers of a busy program
 // are late.
 func (f *file) endOverdue(now time.Time) {
-	if due := f.due.Load(); due != 0 && overdue(due, int64(now.Sub(started))) && f.due.CompareAndSwap(due, 0) {
+	if due := f.periodEnd.Load(); due != 0 && overdue(due, int64(now.Sub(started))) && f.periodEnd.CompareAndSwap(due, 0) {
 		f.endPeriod()
 	}
 }
@@ -71,27 +71,27 @@ func (f *file) endOverdue(now time.Time) {
 // now. When it returns, no other goroutine is about to do so: a time that is set next
 // stands.
 func (f *file) endPeriod() {
-	if f.before.Load() == 0 {
+	if f.periodTime.Load() == 0 {
 		return // there never was one
 	}
-	f.ending.Lock()
+	f.periodMu.Lock()
 	f.endLocked()
-	f.ending.Unlock()
+	f.periodMu.Unlock()
 }
 
 func (f *file) endLocked() {
-	if f.dirty.Load() != clean && f.dirty.Swap(clean) == stored {
-		sys.MarkModified(f.inner, f.before.Load())
+	if f.period.Load() != noPeriod && f.period.Swap(noPeriod) == periodMapped {
+		sys.MarkModified(f.inner, f.periodTime.Load())
 	}
 }
 
-// markStored is called after a mapped write. If the period ended before it, the time moved
+// noteMappedWrite is called after a mapped write. If the period ended before it, the time moved
 // too early.
-func (f *file) markStored() {
-	if f.dirty.Load() == stored { // most often: no cache line to take from other cores
+func (f *file) noteMappedWrite() {
+	if f.period.Load() == periodMapped { // most often: no cache line to take from other cores
 		return
 	}
-	if f.dirty.Swap(stored) == clean {
+	if f.period.Swap(periodMapped) == noPeriod {
 		f.timePeriod() // the period ended during the write
 	}
 }

@@ -19,7 +19,7 @@ import (
 // mappedFile opens and maps a new file of size bytes.
 func mappedFile(t *testing.T, size int64) (*File, *mapping) {
 	t.Helper()
-	if !canMap || locked {
+	if !canMap || closeNeedsLock {
 		t.Skip("nothing is mapped unasked")
 	}
 	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
@@ -56,14 +56,14 @@ func readyFile(t *testing.T, size int64) *File {
 
 // mapsWrites reports whether do makes a mapped write to f.
 func mapsWrites(f *File, do func()) bool {
-	for f.due.Load() != 0 { // a timer would end it
+	for f.periodEnd.Load() != 0 { // a timer would end it
 		runtime.Gosched()
 	}
-	f.ending.Lock()        // which the last timer may have
-	f.dirty.Store(written) // a period has begun
-	f.ending.Unlock()
+	f.periodMu.Lock()           // which the last timer may have
+	f.period.Store(periodBegun) // a period has begun
+	f.periodMu.Unlock()
 	do()
-	return f.dirty.Load() == stored
+	return f.period.Load() == periodMapped
 }
 
 func TestWriteAt_MappedBesideTruncation(t *testing.T) {
@@ -255,11 +255,11 @@ func TestWriteAt_MappedAtPeriodEnd(t *testing.T) {
 	f := readyFile(t, 1<<20)
 	if !mapsWrites(f, func() {
 		f.endPeriod()
-		f.markStored()
+		f.noteMappedWrite()
 	}) {
 		t.Fatal("the write was not noted")
 	}
-	for began := time.Now(); f.dirty.Load() != clean; runtime.Gosched() {
+	for began := time.Now(); f.period.Load() != noPeriod; runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("nothing ends the period")
 		}
@@ -337,7 +337,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 		}
 		write(off)
 	}
-	for i := 0; f.dirty.Load() != stored; i++ {
+	for i := 0; f.period.Load() != periodMapped; i++ {
 		if i == 100 {
 			t.Fatal("the pages are prefaulted, and writes are not mapped")
 		}
@@ -352,7 +352,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	for range 3 {
 		write(off)
 	}
-	if f.dirty.Load() == stored {
+	if f.period.Load() == periodMapped {
 		t.Error("mapped just after a Sync")
 	}
 }

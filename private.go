@@ -16,7 +16,7 @@ import (
 //
 // Each method that differs checks private once, and hands the whole call to its form below.
 // Functions that methods share do not check it, except for shown and inPlace. Code that
-// relies on a page's content as a proof checks mapping.own.
+// relies on a page's content as a proof checks mapping.copyOnWrite.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
@@ -63,10 +63,10 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 	if err != nil {
 		return err
 	}
-	// With a limit of 0, no call relies on a page's content to find the end of the file. A
+	// With a callLen of 0, no call relies on a page's content to find the end of the file. A
 	// copied page keeps its content when the file is truncated in its middle, and shows it
 	// when the file is extended again.
-	f.m.Store(&mapping{data: data[:size:size], writable: writable, own: true, region: newRegion(f, data)})
+	f.m.Store(&mapping{data: data[:size:size], writable: writable, copyOnWrite: true, region: newRegion(f, data)})
 	f.m.Load().region.countFile()
 	return nil
 }
@@ -127,7 +127,7 @@ func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
 	}
 	defer f.cur.mu.Unlock()
 	if whence == io.SeekEnd {
-		if size := f.ask(); size >= 0 {
+		if size := f.shownSize(); size >= 0 {
 			offset, whence = offset+size, io.SeekStart
 		}
 	}

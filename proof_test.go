@@ -33,7 +33,7 @@ func TestProof_LineAfter(t *testing.T) {
 // proofFile opens and maps a sparse file of three pages and 100 bytes, all of whose pages are known.
 func proofFile(t *testing.T) (*File, *mapping) {
 	t.Helper()
-	if split {
+	if noUnifiedCache {
 		t.Skip("the system keeps pages of a truncated file")
 	}
 	f, m := mappedFile(t, 3*int64(pageSize)+100)

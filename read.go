@@ -30,34 +30,13 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f.private {
 		return f.readPrivate(b, off)
 	}
-	return f.readAt(b, off)
+	return f.readInner(b, off)
 }
 
 // covers reports whether n bytes at off lie inside the file, by the size that f knows, and
 // inside the usable part of m. off is not negative.
 func (f *file) covers(m *mapping, off int64, n int) bool {
-	return off <= f.size.Load()-int64(n) && off <= int64(m.limit-n)
-}
-
-// readAt reads through the inner file.
-func (f *file) readAt(b []byte, off int64) (n int, err error) {
-	f.settle(off, len(b))
-	a := f.askSize()
-	n, err = f.inner.ReadAt(b, off)
-	if end := off + int64(n); n > 0 && end > a.known {
-		if f.m.Load() != nil { // else the file is asked when it is mapped
-			f.raise(a, end)
-		}
-	} else if err == io.EOF && end < a.known {
-		if n == 0 {
-			f.staleSize()
-		} else {
-			f.learn(a, end)
-		}
-		f.pages.Truncated(end)
-	}
-	f.noteRead(off, int64(n), n < len(b))
-	return n, f.check(err)
+	return off <= f.size.Load()-int64(n) && off <= int64(m.callLen-n)
 }
 
 // loadEnd is load for a read that meets the end of the file. It copies the bytes before
@@ -65,7 +44,7 @@ func (f *file) readAt(b []byte, off int64) (n int, err error) {
 // ask, a seek to the end, moves the kernel's offset. So loadEnd asks only if the File
 // holds the cursor and no call uses it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
-	if m.limit == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
+	if m.callLen == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
 		return 0, false
 	}
 	defer f.cur.mu.Unlock()
@@ -80,7 +59,7 @@ func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 // the n bytes.
 func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok bool) {
 	size := f.size.Load()
-	if size > int64(m.limit) || off < size-int64(len(b)) || off > size {
+	if size > int64(m.callLen) || off < size-int64(len(b)) || off > size {
 		return 0, false, false // the kernel decides how far past the end a read may start
 	}
 	if off < size {
@@ -89,13 +68,13 @@ func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 			return 0, false, false
 		}
 	}
-	now, err := f.askEnd()
+	now, err := f.seekEnd()
 	if err != nil {
 		return 0, false, false
 	}
 	if now != size {
 		n = int(min(int64(len(b)), now-off))
-		if now < size || now > int64(m.limit) || n > 0 && !f.load(m, b[:n], int(off)) {
+		if now < size || now > int64(m.callLen) || n > 0 && !f.load(m, b[:n], int(off)) {
 			return 0, false, false
 		}
 	}
@@ -117,18 +96,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 		f.cur.mu.Unlock()
 		return n, err
 	}
-	f.settle(0, -1)
-	counted := f.cur.enter(f.inner)
-	n, err = f.inner.Read(b)
-	off := f.cur.moved(int64(n))
-	f.cur.leave(counted)
-	if err == io.EOF {
-		f.staleSize() // this was the end, at whatever offset
-	}
-	if off >= 0 {
-		f.noteRead(off, int64(n), n < len(b))
-	}
-	return n, f.check(err)
+	return f.readNext(b)
 }
 
 // readCursor is Read with the cursor locked and held by the File.
@@ -152,7 +120,7 @@ func (f *file) readCursor(b []byte) (n int, err error) {
 			return n, err
 		}
 	}
-	n, err = f.readAt(b, off)
+	n, err = f.readInner(b, off)
 	if n > 0 {
 		f.cur.pos = off + int64(n)
 		err = nil // the next call returns it, as with one system call
@@ -175,13 +143,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 		f.cur.mu.Unlock()
 		return n, err
 	}
-	counted := f.cur.enter(f.inner)
-	n, err := f.inner.Seek(offset, whence)
-	if err == nil {
-		f.sought(n)
-	}
-	f.cur.leave(counted)
-	return n, f.check(err)
+	return f.seekInner(offset, whence)
 }
 
 // seekCursor is Seek with the cursor locked and held by the File. The kernel judges each

@@ -88,8 +88,8 @@ func (f *file) copyInOrder() bool {
 // inMemory reports whether the file's pages from off to end are in memory.
 func (f *file) inMemory(off, end int64) (in bool, err error) {
 	switch {
-	case f.blind.Load():
-		return false, errBlind
+	case f.residencyUnknown.Load():
+		return false, errResidencyUnknown
 	case f.sparse(): // where RWF_NOWAIT is not supported, and no page is being read
 		page := int64(pageSize)
 		var n int64
@@ -99,7 +99,7 @@ func (f *file) inMemory(off, end int64) (in bool, err error) {
 		in, err = sys.InMemory(f.inner, off, end-off)
 	}
 	if err != nil { // not even a refusal by a system call filter is worth another call
-		f.blind.Store(true)
+		f.residencyUnknown.Store(true)
 	}
 	return in, err
 }
@@ -110,9 +110,9 @@ func (f *file) cached(off, end int64) bool {
 	return err == nil && in
 }
 
-// prereadNext reads the page after off in. A read that ends in zeros, with ready pages,
+// readNextPage reads the page after off in. A read that ends in zeros, with ready pages,
 // looks there for the end of the file (see reaches).
-func (f *file) prereadNext(off int64) {
+func (f *file) readNextPage(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page >= f.size.Load() || f.known(page, 1) {
 		return
@@ -132,7 +132,7 @@ func (f *file) prereadNext(off int64) {
 // guarded copy accesses them. It reads them by system call, up to prereadMost, if they are
 // not known to be there.
 func (f *file) preread(m *mapping, off, n int64) {
-	if !canMap || split {
+	if !canMap || noUnifiedCache {
 		return
 	}
 	size := min(f.size.Load(), int64(len(m.data)))
@@ -151,7 +151,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 			switch {
 			case in && err == nil:
 				f.pages.Note(pages.Ready, start, stop-start)
-			case err != nil && !locked && sys.Advise(m.data[off&^int64(pageSize-1):next], sys.PopulateRead) == nil:
+			case err != nil && !closeNeedsLock && sys.Advise(m.data[off&^int64(pageSize-1):next], sys.PopulateRead) == nil:
 				f.pages.Note(pages.Ready, off, next-off)
 			default:
 				if inOrder {
@@ -197,7 +197,7 @@ func (f *file) readIn(off, end int64) bool {
 func (f *file) prefetch(off, n int64) error {
 	size := f.size.Load()
 	if f.sizeSeen.Load() != f.sizeGen.Load() {
-		if size = f.ask(); size < 0 {
+		if size = f.shownSize(); size < 0 {
 			return f.noSize()
 		}
 	}
@@ -218,4 +218,4 @@ func (f *file) prefetch(off, n int64) error {
 	return sys.Prefetch(f.inner, off, n)
 }
 
-var errBlind = errors.New("the system does not report what is in memory")
+var errResidencyUnknown = errors.New("the system does not report what is in memory")

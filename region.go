@@ -10,12 +10,12 @@ import (
 // can be the argument of the File's cleanup.
 type region struct {
 	data    []byte
-	shown   []byte // the part of data that is mapped: all, or less after a truncation if locked
+	shown   []byte // the part of data that is mapped: all, or less after a truncation if closeNeedsLock
 	rest    []byte // what is reserved after shown then
 	state   atomic.Uint32
 	counted bool         // as a mapped File in Stats
 	exposed atomic.Bool  // Bytes has returned slices
-	pins    atomic.Int64 // if locked: calls of View inside
+	pins    atomic.Int64 // if closeNeedsLock: calls of View inside
 	cleanup runtime.Cleanup
 }
 
@@ -37,10 +37,10 @@ func newRegion(f *file, data []byte) *region {
 
 // revoke ends the use of the range and releases the file. The range becomes inaccessible
 // at once for every goroutine. A late access faults, and never reaches memory of another
-// owner. If the platform cannot do that (locked), the range is unmapped with its last pin.
+// owner. If the platform cannot do that (closeNeedsLock), the range is unmapped with its last pin.
 // The File's lock guarantees that no call uses it then.
 func (r *region) revoke() {
-	if locked {
+	if closeNeedsLock {
 		r.unpin()
 		return
 	}
@@ -91,7 +91,7 @@ func (r *region) uncount() {
 // abandon unmaps the range of a mapping that was replaced, if no caller holds a slice of
 // it. The File's lock, which is held, keeps calls out.
 func (r *region) abandon() bool {
-	if !locked || r.exposed.Load() || r.pins.Load() > 1 {
+	if !closeNeedsLock || r.exposed.Load() || r.pins.Load() > 1 {
 		return false
 	}
 	r.cleanup.Stop() // it would keep r until the File, which is in use here, is closed

@@ -33,7 +33,7 @@ func (f *File) Resident(off, n int64) (int64, error) {
 }
 
 func (f *file) resident(off, n int64) (int64, error) {
-	size := f.ask()
+	size := f.shownSize()
 	if size < 0 {
 		return 0, f.noSize()
 	}

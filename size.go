@@ -9,48 +9,49 @@ import "io"
 // staleSize notes that size may be wrong.
 func (f *file) staleSize() { f.sizeGen.Add(1) }
 
-// sizeAsk is what was known of the length before a call that finds it out.
-type sizeAsk struct {
+// sizeState is what was known of the length before a call that finds it out.
+type sizeState struct {
 	known               int64
 	gen, truncs, learns uint32
 }
 
-func (f *file) askSize() sizeAsk {
-	a := sizeAsk{gen: f.sizeGen.Load(), truncs: f.truncs.Load(), learns: f.learns.Load()}
-	a.known = f.size.Load() // last: a change of it fails learn
-	return a
+// knownSize returns what is known of the length, and what tells whether that has changed.
+func (f *file) knownSize() sizeState {
+	was := sizeState{gen: f.sizeGen.Load(), truncs: f.truncs.Load(), learns: f.learns.Load()}
+	was.known = f.size.Load() // last: a change of it fails learn
+	return was
 }
 
-// learn remembers size, which the file had at some time since a. If another call has
+// learn remembers size, which the file had at some time since was. If another call has
 // changed size meanwhile, which one is newer is unknown.
-func (f *file) learn(a sizeAsk, size int64) {
-	if size == a.known && f.sizeSeen.Load() == f.sizeGen.Load() {
+func (f *file) learn(was sizeState, size int64) {
+	if size == was.known && f.sizeSeen.Load() == f.sizeGen.Load() {
 		return
 	}
 	f.sizeMu.Lock()
 	defer f.sizeMu.Unlock()
 	// Counters, since size may have returned to an earlier value.
-	if f.truncatedSince(a) || f.learns.Load() != a.learns || !f.size.CompareAndSwap(a.known, size) {
+	if f.truncatedSince(was) || f.learns.Load() != was.learns || !f.size.CompareAndSwap(was.known, size) {
 		f.staleSize()
 		return
 	}
 	f.learns.Add(1)
-	f.sizeSeen.Store(a.gen)
+	f.sizeSeen.Store(was.gen)
 }
 
-// raise remembers that the file has reached end at some time since a.
-func (f *file) raise(a sizeAsk, end int64) {
+// raise remembers that the file has reached end at some time since was.
+func (f *file) raise(was sizeState, end int64) {
 	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
 		size = f.size.Load()
 	}
-	if f.truncatedSince(a) {
+	if f.truncatedSince(was) {
 		f.staleSize() // which came first, the end or the truncation?
 	}
 }
 
-// truncatedSince reports whether a truncation of this File was in progress at a or later.
-func (f *file) truncatedSince(a sizeAsk) bool {
-	return a.truncs%2 != 0 || f.truncs.Load() != a.truncs
+// truncatedSince reports whether a truncation of this File was in progress at was or later.
+func (f *file) truncatedSince(was sizeState) bool {
+	return was.truncs%2 != 0 || f.truncs.Load() != was.truncs
 }
 
 // countTruncation begins or ends a truncation. It waits for learn, which must not set an
@@ -63,12 +64,12 @@ func (f *file) countTruncation() {
 
 // stat asks the file for its length, and remembers it.
 func (f *file) stat() (size int64, regular bool) {
-	a := f.askSize()
+	was := f.knownSize()
 	fi, err := f.inner.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return 0, false
 	}
-	f.learn(a, fi.Size())
+	f.learn(was, fi.Size())
 	return fi.Size(), true
 }
 
@@ -84,7 +85,7 @@ func (f *File) Len() int {
 	if f.sizeSeen.Load() != f.sizeGen.Load() {
 		// On Windows os.File.Stat does not see that Close has given the handle to another file.
 		f.lockMappings()
-		if !locked || !f.closed {
+		if !closeNeedsLock || !f.closed {
 			size, regular = f.stat()
 		}
 		f.unlockMappings()
@@ -95,9 +96,9 @@ func (f *File) Len() int {
 	return int(min(max(f.shown(size), 0), maxInt))
 }
 
-// ask returns the file's present length, or -1 if it has none that can be mapped. It does
+// shownSize returns the file's present length, or -1 if it has none that can be mapped. It does
 // not allocate while the File holds the cursor.
-func (f *file) ask() int64 { return f.shown(f.askFile()) }
+func (f *file) shownSize() int64 { return f.shown(f.fileSize()) }
 
 // shown returns how much of a file of size bytes f shows. If f is private, that is at most
 // the length at open, and -1 once f is closed. Otherwise it is all.
@@ -122,11 +123,12 @@ func (f *file) ownSize(size int64) int64 {
 	return min(size, int64(len(m.data)))
 }
 
-func (f *file) askFile() int64 {
+// fileSize is shownSize of the file itself.
+func (f *file) fileSize() int64 {
 	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
 		defer f.cur.mu.Unlock()
 		if f.cur.state.Load() == cursorOurs {
-			size, err := f.askEnd()
+			size, err := f.seekEnd()
 			if err != nil {
 				return -1
 			}
@@ -140,13 +142,13 @@ func (f *file) askFile() int64 {
 	return size
 }
 
-// askEnd asks the file for its length, with the cursor locked and held by the File. The
+// seekEnd asks the file for its length, with the cursor locked and held by the File. The
 // cheapest question moves the kernel's offset.
-func (f *file) askEnd() (size int64, err error) {
-	a := f.askSize()
+func (f *file) seekEnd() (size int64, err error) {
+	was := f.knownSize()
 	size, err = f.inner.Seek(0, io.SeekEnd)
 	if err == nil {
-		f.learn(a, size)
+		f.learn(was, size)
 	}
 	return size, err
 }

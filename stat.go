@@ -15,10 +15,10 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	f.endPeriod()
 	f.lockMappings() // see Len
 	defer f.unlockMappings()
-	a := f.askSize()
+	was := f.knownSize()
 	fi, err := f.inner.Stat()
-	if err == nil && fi.Mode().IsRegular() && (!locked || !f.closed) {
-		f.learn(a, fi.Size())
+	if err == nil && fi.Mode().IsRegular() && (!closeNeedsLock || !f.closed) {
+		f.learn(was, fi.Size())
 	}
 	return fi, err
 }

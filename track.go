@@ -11,14 +11,14 @@ import (
 // tracks reports whether pages of f are recorded: calls may use its mapping, or the one
 // that it will have.
 func (f *file) tracks() bool {
-	if !canMap || split {
+	if !canMap || noUnifiedCache {
 		return false
 	}
 	if !f.never.Load() {
 		return true
 	}
 	m := f.m.Load()
-	return m != nil && m.limit > 0
+	return m != nil && m.callLen > 0
 }
 
 // noteRead records a read by system call. short says that it reached the end of file.
@@ -32,7 +32,7 @@ func (f *file) noteRead(off, n int64, short bool) {
 	}
 	f.follow(next, off+n)
 	if next.Reread && f.m.Load() != nil {
-		f.prereadNext(off + n)
+		f.readNextPage(off + n)
 	}
 	if next.Exists && f.cached(off, off+n) {
 		f.pages.Note(pages.Ready, off, n)
@@ -45,12 +45,12 @@ func (f *file) noteRead(off, n int64, short bool) {
 	}
 }
 
-// noteWrite records a write by system call.
-func (f *file) noteWrite(off, n int64) {
+// noteWrite records a write by system call. known is the length that was known before it.
+func (f *file) noteWrite(off, n, known int64) {
 	if !f.tracks() {
 		return
 	}
-	next, stat := f.pages.Write(off, n, f.size.Load())
+	next, stat := f.pages.Write(off, n, known)
 	if stat {
 		f.stat()
 	}
@@ -105,7 +105,7 @@ func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemo
 // mapIfPays counts what a mapping up to end would have saved, and makes the mapping if it
 // pays.
 func (f *file) mapIfPays(end int64, calls uint64) {
-	if m := f.m.Load(); m != nil && end <= int64(m.limit) {
+	if m := f.m.Load(); m != nil && end <= int64(m.callLen) {
 		return
 	}
 	if f.never.Load() || !f.pages.Saved(calls) || !f.mu.TryLock() {

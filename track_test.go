@@ -22,7 +22,7 @@ const manyReads = 128
 // lazyFile opens a new file of size bytes for reading and writing. None of its pages is known.
 func lazyFile(t *testing.T, size int) *File {
 	t.Helper()
-	if !canMap || locked || split {
+	if !canMap || closeNeedsLock || noUnifiedCache {
 		t.Skip("nothing is mapped unasked")
 	}
 	name := filepath.Join(TempDir(t), "file")
@@ -85,7 +85,7 @@ func TestReadAt_OnePassMapsNothing(t *testing.T) {
 	const size = 8 << 20
 	for _, n := range []int64{512, 100_000, 1 << 20} {
 		f := lazyFile(t, size)
-		f.blind.Store(true) // the system cannot report what is in memory
+		f.residencyUnknown.Store(true) // the system cannot report what is in memory
 		for off := int64(0); off+n <= size; off += 2 * n {
 			readAt(t, f, off, int(n))
 		}
@@ -116,7 +116,7 @@ func TestRead_InOrder(t *testing.T) {
 		}
 		return
 	}
-	if f.blind.Load() {
+	if f.residencyUnknown.Load() {
 		t.Skip("the system does not say what is in memory")
 	}
 	t.Error("reads in order of a file in memory have not mapped it")
@@ -271,7 +271,7 @@ func TestRead_DeviceInOrder(t *testing.T) {
 	for range manyReads {
 		read()
 	}
-	if canMap && !split && f.tracks() {
+	if canMap && !noUnifiedCache && f.tracks() {
 		t.Error("its pages are still noted")
 	}
 	if allocs := testing.AllocsPerRun(100, read); allocs > 0 && runtime.GOOS != "js" { // os allocates there

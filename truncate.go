@@ -36,7 +36,7 @@ func (f *file) truncate(size int64) error {
 	defer f.unlockWrites(l, held)
 	f.countTruncation()
 	defer f.countTruncation()
-	f.settle(0, -1)
+	f.writeBack(0, -1)
 	old := f.size.Load()
 	if 0 <= size && size < old {
 		f.size.Store(size) // first, so that no call relies on bytes that are gone
@@ -47,7 +47,7 @@ func (f *file) truncate(size int64) error {
 	}
 	f.pages.Truncated(size)
 	f.size.Store(size) // a write past the end meanwhile makes it stale
-	f.reload(nil, 0)
+	f.refresh(nil, 0)
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (f *file) truncateInner(size int64) error {
 	for _, m := range slices.Backward(held) {
 		next := *m
 		next.data = m.region.show(f.inner, int(min(size, int64(len(m.data)))), m.writable)
-		next.limit = min(next.limit, len(next.data))
+		next.callLen = min(next.callLen, len(next.data))
 		next.prev = f.m.Load()
 		f.m.Store(&next)
 	}

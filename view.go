@@ -51,7 +51,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	f.lost()
-	if m := f.m.Load(); !locked && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMost))) && f.known(off+n-1, 1) {
+	if m := f.m.Load(); !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMost))) && f.known(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -68,7 +68,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 		return f.fail("view", errors.ErrUnsupported)
 	case m == nil:
 		return f.viewCopy(off, int(n), fn)
-	case locked:
+	case closeNeedsLock:
 		defer m.region.unpin() // see mapped
 	}
 	f.preread(m, off, n)
@@ -115,8 +115,8 @@ func (f *file) endCall(c *viewCall, err *error) {
 	case c.returned:
 		// If the file was truncated inside these bytes, stores of fn past the new end may
 		// look like content (see reaches). So get the size now, before the file grows.
-		if c.m.writable && !c.m.own && !f.inside(c.m, int(c.off+c.n-1)) {
-			f.ask()
+		if c.m.writable && !c.m.copyOnWrite && !f.inside(c.m, int(c.off+c.n-1)) {
+			f.shownSize()
 		}
 	case r == nil && guard.Exiting():
 	case guard.Caused(r, c.m.data[c.off:c.off+c.n]):

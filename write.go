@@ -1,9 +1,7 @@
 package mmapfile
 
 import (
-	"io"
 	"os"
-	"time"
 	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/pages"
@@ -52,28 +50,12 @@ func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// writeInner writes b through the inner file.
-func (f *file) writeInner(b []byte, off int64) (n int, err error) {
-	a := f.askSize()
-	f.settle(off, len(b))
-	var began time.Time
-	timed := f.pages.Times(len(b))
-	if timed {
-		began = time.Now()
+// writeLocked is writeAt with the range locked. l is the lock of its first block.
+func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
+	if f.tryWrite(m, l, b, off) {
+		return len(b), nil
 	}
-	n, err = f.inner.WriteAt(b, off)
-	if timed && err == nil {
-		f.pages.SetSaving(time.Since(began))
-	}
-	if f.check(err); n == 0 {
-		return n, err
-	}
-	f.reload(b[:n], off)
-	f.noteWrite(off, int64(n))
-	if end := off + int64(n); end > a.known {
-		f.raise(a, end)
-	}
-	return n, err
+	return f.writeInner(b, off)
 }
 
 // Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it
@@ -102,37 +84,7 @@ func (f *file) write(b []byte) (n int, err error) {
 		f.cur.mu.Unlock()
 		return n, err
 	}
-	f.settle(0, -1)
-	counted := f.cur.enter(f.inner)
-	n, err = f.inner.Write(b)
-	off := f.cur.moved(int64(n))
-	f.cur.leave(counted)
-	if n > 0 {
-		f.movedEnd()
-	}
-	if off >= 0 {
-		f.noteWrite(off, int64(n))
-	}
-	return n, f.check(err)
-}
-
-// writeAgain repeats a failed Write by a write at the kernel's offset, which it sets.
-// os.File.WriteAt does not report how much it wrote before an error, but Write does.
-func (f *file) writeAgain(b []byte) (int, error) {
-	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
-		return 0, f.fail("write", cause(err))
-	}
-	n, err := f.inner.Write(b)
-	if n > 0 {
-		f.movedEnd()
-	}
-	return n, err
-}
-
-// movedEnd notes that a call wrote bytes at an unknown offset.
-func (f *file) movedEnd() {
-	f.staleSize()
-	f.reload(nil, 0)
+	return f.writeNext(b)
 }
 
 // WriteString writes the bytes of s as [File.Write] does, with its results and errors.

@@ -1,0 +1,152 @@
+package mmapfile
+
+import (
+	"io"
+	"time"
+)
+
+// Reads, writes and copies by system call, with what each of them means for the File. All do
+// the same, in this order. The parts that do not apply are left out.
+//
+//  1. writeBack: the system sees what was stored into memory
+//  2. knownSize, before the call, so that a truncation meanwhile is noticed
+//  3. cursor.enter and leave around the call, if it is one at the kernel's offset
+//  4. the length that the call has shown, or that it is unknown
+//  5. refresh: memory shows what the call has written
+//  6. noteRead or noteWrite: which pages are in memory, and whether mapping pays
+//  7. check: whether the inner file was closed
+
+// readInner is os.File.ReadAt.
+func (f *file) readInner(b []byte, off int64) (n int, err error) {
+	f.writeBack(off, len(b))
+	was := f.knownSize()
+	n, err = f.inner.ReadAt(b, off)
+	if end := off + int64(n); n > 0 && end > was.known {
+		if f.m.Load() != nil { // else the file is asked when it is mapped
+			f.raise(was, end)
+		}
+	} else if err == io.EOF && end < was.known {
+		if n == 0 {
+			f.staleSize()
+		} else {
+			f.learn(was, end)
+		}
+		f.pages.Truncated(end)
+	}
+	f.noteRead(off, int64(n), n < len(b))
+	return n, f.check(err)
+}
+
+// writeInner is os.File.WriteAt.
+func (f *file) writeInner(b []byte, off int64) (n int, err error) {
+	f.writeBack(off, len(b))
+	was := f.knownSize()
+	var began time.Time
+	timed := f.pages.Times(len(b))
+	if timed {
+		began = time.Now()
+	}
+	n, err = f.inner.WriteAt(b, off)
+	if timed && err == nil {
+		f.pages.SetSaving(time.Since(began))
+	}
+	if n > 0 {
+		if end := off + int64(n); end > was.known {
+			f.raise(was, end)
+		}
+		f.refresh(b[:n], off)
+		f.noteWrite(off, int64(n), was.known)
+	}
+	return n, f.check(err)
+}
+
+// readNext is os.File.Read, at the kernel's offset.
+func (f *file) readNext(b []byte) (n int, err error) {
+	f.writeBack(0, -1)
+	counted := f.cur.enter(f.inner)
+	n, err = f.inner.Read(b)
+	off := f.cur.leave(counted, int64(n))
+	if err == io.EOF {
+		f.staleSize() // this was the end, at whatever offset
+	}
+	if off >= 0 {
+		f.noteRead(off, int64(n), n < len(b))
+	}
+	return n, f.check(err)
+}
+
+// writeNext is os.File.Write, at the kernel's offset.
+func (f *file) writeNext(b []byte) (n int, err error) {
+	f.writeBack(0, -1)
+	counted := f.cur.enter(f.inner)
+	n, err = f.inner.Write(b)
+	off := f.cur.leave(counted, int64(n))
+	if n > 0 {
+		f.movedEnd()
+	}
+	if off >= 0 {
+		f.noteWrite(off, int64(n), f.size.Load())
+	}
+	return n, f.check(err)
+}
+
+// writeAgain repeats a failed Write of a File that holds the cursor. os.File.WriteAt does not
+// report how much it wrote before an error, but Write does. It sets the kernel's offset, which
+// is not in use.
+func (f *file) writeAgain(b []byte) (n int, err error) {
+	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
+		return 0, f.fail("write", cause(err))
+	}
+	n, err = f.inner.Write(b)
+	if n > 0 {
+		f.movedEnd()
+	}
+	return n, err
+}
+
+// movedEnd notes that a call wrote bytes at an unknown offset.
+func (f *file) movedEnd() {
+	f.staleSize()
+	f.refresh(nil, 0)
+}
+
+// seekInner is os.File.Seek, of the kernel's offset.
+func (f *file) seekInner(offset int64, whence int) (int64, error) {
+	counted := f.cur.enter(f.inner)
+	n, err := f.inner.Seek(offset, whence)
+	if err == nil {
+		f.sought(n)
+	}
+	f.cur.leave(counted, 0)
+	return n, f.check(err)
+}
+
+// kernelCopy runs copy, a copy at the kernel's offsets from src to dst. One of them may be
+// nil, because it is no File. The other end may be code of the caller, which panics: hence
+// defer.
+func kernelCopy(src, dst *file, copy func() (int64, error)) (n int64, err error) {
+	if dst != nil {
+		dst.writeBack(0, -1)
+		defer dst.movedEnd()
+		counted := dst.cur.enter(dst.inner)
+		defer func() { dst.cur.leave(counted, n) }()
+	}
+	told := false
+	if src != nil {
+		src.writeBack(0, -1)
+		counted := src.cur.enter(src.inner)
+		defer func() { src.cur.leave(counted, n) }()
+		told = src.copyInOrder()
+	}
+	n, err = copy()
+	if told {
+		src.readInOrder(false)
+	}
+	if src != nil {
+		src.check(err)
+	}
+	if dst != nil {
+		dst.check(err)
+	}
+	return n, err
+}
