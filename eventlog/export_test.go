@@ -3,6 +3,7 @@ package eventlog
 import (
 	"cmp"
 	"os"
+	"sync"
 	"syscall"
 
 	"go.dw1.io/mmapfile"
@@ -50,12 +51,18 @@ func Attach(l *Log, size int64) { l.attach(size) }
 // DirOf returns the directory that is synced for a new file.
 var DirOf = dirOf
 
-// Traced returns o with a function that is called for each step of a Stream that a crash may
-// follow: op is "sync" or "close" for the content of a file, "syncdir" for the names, or
-// another for a change.
-func Traced(o StreamOptions, trace func(op, name string)) StreamOptions {
-	o.trace = trace
-	return o
+// Trace calls fn for each step of the Stream in dir that a crash may follow: op is "sync" or "close"
+// for the content of a file, "syncdir" for the names, or another for a change.
+func Trace(dir string, fn func(op, name string)) { traces.Store(dir, fn) }
+
+var traces sync.Map // of functions, by the directory
+
+func init() {
+	hooks.step = func(dir, op, name string) {
+		if fn, ok := traces.Load(dir); ok {
+			fn.(func(op, name string))(op, name)
+		}
+	}
 }
 
 // WaitJobs waits for what s does in the background.
@@ -80,36 +87,36 @@ func ActiveLog(s *Stream) *Log {
 // FailMeta makes the next n changes of the bounds fail after they were written, until restore is
 // called.
 func FailMeta(s *Stream, n int) (restore func()) {
-	old := syncMeta
-	syncMeta = func(f *mmapfile.File) error {
+	old := hooks.syncMeta
+	hooks.syncMeta = func(f *mmapfile.File) error {
 		if f == s.file && n > 0 {
 			n--
 			return syscall.EIO
 		}
 		return old(f)
 	}
-	return func() { syncMeta = old }
+	return func() { hooks.syncMeta = old }
 }
 
 // FailSyncDir makes the next flush of a directory fail, and counts all, until restore is called.
 func FailSyncDir(count *int) (restore func()) {
-	byName, open := syncDir, syncNames
+	byName, open := hooks.syncDir, hooks.syncNames
 	fail := func() error {
 		if *count++; *count == 1 {
 			return syscall.EIO
 		}
 		return nil
 	}
-	syncDir = func(name string) error { return cmp.Or(fail(), byName(name)) }
-	syncNames = func(dir *os.File) error { return cmp.Or(fail(), open(dir)) }
-	return func() { syncDir, syncNames = byName, open }
+	hooks.syncDir = func(name string) error { return cmp.Or(fail(), byName(name)) }
+	hooks.syncNames = func(dir *os.File) error { return cmp.Or(fail(), open(dir)) }
+	return func() { hooks.syncDir, hooks.syncNames = byName, open }
 }
 
 // OnSyncDir calls fn before each flush of a directory by name, until restore is called.
 func OnSyncDir(fn func(dir string)) (restore func()) {
-	old := syncDir
-	syncDir = func(name string) error { fn(name); return old(name) }
-	return func() { syncDir = old }
+	old := hooks.syncDir
+	hooks.syncDir = func(name string) error { fn(name); return old(name) }
+	return func() { hooks.syncDir = old }
 }
 
 // FailDir makes every flush of the directory fail.

@@ -116,7 +116,7 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 // ends meanwhile, the file stays empty for the next Open to do this again.
 func (l *Log) create() error {
 	h := eventfile.Header{End: eventfile.HeaderSize, Start: l.clock.read()}
-	if err := syncDir(dirOf(l.f.Name())); err != nil {
+	if err := hooks.syncDir(dirOf(l.f.Name())); err != nil {
 		return err
 	}
 	if _, err := l.f.WriteAt(h.Bytes(), 0); err != nil {
@@ -130,12 +130,6 @@ func (l *Log) create() error {
 	l.attach(eventfile.HeaderSize)
 	return nil
 }
-
-// Tests let these fail.
-var (
-	syncDir   = sys.SyncDir
-	syncNames = sys.SyncNames
-)
 
 // dirOf returns the directory of the file itself, if name is a link to it.
 func dirOf(name string) string {

@@ -52,7 +52,7 @@ func (l *Log) save(from, to int64) (name string, err error) {
 		err = cerr
 	}
 	if err == nil && copied > 0 {
-		err = syncDir(dirOf(name))
+		err = hooks.syncDir(dirOf(name))
 	}
 	if err != nil || copied == 0 {
 		os.Remove(name)

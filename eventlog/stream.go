@@ -35,8 +35,6 @@ type StreamOptions struct {
 	// would make [Stream.Size] larger is [ErrFull], until TruncateFront or retention has
 	// removed a segment. Such an append has retention remove what it can first.
 	Options
-
-	trace func(op, name string) // for tests: a step that a crash may follow
 }
 
 const defaultSegment = 64 << 20
@@ -98,9 +96,6 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	}
 	if o.SegmentSize == 0 {
 		o.SegmentSize = defaultSegment
-	}
-	if o.trace == nil {
-		o.trace = func(string, string) {}
 	}
 	dir, err := filepath.Abs(dir) // for Chdir not to move it
 	if err != nil {
@@ -181,7 +176,7 @@ func makeDir(dir string) error {
 		if err := os.MkdirAll(d, 0o777); err != nil {
 			return err
 		}
-		if err := syncDir(dirOf(d)); err != nil {
+		if err := hooks.syncDir(dirOf(d)); err != nil {
 			return err
 		}
 	}

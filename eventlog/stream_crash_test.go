@@ -305,7 +305,8 @@ func TestStream_CrashAtEveryStep(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			m.o.RetainBytes = 40_000
 		}
-		s := openStream(t, dir, eventlog.Traced(m.o, m.step))
+		eventlog.Trace(dir, m.step)
+		s := openStream(t, dir, m.o)
 		m.syncedDir()
 		for name := range m.names {
 			m.disk.synced(name)

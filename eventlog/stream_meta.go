@@ -106,11 +106,8 @@ func writeMeta(f *mmapfile.File, b bounds) error {
 	if _, err := f.WriteAt(b.bytes(), int64(b.generation&1)*metaSlot); err != nil {
 		return err
 	}
-	return syncMeta(f)
+	return hooks.syncMeta(f)
 }
-
-// syncMeta is fdatasync(2), which needs no commit of the journal. A test lets it fail.
-var syncMeta = func(f *mmapfile.File) error { return f.SyncRange(0, math.MaxInt64) }
 
 // bounds returns the present bounds of the stream.
 func (c *catalog) bounds() (bounds, error) {

@@ -177,7 +177,7 @@ func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
 	if err := eventfile.SetEnd(name, end, n); err != nil {
 		return 0, err
 	}
-	r.s.o.trace("sync", name)
+	r.s.step("sync", name)
 	// A reader may have any event open that was before WriteOffset once. Those after the end
 	// are ones that TruncateBack has removed; without them there is nothing but zeros there, or
 	// events whose append has not returned.

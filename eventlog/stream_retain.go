@@ -59,6 +59,6 @@ func (s *Stream) discard(dropped []*segment) {
 		if s.here() == nil {
 			os.Remove(seg.name())
 		}
-		s.o.trace("remove", seg.name())
+		s.step("remove", seg.name())
 	}
 }

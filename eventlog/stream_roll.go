@@ -117,7 +117,7 @@ func (s *Stream) end(a *active) error {
 	default:
 	}
 	a.err = a.log.Close()
-	s.o.trace("close", a.seg.name())
+	s.step("close", a.seg.name())
 	d := &s.synced
 	d.mu.Lock()
 	if d.err == nil {
@@ -168,7 +168,7 @@ func (s *Stream) start(first int64, blank bool) error {
 		os.Remove(name)
 		return err
 	}
-	s.o.trace("start", name)
+	s.step("start", name)
 	s.use(l, first)
 	return nil
 }
@@ -229,12 +229,15 @@ func (l *Log) begin(now int64, prepared bool) error {
 
 // syncDir makes the names of the files durable, if the system can do that.
 func (s *Stream) syncDir() error {
-	if err := syncNames(s.dirf); err != nil {
+	if err := hooks.syncNames(s.dirf); err != nil {
 		return s.fail("sync", err)
 	}
-	s.o.trace("syncdir", s.dir)
+	s.step("syncdir", s.dir)
 	return nil
 }
+
+// step tells tests that a step has ended that a crash may follow.
+func (s *Stream) step(op, name string) { hooks.step(s.dir, op, name) }
 
 // fail notes an error after which nothing more is known to be durable.
 func (d *durability) fail(err error) {
@@ -278,7 +281,7 @@ func (s *Stream) prepare() {
 		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
 		state = spareNone
 	}
-	s.o.trace("sync", s.spareName())
+	s.step("sync", s.spareName())
 	s.mu.Lock()
 	s.spare = state
 	s.mu.Unlock()

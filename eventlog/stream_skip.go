@@ -73,7 +73,7 @@ func (s *Stream) createSkip() error {
 	if err != nil {
 		os.Remove(s.skipName())
 	}
-	s.o.trace("create", s.skipName())
+	s.step("create", s.skipName())
 	return err
 }
 
@@ -83,7 +83,7 @@ func (s *Stream) startSkip(first int64) error {
 	if err := eventfile.Rename(s.skipName(), name); err != nil {
 		return err
 	}
-	s.o.trace("rename", name)
+	s.step("rename", name)
 	err := s.start(first, true)
 	if err != nil {
 		os.Remove(name)

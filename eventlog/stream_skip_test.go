@@ -64,7 +64,7 @@ func TestStream_TruncateFrontKilled(t *testing.T) {
 	t.Parallel()
 	dir, killed := newDir(t), []string(nil)
 	tracing := false
-	o := eventlog.Traced(eventlog.StreamOptions{SegmentSize: 1000}, func(string, string) {
+	eventlog.Trace(dir, func(string, string) {
 		if !tracing {
 			return
 		}
@@ -74,7 +74,7 @@ func TestStream_TruncateFrontKilled(t *testing.T) {
 		}
 		killed = append(killed, image)
 	})
-	s := openStream(t, dir, o)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 100)
 	eventlog.WaitJobs(s)
 	tracing = true
@@ -113,7 +113,7 @@ func TestStream_TruncateFrontBegun(t *testing.T) {
 	t.Parallel()
 	dir, image := newDir(t), newDir(t)
 	s := (*eventlog.Stream)(nil)
-	o := eventlog.Traced(eventlog.StreamOptions{SegmentSize: 1000}, func(op, _ string) {
+	eventlog.Trace(dir, func(op, _ string) {
 		if op != "rename" || s.First() != 200 {
 			return
 		}
@@ -126,7 +126,7 @@ func TestStream_TruncateFrontBegun(t *testing.T) {
 		}
 		os.Remove(filepath.Join(image, fmt.Sprintf("%020d.log", 200)))
 	})
-	s = openStream(t, dir, o)
+	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 100)
 	if err := s.TruncateFront(200); err != nil {
 		t.Fatal(err)

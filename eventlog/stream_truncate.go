@@ -70,7 +70,7 @@ func (s *Stream) setBounds(b bounds) error {
 		return err
 	}
 	s.unsure = 0
-	s.o.trace("sync", s.file.Name())
+	s.step("sync", s.file.Name())
 	s.state.Store(&b)
 	return nil
 }
@@ -191,7 +191,7 @@ func (s *Stream) finishBack(next int64, left, removed []*segment, created bool) 
 		if err := os.Remove(seg.name()); err != nil {
 			return held, err
 		}
-		s.o.trace("remove", seg.name())
+		s.step("remove", seg.name())
 	}
 	if len(left) > 0 {
 		if err := s.cutSegment(left[len(left)-1], next); err != nil {
@@ -241,7 +241,7 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 	if err := eventfile.SetEnd(seg.name(), off, next-seg.first); err != nil {
 		return err
 	}
-	s.o.trace("sync", seg.name())
+	s.step("sync", seg.name())
 	seg.index.cut(next - seg.first)
 	return nil
 }

@@ -261,11 +261,12 @@ func TestOpenStream_ManyCutSegments(t *testing.T) {
 	next := s.Next()
 	closeStream(t, s)
 	syncs := 0
-	s = openStream(t, dir, eventlog.Traced(eventlog.StreamOptions{}, func(op, name string) {
+	eventlog.Trace(dir, func(op, _ string) {
 		if op == "sync" {
 			syncs++
 		}
-	}))
+	})
+	s = openStream(t, dir, eventlog.StreamOptions{})
 	if names := segments(t, dir); len(names) != 21 || syncs > 1 {
 		t.Errorf("%d segments, %d flushes", len(names), syncs)
 	}
