@@ -3,7 +3,12 @@ package raftlog
 import (
 	"errors"
 	"os"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
+
+// syncDir makes the names in a directory durable. A test lets it fail.
+var syncDir = sys.SyncDir
 
 // writeDurably writes b, and returns when it is durable.
 func writeDurably(f *os.File, b []byte, off int64) error {

@@ -125,7 +125,7 @@ func (n fsmSnapshot) Persist(to raft.SnapshotSink) error {
 		to.Cancel()
 		return n.s.fail("snapshot", errForeign)
 	}
-	k.mine = true
+	k.inLog = true
 	return nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
-
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
 var (
@@ -58,7 +56,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 	if err := os.Remove(filepath.Join(dir, dataName)); err != nil {
 		return err
 	}
-	return sys.SyncDir(dir)
+	return syncDir(dir)
 }
 
 // isOld reports whether a snapshot ends before the stream begins, which dropped what follows it.

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Snapshots keeps the snapshots of a Store. It implements raft.SnapshotStore.
@@ -259,13 +257,13 @@ func (n Snapshots) dropData() error {
 
 // sink is a snapshot that is being made.
 type sink struct {
-	n    Snapshots
-	meta raft.SnapshotMeta
-	mine bool // its events are in the log
-	sent bool // its events are in its file
-	f    *os.File
-	w    *bufio.Writer
-	done bool
+	n        Snapshots
+	meta     raft.SnapshotMeta
+	inLog    bool // its events are in the log
+	received bool // its events are in its file
+	f        *os.File
+	w        *bufio.Writer
+	done     bool
 }
 
 func (k *sink) ID() string   { return k.meta.ID }
@@ -280,7 +278,7 @@ func (k *sink) Write(p []byte) (_ int, err error) {
 		if k.f, err = os.Create(filepath.Join(k.temp(), dataName)); err != nil {
 			return 0, err
 		}
-		k.sent = true
+		k.received = true
 		k.w = bufio.NewWriterSize(k.f, 256<<10)
 	}
 	return k.w.Write(p)
@@ -296,7 +294,7 @@ func (k *sink) Close() error {
 	}
 	k.done = true
 	s := k.n.s
-	if k.sent {
+	if k.received {
 		if err := k.n.removeAfter(k.meta.Index); err != nil {
 			return err
 		}
@@ -312,7 +310,7 @@ func (k *sink) finish() error {
 		if err := k.finishData(); err != nil {
 			return err
 		}
-	case !k.mine:
+	case !k.inLog:
 		return k.n.s.fail("snapshot", errForeign)
 	}
 	b, err := json.Marshal(k.meta)
@@ -323,7 +321,7 @@ func (k *sink) finish() error {
 		if err := writeFile(filepath.Join(k.temp(), metaName), b); err != nil {
 			return err
 		}
-		if err := sys.SyncDir(k.temp()); err != nil {
+		if err := syncDir(k.temp()); err != nil {
 			return err
 		}
 		return os.Rename(k.temp(), k.n.path(k.meta.ID))
@@ -331,7 +329,7 @@ func (k *sink) finish() error {
 	if err != nil {
 		return err
 	}
-	return sys.SyncDir(k.n.dir())
+	return syncDir(k.n.dir())
 }
 
 // finishData makes the events durable, and verifies them before anything relies on them.

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // stable is a small map of which every change is durable and atomic. Its file has two slots of
@@ -38,8 +36,8 @@ type stable struct {
 
 const (
 	slotHeader = 24
-	leastSlot  = 4096 // a slot has pages of its own
-	mostSlot   = 64 << 20
+	minSlot    = 4096 // a slot has pages of its own
+	maxSlot    = 64 << 20
 )
 
 var (
@@ -54,7 +52,7 @@ func openStable(name string) (*stable, error) {
 	b, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, s.rewrite(leastSlot)
+		return s, s.rewrite(minSlot)
 	case err != nil:
 		return nil, err
 	}
@@ -67,12 +65,10 @@ func openStable(name string) (*stable, error) {
 	return s, s.reopen()
 }
 
-var syncDir = sys.SyncDir // a test lets it fail
-
 // parse reads both slots.
 func (s *stable) parse(b []byte) error {
 	s.slot = int64(len(b)) / 2
-	if s.slot < leastSlot || int64(len(b)) != 2*s.slot {
+	if s.slot < minSlot || int64(len(b)) != 2*s.slot {
 		return errStable
 	}
 	content, found := []byte(nil), false
@@ -156,7 +152,7 @@ func (s *stable) write() error {
 		for slot < int64(len(b)) {
 			slot *= 2
 		}
-		if slot > mostSlot {
+		if slot > maxSlot {
 			return &fs.PathError{Op: "write", Path: s.name, Err: errTooBig}
 		}
 		return s.rewrite(slot)

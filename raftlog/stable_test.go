@@ -72,7 +72,7 @@ func TestStable_Grows(t *testing.T) {
 	s.want(t, "large", large)
 	s.want(t, "key 7", "changed")
 	s.want(t, "key 299", "value 299")
-	if err := s.set([]byte("huge"), make([]byte, mostSlot)); err == nil {
+	if err := s.set([]byte("huge"), make([]byte, maxSlot)); err == nil {
 		t.Error("a value larger than any slot")
 	}
 	s.want(t, "huge", "")
@@ -152,7 +152,7 @@ func TestStable_FailedFlushOfDirectory(t *testing.T) {
 	s := newStable(t, name)
 	s.put(t, "term", "1")
 	fails = true
-	if err := s.set([]byte("large"), make([]byte, leastSlot)); !errors.Is(err, syscall.EIO) {
+	if err := s.set([]byte("large"), make([]byte, minSlot)); !errors.Is(err, syscall.EIO) {
 		t.Errorf("set: %v, want EIO", err)
 	}
 	fails = false
