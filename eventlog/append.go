@@ -161,7 +161,7 @@ func (l *Log) need(end int64) error {
 	if l.gone {
 		return os.ErrClosed
 	}
-	if end <= l.usable && end >= 0 {
+	if end <= l.preparedLimit && end >= 0 {
 		return nil
 	}
 	if end < 0 {
@@ -177,7 +177,7 @@ func (l *Log) publish(end, k int64, call bool) error {
 	count := l.count + k
 	// A file as long as its WriteOffset is known to be durable up to there. After a crash it
 	// may have the length that it had before.
-	if end == l.room || end == l.before {
+	if end == l.fileLen || end == l.prevFileLen {
 		if err := l.flushFile(); err != nil {
 			return err
 		}

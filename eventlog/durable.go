@@ -22,12 +22,12 @@ type flusher struct {
 	count   atomic.Uint64 // how often the log was flushed
 	stop    func()        // ends the goroutine of Options.Flush.Interval
 
-	mu     sync.Mutex
-	done   sync.Cond // the leader's flush has ended
-	busy   bool      // there is a leader
-	waits  int       // goroutines that wait for it
-	shared bool      // some waited for the last one
-	failed error     // the first failure of a flush
+	mu      sync.Mutex
+	done    sync.Cond // the leader's flush has ended
+	busy    bool      // there is a leader
+	waiters int       // goroutines that wait for it
+	shared  bool      // some waited for the last one
+	failed  error     // the first failure of a flush
 }
 
 // AppendSync is [Log.Append], and returns once the event is durable. Calls from several
@@ -76,9 +76,9 @@ func (l *Log) syncTo(end int64) error {
 		case l.ended.Load():
 			return l.fail("sync", os.ErrClosed)
 		case fl.busy:
-			fl.waits++
+			fl.waiters++
 			fl.done.Wait()
-			fl.waits--
+			fl.waiters--
 			continue
 		}
 		if err := l.lead(); err != nil {
@@ -105,7 +105,7 @@ func (l *Log) lead() error {
 	}
 	fl.mu.Lock()
 	fl.busy = false
-	fl.shared = fl.waits > 0
+	fl.shared = fl.waiters > 0
 	if err == nil {
 		fl.durable.Store(max(end, fl.durable.Load()))
 	}
@@ -139,12 +139,12 @@ func (l *Log) flushFile() error {
 // whole returns io.ErrUnexpectedEOF if the file was truncated by another program.
 func (l *Log) whole() error {
 	for {
-		least := l.least.Load()
-		err := l.reaches(least)
+		minLen := l.minFileLen.Load()
+		err := l.reaches(minLen)
 		switch {
 		case err == nil:
 			return nil
-		case least == l.least.Load(): // else this Log has truncated it
+		case minLen == l.minFileLen.Load(): // else this Log has truncated it
 			return l.fail("sync", err)
 		}
 	}

@@ -60,7 +60,7 @@ type cursor struct {
 	done    <-chan struct{} // of a context; nil without one
 	off     int64           // of the next entry
 	end     int64           // of the log, as last seen
-	least   int64           // no event older than this
+	minTime int64           // no event older than this
 	started bool
 	seq     int64 // number of the next entry, in a Stream
 	inc     int64 // of seq for each event: 0 in a Log
@@ -68,8 +68,8 @@ type cursor struct {
 	batch   [batchEvents]Event
 }
 
-func (s *space) newCursor(from, least int64) *cursor {
-	return &cursor{space: s, src: source{f: s.f, keep: true}, off: from, least: least}
+func (s *space) newCursor(from, minTime int64) *cursor {
+	return &cursor{space: s, src: source{f: s.f, keep: true}, off: from, minTime: minTime}
 }
 
 // look reads the end of the log.
@@ -108,9 +108,9 @@ func (c *cursor) fill() error {
 	c.n = 0
 	taken := 0
 	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < maxSkipped; looked++ {
-		e, data, err := c.src.event(c.off, c.end, c.least == everything)
-		if err == nil && c.least != everything {
-			if e.Time < c.least {
+		e, data, err := c.src.event(c.off, c.end, c.minTime == everything)
+		if err == nil && c.minTime != everything {
+			if e.Time < c.minTime {
 				c.off = e.Next(c.off)
 				c.seq += c.inc
 				continue
@@ -218,12 +218,12 @@ func (c *cursor) hand(err error, yield func(Event, error) bool) bool {
 }
 
 // events is the iterator of Events and Since.
-func (s *space) events(from, least int64) iter.Seq2[Event, error] {
+func (s *space) events(from, minTime int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		// A fault in the loop's body is a panic, and does not end the process.
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(s)
-		c := s.newCursor(from, least)
+		c := s.newCursor(from, minTime)
 		for look := true; look || c.off < c.end; look = false {
 			if !c.hand(c.step(look), yield) {
 				return

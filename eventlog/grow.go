@@ -33,8 +33,8 @@ const trims = runtime.GOOS != "windows"
 
 // attach makes the file's memory that of the log, if it can be mapped.
 func (l *Log) attach(size int64) {
-	l.room, l.mem, l.word = size, nil, nil
-	l.least.Store(size)
+	l.fileLen, l.mem, l.word = size, nil, nil
+	l.minFileLen.Store(size)
 	if sys.Maps {
 		if word, err := mmapfile.At[atomic.Uint64](l.f, eventfile.AtWriteOffset); err == nil {
 			if mem := l.f.Bytes(); int64(len(mem)) >= size {
@@ -46,25 +46,25 @@ func (l *Log) attach(size int64) {
 	// One byte stays free, since a file as long as its WriteOffset is one that was closed,
 	// or has its full size: see publish. A file that could not be truncated may be longer
 	// than its full size (Windows).
-	l.most = min(l.room, max(l.o.maxSize(), l.end))
-	if l.room < l.o.maxSize() {
-		l.most--
+	l.appendLimit = min(l.fileLen, max(l.o.maxSize(), l.end))
+	if l.fileLen < l.o.maxSize() {
+		l.appendLimit--
 	}
-	l.usable = l.most
+	l.preparedLimit = l.appendLimit
 	if prepares && l.mem != nil {
-		l.usable = min(l.end, l.most)
+		l.preparedLimit = min(l.end, l.appendLimit)
 	}
 }
 
-// grow makes room for events up to end.
+// grow prepares the file for events up to end.
 func (l *Log) grow(end int64) error {
 	defer stats.stalls.since(time.Now())
-	if end > l.most {
+	if end > l.appendLimit {
 		if err := l.lengthen(end); err != nil {
 			return err
 		}
 	}
-	if end <= l.usable {
+	if end <= l.preparedLimit {
 		return nil
 	}
 	return l.prepare(end)
@@ -72,27 +72,27 @@ func (l *Log) grow(end int64) error {
 
 // lengthen makes the file as long as events up to end need.
 func (l *Log) lengthen(end int64) error {
-	most := l.o.maxSize()
-	if end > most {
+	maxSize := l.o.maxSize()
+	if end > maxSize {
 		return ErrFull
 	}
 	size, err := l.size()
 	switch {
 	case err != nil:
 		return err
-	case size < l.room: // another program has truncated it
+	case size < l.fileLen: // another program has truncated it
 		return io.ErrUnexpectedEOF
 	}
-	if least := min(end, most-1) + 1; size < least {
-		size, err = l.enlarge(size, least, most)
+	if minSize := min(end, maxSize-1) + 1; size < minSize {
+		size, err = l.enlarge(size, minSize, maxSize)
 		if err != nil {
 			return err
 		}
 	}
-	prepared := l.usable
-	l.before = l.room
+	prepared := l.preparedLimit
+	l.prevFileLen = l.fileLen
 	l.attach(size)
-	l.usable = min(max(l.usable, prepared), l.most)
+	l.preparedLimit = min(max(l.preparedLimit, prepared), l.appendLimit)
 	return nil
 }
 
@@ -109,37 +109,37 @@ func (l *Log) prepare(end int64) error {
 	for window < maxWindow && window < end/4 {
 		window *= 2
 	}
-	to := min((end/window+1)*window, l.room)
+	to := min((end/window+1)*window, l.fileLen)
 	// If another program has truncated the file, to write would leave a hole for events.
 	if size, err := l.size(); err != nil {
 		return err
 	} else if size < to {
 		return io.ErrUnexpectedEOF
 	}
-	if err := writeZeros(l.f, l.usable, to); err != nil {
+	if err := writeZeros(l.f, l.preparedLimit, to); err != nil {
 		return err
 	}
-	l.usable = min(to, l.most)
+	l.preparedLimit = min(to, l.appendLimit)
 	return nil
 }
 
-// enlarge makes a file of size bytes at least least bytes long, and a step longer if it can.
-func (l *Log) enlarge(size, least, most int64) (int64, error) {
+// enlarge makes a file of size bytes at least minSize bytes long, and a step longer if it can.
+func (l *Log) enlarge(size, minSize, maxSize int64) (int64, error) {
 	step := l.o.step(size)
 	for {
-		to, last := least, true
+		to, last := minSize, true
 		switch {
-		case step <= least-size:
-		case size <= most-step:
+		case step <= minSize-size:
+		case size <= maxSize-step:
 			to, last = size+step, step <= page
 		default:
-			to, last = most, most == least
+			to, last = maxSize, maxSize == minSize
 		}
 		grain := int64(page)
 		if step >= minGrow {
 			grain, last = minGrow, false
 		}
-		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= most {
+		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= maxSize {
 			to = whole
 		}
 		err := l.extend(size, to)

@@ -20,7 +20,7 @@ import (
 // which errors.Is(err, [os.ErrClosed]) holds.
 type Log struct {
 	space
-	os        *os.File // of f
+	os        *os.File // the one that f wraps
 	o         Options
 	clock     *clock
 	recovered Recovery
@@ -29,27 +29,27 @@ type Log struct {
 	flush   flusher
 
 	// For goroutines that do not hold mu, which a fill function that calls Sync has.
-	published atomic.Int64 // end
-	least     atomic.Int64 // room; a file that is shorter was truncated
+	published  atomic.Int64 // copy of end
+	minFileLen atomic.Int64 // copy of fileLen; another program has truncated a file that is shorter
 
 	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
 
-	mu     sync.Mutex     // held by an append
-	gone   bool           // Close was called
-	end    int64          // WriteOffset
-	count  int64          // EventCount
-	tally  tally          // of count and end
-	mem    []byte         // the whole file; nil if it is not mapped
-	word   *atomic.Uint64 // WriteOffset in mem
-	room   int64          // length of the file
-	before int64          // room before it was last made longer
-	most   int64          // limit for the end of events in this length
-	usable int64          // the same without a call of grow
-	stage  stage          // events that one system call will write
-	words  []byte         // for put
+	mu            sync.Mutex     // held by an append
+	gone          bool           // Close was called
+	end           int64          // WriteOffset
+	count         int64          // EventCount
+	tally         tally          // what Stats has of count and end
+	mem           []byte         // the whole file; nil if it is not mapped
+	word          *atomic.Uint64 // WriteOffset in mem
+	fileLen       int64          // length of the file
+	prevFileLen   int64          // fileLen before the file was last made longer
+	appendLimit   int64          // largest end of events without a longer file
+	preparedLimit int64          // largest end of events without a call of grow
+	stage         stage          // events that one system call will write
+	words         []byte         // for put
 
-	direct int    // so many appends more are written by system call: see useCalls
+	direct int    // number of appends to write by system call: see useCalls
 	seen   uint64 // flush.count when direct was set
 }
 
@@ -196,7 +196,7 @@ func (l *Log) trim() error {
 	switch size, err := l.size(); {
 	case err != nil || size == l.end:
 		return err
-	case size < l.least.Load():
+	case size < l.minFileLen.Load():
 		return l.fail("close", io.ErrUnexpectedEOF)
 	}
 	return l.truncate(l.end)

@@ -1,5 +1,12 @@
 package eventlog
 
+// A log is truncated at the first event that is not whole. If a valid event follows that one, a log
+// that was closed stays as it is, which is a [CorruptError], and the end of any other log is saved
+// before it is truncated.
+//
+// Only the search for a valid event tells a torn end from damage: without it each crash would leave
+// a file that nobody needs, or Open would drop events that were durable.
+
 import (
 	"bytes"
 	"io"
@@ -34,7 +41,7 @@ func (l *Log) recover(repair bool, x *index) error {
 			}
 		}
 		w.cover(size)
-		damage = w.walk(l.o.Verify)
+		damage = w.validate(l.o.Verify)
 		return nil
 	}); err != nil {
 		return err
@@ -65,7 +72,7 @@ func (l *Log) recover(repair bool, x *index) error {
 			return err
 		}
 	}
-	if err := l.settle(&w); err != nil {
+	if err := l.applyRecovery(&w); err != nil {
 		return err
 	}
 	if w.size > w.end || l.recovered.Cut > 0 {
@@ -75,8 +82,8 @@ func (l *Log) recover(repair bool, x *index) error {
 	return nil
 }
 
-// settle makes the file what the walk has found it to be, and durable.
-func (l *Log) settle(w *walk) error {
+// applyRecovery truncates the file where its events end, and makes that durable.
+func (l *Log) applyRecovery(w *walk) error {
 	l.end, l.count = w.end, w.count
 	h := eventfile.Header{End: w.end, Count: w.count, Start: w.head.Start}
 	if w.head != h {
@@ -123,15 +130,15 @@ type walk struct {
 	broken    error // the system's, which ended the walk
 }
 
-// walk validates all events. It returns an error if truncating would need Repair.
-func (w *walk) walk(verify int64) error {
+// validate validates all events. It returns an error if truncating would need Repair.
+func (w *walk) validate(verify int64) error {
 	if w.size < eventfile.HeaderSize {
 		w.end, w.claim, w.badHeader = eventfile.HeaderSize, eventfile.HeaderSize, true
 		return &CorruptError{0, io.ErrUnexpectedEOF}
 	}
 	b, err := w.bytes(0, eventfile.HeaderSize)
 	if err != nil {
-		return w.fails(err)
+		return w.fail(err)
 	}
 	w.head = eventfile.ParseHeader(b)
 	w.claim = w.head.End
@@ -158,9 +165,9 @@ func (w *walk) walk(verify int64) error {
 		return &CorruptError{0, errHeader}
 	case err == nil:
 		return w.forward()
-	case w.cutShort(err):
+	case w.endsInFile(err):
 		return nil
-	case w.crossed():
+	case w.insideEvent():
 		w.badHeader = true
 		if w.repair { // valid events stay
 			w.claim, w.limit, w.count = w.size, w.size, 0
@@ -171,7 +178,7 @@ func (w *walk) walk(verify int64) error {
 		}
 		return &CorruptError{0, errBoundary}
 	}
-	damage := w.after(err)
+	damage := w.search(err)
 	if w.broken != nil || damage == nil || w.claim == w.size {
 		return damage
 	}
@@ -199,7 +206,7 @@ func (w *walk) events(from int64) error {
 		}
 		if err != nil {
 			if err != errPastEnd && err != errChecksum {
-				return w.fails(err)
+				return w.fail(err)
 			}
 			return err
 		}
@@ -217,13 +224,13 @@ func (w *walk) add(end int64) {
 	w.count++
 }
 
-func (w *walk) fails(err error) error {
+func (w *walk) fail(err error) error {
 	w.broken = err
 	return err
 }
 
-// cutShort reports whether the file ends within the event that is not whole.
-func (w *walk) cutShort(err error) bool {
+// endsInFile reports whether the file ends within the event that is not whole.
+func (w *walk) endsInFile(err error) bool {
 	if err != errPastEnd || w.claim <= w.size {
 		return false
 	}
@@ -242,7 +249,7 @@ func (w *walk) forward() error {
 			return nil
 		}
 		if err != nil {
-			return w.fails(err)
+			return w.fail(err)
 		}
 		end = e.Next(end)
 		ends = append(ends, end)
@@ -253,9 +260,9 @@ func (w *walk) forward() error {
 	return nil
 }
 
-// crossed reports whether WriteOffset is inside a whole event. No writer and no crash leaves
+// insideEvent reports whether WriteOffset is inside a whole event. No writer and no crash leaves
 // that, so WriteOffset is wrong.
-func (w *walk) crossed() bool {
+func (w *walk) insideEvent() bool {
 	_, _, err := w.event(w.end, w.limit, false)
 	if err != errPastEnd || w.limit == w.size {
 		return false
@@ -264,7 +271,7 @@ func (w *walk) crossed() bool {
 	return err == nil
 }
 
-// after searches at most searchBytes for a valid event, and computes checksums of at most
+// search looks at most at searchBytes for a valid event, and computes checksums of at most
 // searchSums. A file can be made in which every byte seems to begin a long event. The bounds
 // keep the search shorter than a second.
 const (
@@ -272,9 +279,9 @@ const (
 	searchSums  = 256 << 20
 )
 
-// after searches for a valid event after the one that is not whole. If there is none, the rest
+// search looks for a valid event after the one that is not whole. If there is none, the rest
 // is a torn tail, and not damage.
-func (w *walk) after(why error) error {
+func (w *walk) search(why error) error {
 	damage := &CorruptError{w.end, why}
 	if e, _, err := w.event(w.end, w.limit, false); err == nil {
 		if _, _, err := w.event(e.Next(w.end), w.limit, true); err == nil {
@@ -285,7 +292,7 @@ func (w *walk) after(why error) error {
 	for off := w.end + 1; w.limit-off >= eventfile.EntrySize; off++ {
 		p, err := w.bytes(off, eventfile.EntrySize)
 		if err != nil {
-			return w.fails(err)
+			return w.fail(err)
 		}
 		e := eventfile.ParseEntry(p)
 		fits := e.Next(off) <= w.limit && e != (eventfile.Entry{}) // zeros are no event
@@ -301,7 +308,7 @@ func (w *walk) after(why error) error {
 		if _, _, err := w.event(off, w.limit, true); err == nil {
 			return damage
 		} else if err != errChecksum {
-			return w.fails(err)
+			return w.fail(err)
 		}
 	}
 	return nil

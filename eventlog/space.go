@@ -115,7 +115,7 @@ type source struct {
 	word *uint64 // WriteOffset, if it is mapped
 	mem  []byte  // the mapped part of the file, from its start
 
-	from, known int64 // the range of mem that is in memory: touching it waits for no disk
+	readFrom, readTo int64 // the range of mem that is in memory: touching it waits for no disk
 
 	upto int64  // end of what may be read, since later bytes may change
 	keep bool   // what bytes returns stays in use
@@ -179,8 +179,8 @@ func (s *source) cover(end int64) {
 func (s *source) bytes(off, n int64) ([]byte, error) {
 	end := off + n
 	if end <= int64(len(s.mem)) {
-		if off < s.from || end > s.known {
-			s.bring(off, end)
+		if off < s.readFrom || end > s.readTo {
+			s.readAhead(off, end)
 		}
 		return s.mem[off:end:end], nil
 	}
@@ -213,9 +213,9 @@ func (s *source) bytes(off, n int64) ([]byte, error) {
 
 // bring reads the bytes from off to end into memory, and some more, before they are
 // touched. View reads by system call, which does not stop other goroutines.
-func (s *source) bring(off, end int64) {
-	s.from, s.known = off, max(end, min(off+ahead, s.upto))
-	s.f.View(off, s.known-off, func([]byte) error { return nil })
+func (s *source) readAhead(off, end int64) {
+	s.readFrom, s.readTo = off, max(end, min(off+ahead, s.upto))
+	s.f.View(off, s.readTo-off, func([]byte) error { return nil })
 }
 
 // reaches returns io.ErrUnexpectedEOF if the file is shorter than end.

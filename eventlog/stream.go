@@ -63,19 +63,18 @@ type Stream struct {
 
 	recovered Recovery
 
-	// The order of locks: cutMu, mu, catalog.mu. None is held during a flush of events
-	// but cutMu.
-	cutMu  sync.Mutex // held while bounds change
-	unsure uint64     // generations of bounds that failed to be written, and may be in meta
+	// Lock order: boundsMu, mu, catalog.mu. Only boundsMu is held during a flush of events.
+	boundsMu          sync.Mutex // held while bounds change
+	failedGenerations uint64     // generations of bounds that failed to be written, and may be in meta
 
-	mu      sync.Mutex // held by appends
-	gone    bool
-	others  otherBytes
-	broken  error // of a truncation that was begun: OpenStream will end it
-	active  *active
-	spare   spareState
-	flushes atomic.Bool    // a flush was asked for
-	jobs    sync.WaitGroup // in the background; begun with mu held if gone is not set
+	mu       sync.Mutex // held by appends
+	gone     bool
+	inactive inactiveBytes
+	broken   error // of a truncation that was begun: OpenStream will end it
+	active   *active
+	spare    spareState
+	flushes  atomic.Bool    // a flush was asked for
+	jobs     sync.WaitGroup // in the background; begun with mu held if gone is not set
 
 	synced durability
 }
@@ -270,8 +269,8 @@ func (s *Stream) Close() error {
 	s.gone = true
 	s.mu.Unlock()
 	s.jobs.Wait()
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
+	s.boundsMu.Lock()
+	defer s.boundsMu.Unlock()
 	err := s.end(s.active)
 	s.shutAll()
 	s.removeSpare()

@@ -30,10 +30,10 @@ func (s *Stream) AppendSync(p []byte) (seq int64, err error) {
 
 // mark is a place in a stream.
 type mark struct {
-	a     *active
-	end   int64 // offset in its log
-	next  int64 // sequence number
-	backs int64 // number of calls of TruncateBack before
+	a           *active
+	end         int64 // offset in its log
+	next        int64 // sequence number
+	truncations int64 // calls of TruncateBack before
 }
 
 func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
@@ -118,5 +118,5 @@ func (s *Stream) appended(off int64, size int) {
 
 // mark returns the present end. It is called with mu held.
 func (s *Stream) mark() mark {
-	return mark{s.active, s.active.end, s.active.next, s.state.Load().backs}
+	return mark{s.active, s.active.end, s.active.next, s.state.Load().truncations}
 }

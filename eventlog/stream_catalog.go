@@ -19,9 +19,9 @@ const (
 	skipName  = "skip.tmp" // a segment that TruncateFront or TruncateBack is about to start
 )
 
-// mostOpen is the number of segments that are open for reading at a time. Each takes a
+// maxOpen is the number of segments that are open for reading at a time. Each takes a
 // descriptor and a mapping. Opening one takes some 20 µs.
-const mostOpen = 256
+const maxOpen = 256
 
 // catalog knows the segments of a stream. A Stream changes it with its segments. That of
 // a StreamReader follows the directory.
@@ -117,10 +117,10 @@ func (c *catalog) follow(b bounds) error {
 	}
 	old := c.segments()
 	cut := b.limit()
-	switch backs := b.backs - c.seen.backs; {
-	case backs == 1 || c.seen.cutting && backs == 0:
-		cut = b.back
-	case backs != 0:
+	switch n := b.truncations - c.seen.truncations; {
+	case n == 1 || c.seen.truncating && n == 0:
+		cut = b.truncatedTo
+	case n != 0:
 		cut = 0 // the calls before the last one are unknown
 	}
 	var list []*segment
@@ -131,7 +131,7 @@ func (c *catalog) follow(b bounds) error {
 		s := &segment{first: first, c: c}
 		if k := position(old, first); k >= 0 && old[k].first == first && first < cut {
 			s = old[k]
-			s.index.cut(cut - first)
+			s.index.truncate(cut - first)
 		}
 		list = append(list, s)
 	}
@@ -201,15 +201,15 @@ func (c *catalog) following(first int64) int64 {
 	return -1
 }
 
-// acquire opens a segment, and closes idle segments if more than mostOpen are open.
+// acquire opens a segment, and closes idle segments if more than maxOpen are open.
 func (c *catalog) acquire(s *segment) (*segmentFile, error) {
 	f, err := s.acquire()
-	if err == nil && c.opened.Load() > mostOpen {
+	if err == nil && c.opened.Load() > maxOpen {
 		for _, other := range c.segments() {
 			if other != s {
 				other.shutIdle()
 			}
-			if c.opened.Load() <= mostOpen/2 {
+			if c.opened.Load() <= maxOpen/2 {
 				break
 			}
 		}

@@ -15,15 +15,15 @@ import (
 // *[CorruptError] that tells the first events that are missing. Its path is that of the segment
 // before them, or, at the beginning, of the one that is missing.
 func (s *Stream) Check() error {
-	s.cutMu.Lock() // no segment is removed meanwhile
-	defer s.cutMu.Unlock()
+	s.boundsMu.Lock() // no segment is removed meanwhile
+	defer s.boundsMu.Unlock()
 	s.mu.Lock()
-	err, list, before := s.usable(), s.segments(), s.active.before
+	err, list, prevDurable := s.checkWritable(), s.segments(), s.active.prevDurable
 	s.mu.Unlock()
 	if err != nil {
 		return s.fail("check", err)
 	}
-	<-before
+	<-prevDurable
 	next := s.state.Load().first
 	name := eventfile.SegmentName(s.dir, next)
 	for i, seg := range list {

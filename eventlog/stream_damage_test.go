@@ -61,7 +61,7 @@ func TestOpenStream_ImpossibleNumbers(t *testing.T) {
 	for what, m := range map[string]meta{
 		"first":    {generation: 100, first: math.MaxInt64},
 		"first+":   {generation: 100, first: largest + 1},
-		"back":     {generation: 100, back: math.MaxInt64},
+		"back":     {generation: 100, truncatedTo: math.MaxInt64},
 		"negative": {generation: 100, first: 1 << 63},
 	} {
 		dir := newDir(t)

@@ -7,10 +7,10 @@ import (
 
 // durability is what is known to be durable.
 type durability struct {
-	mu    sync.Mutex
-	next  int64
-	backs int64 // next is of the time after so many calls of TruncateBack
-	err   error // of a segment, or the directory, that could not be flushed
+	mu          sync.Mutex
+	next        int64
+	truncations int64 // next is of the time after so many calls of TruncateBack
+	err         error // of a segment, or the directory, that could not be flushed
 }
 
 // flushDue flushes if an append leaves Options.Flush.Bytes unflushed. An error is kept for
@@ -22,9 +22,9 @@ func (s *Stream) flushDue(at mark) {
 	}
 	unflushed := at.end - at.a.log.Durable()
 	select {
-	case <-at.a.before:
+	case <-at.a.prevDurable:
 	default:
-		unflushed += at.a.carry
+		unflushed += at.a.prevUnflushed
 	}
 	if unflushed >= limit {
 		s.syncTo(at)
@@ -58,7 +58,7 @@ func (s *Stream) syncTo(at mark) error {
 	if d.err != nil {
 		return d.err
 	}
-	if err == nil && d.backs == at.backs {
+	if err == nil && d.truncations == at.truncations {
 		d.next = max(d.next, at.next)
 	}
 	return err
@@ -69,7 +69,7 @@ func (s *Stream) durable(at mark) bool {
 	d := &s.synced
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.err == nil && d.backs == at.backs && d.next >= at.next
+	return d.err == nil && d.truncations == at.truncations && d.next >= at.next
 }
 
 // Durable returns the sequence number up to which all events are known to be durable. It
@@ -86,7 +86,7 @@ func (s *Stream) durableNext() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	select {
-	case <-a.before:
+	case <-a.prevDurable:
 		if d.err == nil && !s.gone { // the log may have flushed by itself
 			d.next = max(d.next, a.seg.first+a.seg.index.count(a.log.Durable()))
 		}

@@ -13,14 +13,14 @@ import (
 
 // streamCursor is one walk over the events of a stream.
 type streamCursor struct {
-	c     *catalog
-	ctx   context.Context // nil for none
-	seq   int64           // of the next event
-	least int64           // no event older than this
-	b     bounds          // as seen last; generation 0 before
-	begun bool
-	stale bool // cur is past seq
-	tries int  // without an event, for one that should be there
+	c       *catalog
+	ctx     context.Context // nil for none
+	seq     int64           // of the next event
+	minTime int64           // no event older than this
+	b       bounds          // as seen last; generation 0 before
+	begun   bool
+	stale   bool // cur is past seq
+	tries   int  // without an event, for one that should be there
 
 	seg *segment // acquired, with cur inside; nil between two segments
 	cur *cursor
@@ -45,7 +45,7 @@ func (sc *streamCursor) check() error {
 		return os.ErrClosed
 	}
 	if b.generation != sc.b.generation || !sc.begun {
-		if cut := b.backs - sc.b.backs; sc.begun && (cut > 1 || cut == 1 && b.back < sc.seq) {
+		if n := b.truncations - sc.b.truncations; sc.begun && (n > 1 || n == 1 && b.truncatedTo < sc.seq) {
 			return ErrTruncated
 		}
 		sc.leave() // the segment may be another now
@@ -114,7 +114,7 @@ func (sc *streamCursor) enter() (bool, error) {
 		}
 		return false, nil
 	}
-	sc.cur = f.newCursor(off, sc.least)
+	sc.cur = f.newCursor(off, sc.minTime)
 	sc.cur.started, sc.cur.seq, sc.cur.inc = true, sc.seq, 1
 	return true, nil
 }
@@ -231,11 +231,11 @@ func (sc *streamCursor) stopped() error {
 }
 
 // events is the iterator of Events and Since. begin returns where to begin.
-func (c *catalog) events(least int64, begin func() (int64, error)) iter.Seq2[Event, error] {
+func (c *catalog) events(minTime int64, begin func() (int64, error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := &streamCursor{c: c, least: least}
+		sc := &streamCursor{c: c, minTime: minTime}
 		defer sc.leave()
 		end := int64(0)
 		err := sc.stopped()
@@ -282,7 +282,7 @@ func (c *catalog) since(t time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	list, least := c.segments(), since(t)
+	list, minTime := c.segments(), since(t)
 	low, high := 0, len(list) // the last segment that was begun before t is in list[low:high]
 	for high-low > 1 {
 		mid := (low + high) / 2
@@ -294,7 +294,7 @@ func (c *catalog) since(t time.Time) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if start < least {
+		if start < minTime {
 			low = mid
 		} else {
 			high = mid
@@ -311,7 +311,7 @@ func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, er
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := &streamCursor{c: c, ctx: ctx, seq: seq, least: everything}
+		sc := &streamCursor{c: c, ctx: ctx, seq: seq, minTime: everything}
 		defer sc.leave()
 		wait := minWait
 		timer := time.NewTimer(0)
@@ -321,11 +321,11 @@ func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, er
 			if err == nil {
 				more, err = sc.step()
 			}
-			before := sc.seq
+			old := sc.seq
 			if !sc.hand(err, yield) {
 				return
 			}
-			if more || sc.seq > before {
+			if more || sc.seq > old {
 				wait = minWait
 				continue
 			}

@@ -87,15 +87,15 @@ func wantNth(t testing.TB, events func(yield func(eventlog.Event, error) bool), 
 
 // meta is a slot of the file with this name: see FORMAT.md.
 type meta struct {
-	generation, first, back, backs uint64
-	flags                          uint32
+	generation, first, truncatedTo, truncations uint64
+	flags                                       uint32
 }
 
 // putMeta writes the slot that the generation says.
 func putMeta(t testing.TB, dir string, m meta) {
 	t.Helper()
 	b := binary.LittleEndian.AppendUint64(nil, m.generation)
-	for _, v := range []uint64{m.first, m.back, m.backs} {
+	for _, v := range []uint64{m.first, m.truncatedTo, m.truncations} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	b = binary.LittleEndian.AppendUint32(b, m.flags)

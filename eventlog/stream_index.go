@@ -55,8 +55,8 @@ func (x *index) note(off, end int64) {
 	x.end = end
 }
 
-// cut removes the events from number i on.
-func (x *index) cut(i int64) {
+// truncate removes the events from number i on.
+func (x *index) truncate(i int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i < x.n {

@@ -19,22 +19,22 @@ const (
 	metaSlot  = 4 << 10 // from one slot to the next: a crash does not tear both
 	metaBytes = 40
 
-	metaCutting = 1 // a flag: TruncateBack has begun
+	metaTruncating = 1 // a flag: TruncateBack has begun
 )
 
 // bounds says which events of the segments belong to the stream.
 type bounds struct {
-	generation uint64 // of the slot
-	first      int64  // sequence number of the first event
-	back       int64  // the argument of the last TruncateBack
-	backs      int64  // the number of calls of TruncateBack
-	cutting    bool   // the last TruncateBack has begun, and not ended
+	generation  uint64 // of the slot
+	first       int64  // sequence number of the first event
+	truncatedTo int64  // the argument of the last TruncateBack
+	truncations int64  // the number of calls of TruncateBack
+	truncating  bool   // the last TruncateBack has begun, and not ended
 }
 
 // limit returns the sequence number from which on events are truncated.
 func (b bounds) limit() int64 {
-	if b.cutting {
-		return b.back
+	if b.truncating {
+		return b.truncatedTo
 	}
 	return math.MaxInt64
 }
@@ -43,10 +43,10 @@ func (b bounds) bytes() []byte {
 	p := make([]byte, metaBytes)
 	le.PutUint64(p, b.generation)
 	le.PutUint64(p[8:], uint64(b.first))
-	le.PutUint64(p[16:], uint64(b.back))
-	le.PutUint64(p[24:], uint64(b.backs))
-	if b.cutting {
-		le.PutUint32(p[32:], metaCutting)
+	le.PutUint64(p[16:], uint64(b.truncatedTo))
+	le.PutUint64(p[24:], uint64(b.truncations))
+	if b.truncating {
+		le.PutUint32(p[32:], metaTruncating)
 	}
 	le.PutUint32(p[36:], crc32.ChecksumIEEE(p[:36]))
 	return p
@@ -59,16 +59,16 @@ func parseBounds(p []byte) (b bounds, ok bool, err error) {
 		return b, false, nil
 	}
 	b = bounds{
-		generation: le.Uint64(p),
-		first:      int64(le.Uint64(p[8:])),
-		back:       int64(le.Uint64(p[16:])),
-		backs:      int64(le.Uint64(p[24:])),
-		cutting:    le.Uint32(p[32:])&metaCutting != 0,
+		generation:  le.Uint64(p),
+		first:       int64(le.Uint64(p[8:])),
+		truncatedTo: int64(le.Uint64(p[16:])),
+		truncations: int64(le.Uint64(p[24:])),
+		truncating:  le.Uint32(p[32:])&metaTruncating != 0,
 	}
-	if le.Uint32(p[32:])&^metaCutting != 0 {
+	if le.Uint32(p[32:])&^metaTruncating != 0 {
 		return b, false, &CorruptError{0, errFlags}
 	}
-	if b.generation == 0 || min(b.first, b.back, b.backs) < 0 || max(b.first, b.back) > eventfile.MaxSeq {
+	if b.generation == 0 || min(b.first, b.truncatedTo, b.truncations) < 0 || max(b.first, b.truncatedTo) > eventfile.MaxSeq {
 		return b, false, &CorruptError{0, errBounds}
 	}
 	return b, true, nil

@@ -43,13 +43,13 @@ func (s *Stream) recover() error {
 	if err := s.syncDir(); err != nil { // first: see truncateBack
 		return err
 	}
-	if b.cutting = false; b.generation == 0 { // else First stays: segments may be missing, see Check
+	if b.truncating = false; b.generation == 0 { // else First stays: segments may be missing, see Check
 		b.first = max(b.first, list[0].first)
 	}
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
 	}
-	s.synced.set(s.next.Load(), b.backs)
+	s.synced.set(s.next.Load(), b.truncations)
 	return nil
 }
 
@@ -102,8 +102,8 @@ func (r *recovery) remove() error {
 			return err
 		}
 	}
-	if r.firsts = keep; r.b.cutting {
-		r.fresh = r.b.back
+	if r.firsts = keep; r.b.truncating {
+		r.fresh = r.b.truncatedTo
 	}
 	return nil
 }
@@ -116,18 +116,18 @@ func (r *recovery) verify() error {
 	}
 	low := len(all) - 1
 	for ; low > 0; low-- {
-		cut := r.fresh >= 0 && low == len(all)-1
+		truncated := r.fresh >= 0 && low == len(all)-1
 		closed, err := isClosed(eventfile.SegmentName(r.s.dir, all[low-1]), all[low]-all[low-1])
-		if err != nil && !cut {
+		if err != nil && !truncated {
 			return err
 		}
-		if closed && !cut {
+		if closed && !truncated {
 			break
 		}
 	}
 	r.ends = map[int64]int64{}
 	for i := max(low, 0); i+1 < len(all); i++ {
-		end, err := r.settle(all[i], all[i+1]-all[i], r.fresh >= 0 && i == len(all)-2)
+		end, err := r.makeDurable(all[i], all[i+1]-all[i], r.fresh >= 0 && i == len(all)-2)
 		if err != nil {
 			return err
 		}
@@ -163,15 +163,15 @@ func errOr(err, other error) error {
 	return other
 }
 
-// settle makes a segment of n events durable, and returns its end, or 0 if it does not
-// have n whole events. If cut is set it may have more, which are removed.
-func (r *recovery) settle(first, n int64, cut bool) (end int64, err error) {
+// makeDurable flushes a segment of n events, and returns its end, or 0 if it does not have n whole
+// events. If truncated is set, TruncateBack may have left more, which are removed.
+func (r *recovery) makeDurable(first, n int64, truncated bool) (end int64, err error) {
 	name := eventfile.SegmentName(r.s.dir, first)
 	end, more, err := wholeEvents(name, n)
 	switch {
 	case err != nil || end == 0:
 		return 0, err
-	case more && !cut:
+	case more && !truncated:
 		return 0, r.s.damaged(name, end)
 	}
 	if err := eventfile.SetEnd(name, end, n); err != nil {

@@ -13,8 +13,8 @@ func (s *Stream) retain() error {
 	if !s.retains() {
 		return nil
 	}
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
+	s.boundsMu.Lock()
+	defer s.boundsMu.Unlock()
 	s.mu.Lock()
 	list, broken := s.segments(), s.broken
 	total := s.size()
@@ -51,9 +51,9 @@ func (s *Stream) older(seg *segment, age time.Duration) bool {
 func (s *Stream) discard(dropped []*segment) {
 	// The log of the last of them may be about to be closed: Windows removes no open file.
 	s.mu.Lock()
-	before := s.active.before
+	prevDurable := s.active.prevDurable
 	s.mu.Unlock()
-	<-before
+	<-prevDurable
 	for _, seg := range dropped {
 		seg.drop()
 		if s.here() == nil {

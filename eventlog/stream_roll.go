@@ -17,18 +17,18 @@ type active struct {
 	seg *segment
 
 	// The mu of the Stream guards these.
-	end      int64 // of the log
-	next     int64 // sequence number of the next event
-	prepared bool  // the next segment was asked for
-	carry    int64 // bytes that were not flushed before; durable when before is closed
+	end           int64 // of the log
+	next          int64 // sequence number of the next event
+	prepared      bool  // the next segment was asked for
+	prevUnflushed int64 // bytes of the segment before that are not durable until prevDurable is closed
 
-	before <-chan struct{} // closed once the directory entry and the segment before are durable
-	done   chan struct{}   // closed once the log is closed
-	err    error           // of that
+	prevDurable <-chan struct{} // closed once the directory entry and the segment before are durable
+	done        chan struct{}   // closed once the log is closed
+	err         error           // of that
 }
 
 func newActive(l *Log, seg *segment) *active {
-	return &active{log: l, seg: seg, end: l.end, next: seg.first + l.count, before: closed, done: make(chan struct{})}
+	return &active{log: l, seg: seg, end: l.end, next: seg.first + l.count, prevDurable: closed, done: make(chan struct{})}
 }
 
 // closed is a channel that is closed.
@@ -40,7 +40,7 @@ var closed = func() chan struct{} {
 
 // sync returns once the log is durable up to end, with all that it follows.
 func (a *active) sync(end int64) error {
-	<-a.before
+	<-a.prevDurable
 	err := a.log.syncTo(end)
 	if errors.Is(err, os.ErrClosed) {
 		<-a.done // which made all of it durable
@@ -89,12 +89,12 @@ func (s *Stream) leaves(n int64) bool {
 func (s *Stream) roll() error {
 	defer stats.stalls.since(time.Now())
 	old := s.active
-	<-old.before
+	<-old.prevDurable
 	if err := s.start(old.next, false); err != nil {
 		return err
 	}
-	s.active.before = old.done
-	s.active.carry = old.end - old.log.Durable()
+	s.active.prevDurable = old.done
+	s.active.prevUnflushed = old.end - old.log.Durable()
 	s.jobs.Add(1)
 	go s.rolled(old)
 	return nil
@@ -221,7 +221,7 @@ func (l *Log) begin(now int64, prepared bool) error {
 	l.end, l.count = h.End, 0
 	l.attach(size)
 	if prepared {
-		l.usable = l.most
+		l.preparedLimit = l.appendLimit
 	}
 	l.startFlusher()
 	return nil

@@ -2,9 +2,9 @@ package eventlog
 
 import "go.dw1.io/mmapfile/internal/eventfile"
 
-// otherBytes is the number of bytes of all segments but the active one. It is known anew when the
+// inactiveBytes is the number of bytes of all segments but the active one. It is known anew when the
 // list changes: an append would take longer, the more segments there are.
-type otherBytes struct {
+type inactiveBytes struct {
 	n      int64
 	list   *[]*segment
 	active *active
@@ -12,9 +12,9 @@ type otherBytes struct {
 
 // size returns the number of bytes that all segments use. It is called with mu held.
 func (s *Stream) size() int64 {
-	o, list := &s.others, s.list.Load()
+	o, list := &s.inactive, s.list.Load()
 	if o.list != list || o.active != s.active {
-		*o = otherBytes{0, list, s.active}
+		*o = inactiveBytes{0, list, s.active}
 		for _, seg := range *list {
 			if seg != s.active.seg {
 				o.n += seg.bytes.Load()

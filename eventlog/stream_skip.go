@@ -9,19 +9,19 @@ import (
 )
 
 // skipTo removes all events, and begins again with number first, which is after all that
-// there were. It is called with cutMu and mu held.
+// there were. It is called with boundsMu and mu held.
 //
 // What a full disk may refuse comes first. An error after that takes the bounds back.
 func (s *Stream) skipTo(first int64) error {
 	last, dropped := s.active, s.segments()
-	<-last.before
+	<-last.prevDurable
 	err := s.createNext()
 	if err != nil {
 		s.broken = s.resume()
 		return err
 	}
-	before := *s.state.Load()
-	b := before
+	old := *s.state.Load()
+	b := old
 	b.first = first
 	s.broken = errBegun // Options.Now may panic
 	if err = s.setBounds(b); err == nil {
@@ -29,7 +29,7 @@ func (s *Stream) skipTo(first int64) error {
 	}
 	if err != nil {
 		os.Remove(s.skipName())
-		if s.broken = s.setBounds(before); s.broken == nil { // else OpenStream may remove later events
+		if s.broken = s.setBounds(old); s.broken == nil { // else OpenStream may remove later events
 			s.broken = s.resume()
 		}
 		return err
@@ -42,7 +42,7 @@ func (s *Stream) skipTo(first int64) error {
 	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
 		return s.broken
 	}
-	s.synced.set(first, b.backs)
+	s.synced.set(first, b.truncations)
 	s.jobs.Add(1)
 	go func() {
 		defer s.jobs.Done()

@@ -21,10 +21,10 @@ func (s *Stream) TruncateFront(first int64) error {
 	if first < 0 || first > eventfile.MaxFirst {
 		return s.fail("truncate", fs.ErrInvalid)
 	}
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
+	s.boundsMu.Lock()
+	defer s.boundsMu.Unlock()
 	s.mu.Lock()
-	if err := s.usable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		s.mu.Unlock()
 		return s.fail("truncate", err)
 	}
@@ -48,8 +48,8 @@ func (s *Stream) TruncateFront(first int64) error {
 	return nil
 }
 
-// usable returns why the stream cannot be changed. It is called with mu held.
-func (s *Stream) usable() error {
+// checkWritable returns why the stream cannot be changed. It is called with mu held.
+func (s *Stream) checkWritable() error {
 	switch {
 	case s.gone:
 		return os.ErrClosed
@@ -60,23 +60,23 @@ func (s *Stream) usable() error {
 }
 
 // setBounds makes b the bounds, durably, with the next generation. It is called with
-// cutMu held.
+// boundsMu held.
 func (s *Stream) setBounds(b bounds) error {
-	b.generation = s.state.Load().generation + 1 + s.unsure
+	b.generation = s.state.Load().generation + 1 + s.failedGenerations
 	if err := writeMeta(s.file, b); err != nil {
 		// b may be in the file. The next change goes to the same slot, and has another
 		// generation for readers.
-		s.unsure += 2
+		s.failedGenerations += 2
 		return err
 	}
-	s.unsure = 0
+	s.failedGenerations = 0
 	s.step("sync", s.file.Name())
 	s.state.Store(&b)
 	return nil
 }
 
 // raiseFirst makes first the number of the first event, and returns the segments that
-// have no others. It is called with cutMu held.
+// have no others. It is called with boundsMu held.
 func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 	b := *s.state.Load()
 	if first <= b.first {
@@ -103,9 +103,9 @@ func (s *Stream) setList(list []*segment) {
 }
 
 // set makes next what is durable.
-func (d *durability) set(next, backs int64) {
+func (d *durability) set(next, truncations int64) {
 	d.mu.Lock()
-	d.next, d.backs = next, backs
+	d.next, d.truncations = next, truncations
 	d.mu.Unlock()
 }
 
@@ -119,11 +119,11 @@ func (d *durability) set(next, backs int64) {
 // truncations return the error until the stream is opened again, which completes it. On
 // Windows that is so if a StreamReader has a segment open that is removed: close it before.
 func (s *Stream) TruncateBack(next int64) error {
-	s.cutMu.Lock()
-	defer s.cutMu.Unlock()
+	s.boundsMu.Lock()
+	defer s.boundsMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.usable()
+	err := s.checkWritable()
 	switch {
 	case err != nil:
 	case next == s.active.next:
@@ -146,7 +146,7 @@ func (s *Stream) TruncateBack(next int64) error {
 // No byte of an event changes, since a reader may have it in a loop: the segment ends before
 // next, and a new one begins there.
 func (s *Stream) truncateBack(next int64) error {
-	<-s.active.before
+	<-s.active.prevDurable
 	list := s.segments()
 	left := position(list, next) + 1 // so many segments stay
 	if list[left-1].first == next {
@@ -158,19 +158,19 @@ func (s *Stream) truncateBack(next int64) error {
 		return created
 	}
 	b := *s.state.Load()
-	b.back, b.backs, b.cutting = next, b.backs+1, true
+	b.truncatedTo, b.truncations, b.truncating = next, b.truncations+1, true
 	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
 	s.broken = errBegun // Options.Now may panic
 	s.next.Store(next)
-	s.synced.set(min(next, s.durableNext()), b.backs)
+	s.synced.set(min(next, s.durableNext()), b.truncations)
 	held, err := s.finishBack(next, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
 	if s.broken = err; err != nil {
 		return err
 	}
-	b.cutting = false
+	b.truncating = false
 	s.broken = s.setBounds(b)
 	return s.broken
 }
@@ -194,7 +194,7 @@ func (s *Stream) finishBack(next int64, left, removed []*segment, created bool) 
 		s.step("remove", seg.name())
 	}
 	if len(left) > 0 {
-		if err := s.cutSegment(left[len(left)-1], next); err != nil {
+		if err := s.truncateSegment(left[len(left)-1], next); err != nil {
 			return held, err
 		}
 	}
@@ -221,10 +221,10 @@ func (s *Stream) closeLater(files []*os.File) {
 	}()
 }
 
-// cutSegment removes the events of a closed segment from number next on. The file keeps its
+// truncateSegment removes the events of a closed segment from number next on. The file keeps its
 // length and its bytes: to truncate it would make zeros of an event that a reader has in a
 // loop. Its blocks are released with the segment.
-func (s *Stream) cutSegment(seg *segment, next int64) error {
+func (s *Stream) truncateSegment(seg *segment, next int64) error {
 	f, err := seg.acquire()
 	if err != nil {
 		return err
@@ -242,6 +242,6 @@ func (s *Stream) cutSegment(seg *segment, next int64) error {
 		return err
 	}
 	s.step("sync", seg.name())
-	seg.index.cut(next - seg.first)
+	seg.index.truncate(next - seg.first)
 	return nil
 }

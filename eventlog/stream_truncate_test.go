@@ -196,7 +196,7 @@ func TestStream_DataStaysInACutSegment(t *testing.T) {
 		s = openStream(t, dir, eventlog.StreamOptions{})
 		check("OpenStream")
 		closeStream(t, s)
-		putMeta(t, dir, meta{generation: 1 << 20, back: 2, backs: 1, flags: 1})
+		putMeta(t, dir, meta{generation: 1 << 20, truncatedTo: 2, truncations: 1, flags: 1})
 		s = openStream(t, dir, eventlog.StreamOptions{})
 		if s.Next() != 2 {
 			t.Errorf("next is %d, want 2", s.Next())

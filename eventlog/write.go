@@ -85,10 +85,10 @@ func (l *Log) beginWrite() error {
 	if l.mem == nil {
 		return nil
 	}
-	if at := l.usable - 1; at/pageSize > l.end/pageSize && loads(l.mem, at) {
+	if at := l.preparedLimit - 1; at/pageSize > l.end/pageSize && loads(l.mem, at) {
 		return nil
 	}
-	return l.reaches(l.room)
+	return l.reaches(l.fileLen)
 }
 
 var pageSize = int64(os.Getpagesize())
@@ -192,7 +192,7 @@ func (l *Log) put(end, count int64) error {
 // undo makes zeros of what was written from the end of the log to here, if the file is not
 // mapped. The file stays longer than its events, which may not be durable yet.
 func (l *Log) undo(to int64) {
-	l.least.Store(l.end + 1) // first: see whole
+	l.minFileLen.Store(l.end + 1) // first: see whole
 	if l.f.Truncate(l.end+1) == nil {
 		to = l.end + 1
 		l.attach(to)

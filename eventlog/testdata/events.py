@@ -47,7 +47,7 @@ def events(f):
         off += ENTRY.size + size
 
 
-META = struct.Struct("<QqqqII")  # Generation, First, Back, Backs, Flags, Checksum
+META = struct.Struct("<QqqqII")  # Generation, First, TruncatedTo, Truncations, Flags, Checksum
 META_SLOT = 4096
 
 
