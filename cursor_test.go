@@ -117,12 +117,6 @@ func TestOpenRoot_OwnCursor(t *testing.T) {
 	}
 }
 
-func TestOpenRoot_Nil(t *testing.T) {
-	if f, err := mmapfile.OpenRoot(nil, "data", os.O_RDONLY, 0); f != nil || err != os.ErrInvalid {
-		t.Errorf("%v, %v", f, err)
-	}
-}
-
 func TestRead_ManyGoroutines(t *testing.T) {
 	filetest.NeedThreads(t)
 	t.Parallel()

@@ -2,6 +2,7 @@ package mmapfile_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -262,5 +264,48 @@ func TestReadAt_FollowingTakesFewMaps(t *testing.T) {
 		if n := strings.Count(string(filetest.Read(t, "/proc/self/maps")), name); n > 20 {
 			t.Errorf("in %s: %d mappings", parent, n)
 		}
+	}
+}
+
+// A closed File does not keep its file system busy, even if it was mapped. Not in parallel:
+// a child that another test starts has copies of all descriptors until its exec.
+func TestClose_RemountReadOnly(t *testing.T) {
+	dir := filetest.SmallDisk(t)
+	name := filepath.Join(dir, "file")
+	content := filetest.Pattern(100_000)
+	filetest.Write(t, name, content)
+	remount := func() error {
+		return syscall.Mount("mmapfile-test", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	}
+	f := mustOpenMapped(t, name)
+	filetest.PrefaultWrites(t, f, content)
+	if err := remount(); err != syscall.EBUSY {
+		t.Errorf("with a file open for writing: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := remount(); err != nil {
+		t.Errorf("after Close: %v", err)
+	}
+	runtime.KeepAlive(f)
+	if _, err := mmapfile.OpenFile(name, os.O_RDWR, 0); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("OpenFile for writing: %v", err)
+	}
+	r, err := mmapfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	filetest.SameBytes(t, "the file", r.Bytes(), content)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Unmount(dir, 0); err != nil {
+		t.Errorf("after all were closed: %v", err)
+	}
+	runtime.KeepAlive(r)
+	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m"); err != nil { // smallDisk unmounts it again
+		t.Fatal(err)
 	}
 }

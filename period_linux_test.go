@@ -4,10 +4,16 @@ package mmapfile_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -227,5 +233,278 @@ func TestWriteAt_Watchers(t *testing.T) {
 		if !filetest.Eventually(10*time.Second, heard) {
 			t.Error("the watcher was not notified of the mapped writes")
 		}
+	}
+}
+
+// withoutCapability calls do on a thread without one of the capabilities of root.
+func withoutCapability(capability uint, do func() error) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if err := unix.Capget(&header, &data[0]); err != nil {
+			result <- err
+			return
+		}
+		data[capability/32].Effective &^= 1 << (capability % 32)
+		if err := unix.Capset(&header, &data[0]); err != nil {
+			result <- err
+			return
+		}
+		result <- do()
+	}()
+	return <-result
+}
+
+// A mapped write removes a set-user-ID bit that was set by path.
+func TestWriteAt_SetUserIDRemoved(t *testing.T) {
+	t.Parallel()
+	after := func(bits uint32) uint32 {
+		name := filetest.Temp(t, filetest.Pattern(8192))
+		f := mustOpenMapped(t, name)
+		mustWriteMapped(t, f)
+		if err := unix.Chmod(name, bits); err != nil {
+			t.Fatal(err)
+		}
+		if err := withoutCapability(unix.CAP_FSETID, func() error {
+			if _, err := f.WriteAt([]byte("again"), 100); err != nil {
+				return err
+			}
+			return f.Close()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(name, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Mode & 0o7777
+	}
+	for _, bits := range []uint32{unix.S_ISUID | 0o755, unix.S_ISGID | 0o755, unix.S_ISUID | unix.S_ISGID | 0o777} {
+		got := after(bits)
+		for i := 0; i < 3 && got != bits&0o777; i++ { // the timer has ended the period with the rights of root
+			got = after(bits)
+		}
+		if got != bits&0o777 {
+			t.Errorf("mode %#o is %#o after a write", bits, got)
+		}
+	}
+}
+
+// A mapped write removes the capabilities of the file.
+func TestWriteAt_CapabilitiesRemoved(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := mustOpenMapped(t, name)
+	mustWriteMapped(t, f)
+	netRaw := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // struct vfs_cap_data
+	if err := unix.Setxattr(name, "security.capability", netRaw, 0); err != nil {
+		t.Skip(err)
+	}
+	if _, err := f.WriteAt([]byte("again"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unix.Getxattr(name, "security.capability", nil); err == nil {
+		t.Errorf("the file has %d bytes of capabilities", n)
+	}
+}
+
+// A bit that Chmod sets after the last write stays. A time that is set then stays, too.
+func TestChmod_SetUserIDAfterMappedWrites(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(8192))
+	f := mustOpenMapped(t, name)
+	mustWriteMapped(t, f)
+	if err := withoutCapability(unix.CAP_FSETID, func() error { return f.Chmod(fs.ModeSetuid | 0o755) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := withoutCapability(unix.CAP_FSETID, f.Close); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(name); err != nil || fi.Mode() != fs.ModeSetuid|0o755 {
+		t.Errorf("the mode is %v, %v", fi.Mode(), err)
+	}
+	f = mustOpenMapped(t, name)
+	mustWriteMapped(t, f)
+	set := modTime(t, name).Add(-time.Hour)
+	if err := errors.Join(unix.Chmod(name, unix.S_ISUID|0o755), os.Chtimes(name, set, set)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := modTime(t, name); !got.Equal(set) {
+		t.Errorf("the time was set to %v, and is %v", set, got)
+	}
+}
+
+// A write follows the O_APPEND flag of a descriptor that was handed out.
+func TestWriteAt_DescriptorAppends(t *testing.T) {
+	t.Parallel()
+	control := func(c syscall.RawConn, err error, fn func(fd uintptr)) error {
+		if err != nil {
+			return err
+		}
+		return c.Control(fn)
+	}
+	for way, fdOf := range map[string]func(t *testing.T, name string) (*mmapfile.File, int){
+		"Fd": func(t *testing.T, name string) (*mmapfile.File, int) {
+			f := mustOpenMapped(t, name)
+			return f, int(f.Fd())
+		},
+		"OS": func(t *testing.T, name string) (*mmapfile.File, int) {
+			f := mustOpenMapped(t, name)
+			return f, int(f.OS().Fd())
+		},
+		"SyscallConn": func(t *testing.T, name string) (f *mmapfile.File, fd int) {
+			f = mustOpenMapped(t, name)
+			c, err := f.SyscallConn()
+			if err := control(c, err, func(p uintptr) { fd = int(p) }); err != nil {
+				t.Fatal(err)
+			}
+			return f, fd
+		},
+		"New": func(t *testing.T, name string) (*mmapfile.File, int) {
+			o, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fd := int(o.Fd())
+			f, err := mmapfile.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			mustMap(t, f)
+			return f, fd
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			name := filetest.Temp(t, filetest.Pattern(10_000))
+			f, fd := fdOf(t, name)
+			for range 300 {
+				mmapfile.PrefaultAll(f)
+				if _, err := f.WriteAt([]byte("hot"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_APPEND); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				if n, err := f.WriteAt([]byte("x"), 0); n != 1 || err != nil {
+					t.Fatalf("WriteAt: %d, %v", n, err)
+				}
+				if got := len(filetest.Read(t, name)); got != 10_001+i {
+					t.Errorf("after %d writes the file has %d bytes", i+1, got)
+				}
+			}
+		})
+	}
+}
+
+func init() {
+	filetest.Children["limit"] = childLimit
+}
+
+// A lower file size limit takes effect by the end of the period.
+func TestWriteAt_FileSizeLimitLowered(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(1<<20))
+	if out, err := filetest.ChildCommand(t, nil, "limit", name).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func childLimit(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	f.Bytes()
+	b := make([]byte, 100)
+	for i := 0; !mmapfile.WroteMapped(f); i++ {
+		if i == 10_000 {
+			return errors.New("no mapped write, so this tests nothing")
+		}
+		mmapfile.PrefaultAll(f)
+		if _, err := f.WriteAt(b, 700_000); err != nil {
+			return err
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 500_000, Max: 500_000}); err != nil {
+		return err
+	}
+	refused := func() bool {
+		f.WriteAt(b, 100) // an allowed write begins the next period
+		_, err = f.WriteAt(b, 700_000)
+		return err != nil
+	}
+	if !filetest.Eventually(10*time.Second, refused) {
+		return errors.New("the limit never takes effect")
+	}
+	if !errors.Is(err, syscall.EFBIG) {
+		return err
+	}
+	if _, err := f.WriteAt(make([]byte, 200_000), 400_000); !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("across the limit: %v", err)
+	}
+	return nil
+}
+
+// mountImage mounts a new ext4 file system.
+func mountImage(t *testing.T) (dir string) {
+	t.Helper()
+	image := filetest.Temp(t, nil)
+	if err := os.Truncate(image, 32<<20); err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, args := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("only root can mount an image: %s: %v %s", args[0], err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// A file system that was shut down refuses writes by the end of the period.
+func TestWriteAt_FileSystemShutDown(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(mountImage(t), "file")
+	filetest.Write(t, name, filetest.Pattern(100_000))
+	f := mustOpenMapped(t, name)
+	mustWriteMapped(t, f)
+	const shutdown = 0x8004587D // EXT4_IOC_SHUTDOWN, in include/uapi/linux/ext4.h
+	how := uint32(2)            // without writing the journal
+	d, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, d.Fd(), shutdown, uintptr(unsafe.Pointer(&how))); errno != 0 {
+		t.Skip(errno)
+	}
+	refused := func() bool {
+		_, err = f.WriteAt([]byte("again"), 100)
+		return err != nil
+	}
+	if !filetest.Eventually(10*time.Second, refused) || !errors.Is(err, syscall.EIO) {
+		t.Error(err)
 	}
 }

@@ -75,12 +75,6 @@ func TestFile_CopiesShareCursor(t *testing.T) {
 	}
 }
 
-func TestNew_Nil(t *testing.T) {
-	if f, err := mmapfile.New(nil); f != nil || !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("New(nil) is %v, %v", f, err)
-	}
-}
-
 // Not parallel, nor a part of the matrix: a process has one working directory.
 func TestChdir_SameAsOSFile(t *testing.T) {
 	back, err := os.Getwd()

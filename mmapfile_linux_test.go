@@ -181,3 +181,42 @@ func TestOpenFile_SizeOfAllocatedFile(t *testing.T) {
 		}
 	}
 }
+
+// A file of a lower layer is mapped if it is known not to change. If it changes all the same,
+// reads return the old or the new file, and no call fails.
+func TestImmutable_Overlayfs(t *testing.T) {
+	t.Parallel()
+	name := mountOverlay(t, bytes.Repeat([]byte("old "), 4096))
+	f := mustOpenImmutable(t, name)
+	readOften(t, f)
+	if mmapfile.Mapped(f) != mmapfile.MapsUnasked {
+		t.Errorf("mapped: %v", mmapfile.Mapped(f))
+	}
+	other := filetest.OpenFile(t, name, os.O_RDONLY)
+	if readOften(t, other); mmapfile.Mapped(other) {
+		t.Error("without the promise it is mapped, too")
+	}
+	if err := os.Truncate(name, page+1); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 64)
+	for off := int64(0); off < 4*4096+page; off += page / 2 {
+		if n, err := f.ReadAt(got, off); err != nil && err != io.EOF || n > 0 && !bytes.HasPrefix([]byte("old old "), got[:min(n, 8)]) {
+			t.Errorf("ReadAt at %d: %d, %v", off, n, err)
+		}
+	}
+}
+
+func TestPrivate_OpenPipe(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, nil) + "pipe"
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	filetest.Within(t, time.Minute, func() {
+		f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
+		if f != nil || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("a pipe: %v", err)
+		}
+	})
+}

@@ -3,14 +3,12 @@ package mmapfile_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
@@ -98,101 +96,6 @@ func TestWriteAt_Overlapping(t *testing.T) {
 	}
 }
 
-func TestReadAt_FileGrowing(t *testing.T) {
-	filetest.NeedThreads(t)
-	t.Parallel()
-	for _, by := range []string{"WriteAt", "Write", "ReadFrom", "Append"} {
-		for _, mapped := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/mapped=%v", by, mapped), func(t *testing.T) {
-				t.Parallel()
-				whole := filetest.Pattern(filetest.Iterations(2 << 20))
-				name := filetest.Temp(t, whole[:100])
-				flag := os.O_RDWR
-				if by == "Append" {
-					flag |= os.O_APPEND
-				}
-				f, err := mmapfile.OpenFile(name, flag, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				if mapped {
-					mustMap(t, f)
-				}
-				var published atomic.Int64
-				published.Store(100)
-				filetest.Together(t, 4, func(i int) error {
-					if i == 0 {
-						defer published.Store(-1)
-						return growFile(f, by, whole, &published)
-					}
-					r := rand.New(rand.NewPCG(uint64(i), 2))
-					buf := make([]byte, 20_000)
-					for {
-						known := published.Load()
-						if known < 0 {
-							return nil
-						}
-						b := buf[:1+r.IntN(len(buf))]
-						off := max(0, known-int64(r.IntN(30_000)))
-						n, err := f.ReadAt(b, off)
-						if err := filetest.CheckReadResult(n, len(b), err); err != nil {
-							return err
-						}
-						written := int(min(known-off, int64(len(b))))
-						if n < written || !bytes.Equal(b[:written], whole[off:off+int64(written)]) {
-							return fmt.Errorf("%d bytes at %d of a file of %d, or other bytes", n, off, known)
-						}
-						if err := filetest.CheckOldOrZero(b[:n], off); err != nil {
-							return err
-						}
-						if i == 3 {
-							if n := f.Len(); int64(n) < known {
-								return fmt.Errorf("Len is %d of %d", n, known)
-							}
-							if b := f.Bytes(); mmapfile.CanMap && int64(len(b)) < known {
-								return fmt.Errorf("Bytes are %d of %d", len(b), known)
-							}
-						}
-					}
-				})
-				filetest.SameBytes(t, "the file", filetest.Read(t, name), whole)
-			})
-		}
-	}
-}
-
-// growFile appends the rest of whole to the 100 bytes of f, and publishes its progress.
-func growFile(f *mmapfile.File, by string, whole []byte, published *atomic.Int64) error {
-	if _, err := f.Seek(100, io.SeekStart); err != nil {
-		return err
-	}
-	for off, step := 100, 1; off < len(whole); step = step*7%4999 + 1 {
-		end := min(off+step, len(whole))
-		var n int
-		var err error
-		switch by {
-		case "WriteAt":
-			n, err = f.WriteAt(whole[off:end], int64(off))
-		case "Write", "Append":
-			n, err = f.Write(whole[off:end])
-		case "ReadFrom":
-			var m int64
-			m, err = f.ReadFrom(bytes.NewReader(whole[off:end]))
-			n = int(m)
-		}
-		if n != end-off || err != nil {
-			return fmt.Errorf("%s: %d of %d, %w", by, n, end-off, err)
-		}
-		if n := f.Len(); n < end {
-			return fmt.Errorf("Len is %d after %s up to %d", n, by, end)
-		}
-		off = end
-		published.Store(int64(off))
-	}
-	return nil
-}
-
 // Writes beside Sync, Stat and a growing mapping lose no byte and do not deadlock.
 func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 	filetest.NeedThreads(t)
@@ -240,34 +143,40 @@ func TestWriteAt_BesideSyncStatAndGrowth(t *testing.T) {
 	filetest.SameBytes(t, "the file", filetest.Read(t, name)[:size], want)
 }
 
-// A flush in the background loses no write of a program into Bytes, and has no data race with it.
-// (If Bytes is a copy, the race detector sees it.)
-func TestFlushPolicy_BesideBytes(t *testing.T) {
+// A mapped write beside a truncation by another handle leaves no bytes past the end that are read.
+func TestWriteAt_EndAfterForeignTruncation(t *testing.T) {
 	t.Parallel()
-	const size = 100_000
-	name := filetest.Temp(t, make([]byte, size))
-	f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Interval: time.Millisecond}}.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	old := f.Bytes()
-	if _, err := f.WriteAt([]byte{0}, size); err != nil { // if Bytes is a copy, the next one is another
-		t.Fatal(err)
-	}
-	b := f.Bytes()
-	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
-		for i := range b {
-			b[i] += byte(i)
-		}
-		filetest.LoadBytes(old) // a flush updates it
-		if _, err := f.Read(make([]byte, 1)); err != nil {
+	const size = 8 << 20
+	name := filetest.Temp(t, filetest.Pattern(size))
+	f := filetest.Open(t, name)
+	data := bytes.Repeat([]byte{'w'}, size)
+	for range 8 {
+		if _, err := f.WriteAt(data, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := append([]byte(nil), b...)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
+	for round := range 30 {
+		if _, err := f.WriteAt(data, 0); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() {
+			_, err := f.WriteAt(data, 0)
+			done <- err
+		}()
+		if err := os.Truncate(name, size-100); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		fi, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := f.ReadAt(make([]byte, 50), size-60)
+		if want := min(50, max(0, fi.Size()-(size-60))); int64(n) != want {
+			t.Fatalf("round %d: the file has %d bytes, and ReadAt returns %d at %d", round, fi.Size(), n, size-60)
+		}
 	}
-	filetest.SameBytes(t, "the file", filetest.Read(t, name), want)
 }

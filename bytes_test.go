@@ -291,31 +291,3 @@ func TestBytes_ConcurrentReads(t *testing.T) {
 		return nil
 	})
 }
-
-func TestSync_BytesPastMovedEnd(t *testing.T) {
-	t.Parallel()
-	filetest.NeedForeignTruncate(t)
-	name := filetest.Temp(t, filetest.Pattern(8192))
-	f := filetest.Open(t, name)
-	b := f.Bytes()
-	if b == nil {
-		t.Fatal("Bytes is nil")
-	}
-	if mmapfile.CanMap {
-		b[90]++ // the page of offset 5000 is gone after the truncation
-	} else {
-		b[5000]++
-	}
-	if err := os.Truncate(name, 100); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Sync(); err != nil {
-		t.Error(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := filetest.Read(t, name); len(got) != 100 {
-		t.Errorf("the file has %d bytes", len(got))
-	}
-}

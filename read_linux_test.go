@@ -2,64 +2,18 @@ package mmapfile_test
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
 )
-
-// A closed File does not keep its file system busy, even if it was mapped. Not in parallel:
-// a child that another test starts has copies of all descriptors until its exec.
-func TestClose_RemountReadOnly(t *testing.T) {
-	dir := filetest.SmallDisk(t)
-	name := filepath.Join(dir, "file")
-	content := filetest.Pattern(100_000)
-	filetest.Write(t, name, content)
-	remount := func() error {
-		return syscall.Mount("mmapfile-test", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
-	}
-	f := mustOpenMapped(t, name)
-	filetest.PrefaultWrites(t, f, content)
-	if err := remount(); err != syscall.EBUSY {
-		t.Errorf("with a file open for writing: %v", err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := remount(); err != nil {
-		t.Errorf("after Close: %v", err)
-	}
-	runtime.KeepAlive(f)
-	if _, err := mmapfile.OpenFile(name, os.O_RDWR, 0); !errors.Is(err, syscall.EROFS) {
-		t.Errorf("OpenFile for writing: %v", err)
-	}
-	r, err := mmapfile.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	filetest.SameBytes(t, "the file", r.Bytes(), content)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Unmount(dir, 0); err != nil {
-		t.Errorf("after all were closed: %v", err)
-	}
-	runtime.KeepAlive(r)
-	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m"); err != nil { // smallDisk unmounts it again
-		t.Fatal(err)
-	}
-}
 
 func TestReadAt_MemfdSealedLater(t *testing.T) {
 	t.Parallel()
@@ -187,43 +141,4 @@ func TestReadAt_OverlayfsCopyUp(t *testing.T) {
 	if _, err := f.ReadAt(got, 0); err != nil || string(got) != "NEW!NEW!" {
 		t.Errorf("ReadAt: %q, %v", got, err)
 	}
-}
-
-// A file of a lower layer is mapped if it is known not to change. If it changes all the same,
-// reads return the old or the new file, and no call fails.
-func TestImmutable_Overlayfs(t *testing.T) {
-	t.Parallel()
-	name := mountOverlay(t, bytes.Repeat([]byte("old "), 4096))
-	f := mustOpenImmutable(t, name)
-	readOften(t, f)
-	if mmapfile.Mapped(f) != mmapfile.MapsUnasked {
-		t.Errorf("mapped: %v", mmapfile.Mapped(f))
-	}
-	other := filetest.OpenFile(t, name, os.O_RDONLY)
-	if readOften(t, other); mmapfile.Mapped(other) {
-		t.Error("without the promise it is mapped, too")
-	}
-	if err := os.Truncate(name, page+1); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, 64)
-	for off := int64(0); off < 4*4096+page; off += page / 2 {
-		if n, err := f.ReadAt(got, off); err != nil && err != io.EOF || n > 0 && !bytes.HasPrefix([]byte("old old "), got[:min(n, 8)]) {
-			t.Errorf("ReadAt at %d: %d, %v", off, n, err)
-		}
-	}
-}
-
-func TestPrivate_OpenPipe(t *testing.T) {
-	t.Parallel()
-	name := filetest.Temp(t, nil) + "pipe"
-	if err := unix.Mkfifo(name, 0o600); err != nil {
-		t.Skip(err)
-	}
-	filetest.Within(t, time.Minute, func() {
-		f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
-		if f != nil || !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("a pipe: %v", err)
-		}
-	})
 }
