@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // Append appends an event with the data p, and returns its offset. It does not keep p,
@@ -275,7 +276,7 @@ func (c *call) failed(r any, err *error) {
 		cleared, noAddress = l.clear(c.dirty)
 	}
 	// Not every system tells the address of a fault, so the memory itself is asked.
-	if r != nil && isFault(r, !c.inCaller || noAddress) && (!c.inCaller || !cleared) {
+	if r != nil && guard.IsFault(r, !c.inCaller || noAddress) && (!c.inCaller || !cleared) {
 		*err = l.faultCause()
 	}
 	if *err != nil && !c.filled {
@@ -292,7 +293,7 @@ func (l *Log) clear(to int64) (ok, noAddress bool) {
 	}
 	defer func() {
 		r := recover()
-		ok, noAddress = r == nil, r != nil && !isFault(r, false)
+		ok, noAddress = r == nil, r != nil && !guard.IsFault(r, false)
 	}()
 	clear(l.mem[l.end:to])
 	return true, false

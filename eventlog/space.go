@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -50,7 +50,7 @@ func (s *space) inside(op string, fn func() error) (err error) {
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			if !isFault(r, true) {
+			if !guard.IsFault(r, true) {
 				panic(r)
 			}
 			err = s.fail(op, s.faultCause())
@@ -72,17 +72,6 @@ func (s *space) truncate(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.f.Truncate(size)
-}
-
-// isFault reports whether a panic is a page fault, which has an address. In an emulator
-// (qemu-user) it may have none: then it looks like a nil dereference, and is a fault if the
-// code is this package's own.
-func isFault(r any, own bool) bool {
-	if _, ok := r.(interface{ Addr() uintptr }); ok {
-		return true
-	}
-	e, ok := r.(runtime.Error)
-	return ok && own && e.Error() == "runtime error: invalid memory address or nil pointer dereference"
 }
 
 // faultCause returns why the memory of the file could not be touched: nearly always because

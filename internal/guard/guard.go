@@ -97,18 +97,21 @@ func Caused(r any, p []byte) bool {
 	if _, ok := In(r, p); ok {
 		return true
 	}
-	return !addressed() && looksLikeFault(r) && !Readable(p)
+	return !addressed() && IsFault(r, true) && !Readable(p)
 }
 
-// looksLikeFault reports whether r may be a fault in an emulator. The runtime reports a
-// fault at an address below 4 KiB as a nil dereference.
-func looksLikeFault(r any) bool {
+// IsFault reports whether the panic r is a fault, wherever it was. In an emulator it may look
+// like a nil dereference: the runtime reports a fault at an address below 4 KiB as one. It is
+// taken for a fault if own is set: then no code of a caller has run, which may have such a bug.
+func IsFault(r any, own bool) bool {
 	e, ok := r.(runtime.Error)
 	if !ok {
 		return false
 	}
-	_, ok = e.(interface{ Addr() uintptr })
-	return ok || e.Error() == "runtime error: invalid memory address or nil pointer dereference"
+	if _, ok := e.(interface{ Addr() uintptr }); ok {
+		return true
+	}
+	return own && e.Error() == "runtime error: invalid memory address or nil pointer dereference"
 }
 
 // Exiting reports whether the deferred function that calls it runs because of
