@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // get returns a copy of event seq.
@@ -77,7 +78,7 @@ func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			if !isFault(r, true) {
+			if !guard.IsFault(r, true) {
 				panic(r)
 			}
 			err = f.fail("get", f.faultCause())
