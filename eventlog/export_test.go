@@ -125,7 +125,8 @@ func FailDir(s *Stream) { s.dirf.Close() }
 // EnterAfter has a loop over r at number seq open its segment, after the bounds were checked
 // and between was called.
 func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
-	sc := &streamCursor{c: &r.catalog, seq: seq, minTime: everything}
+	sc := newStreamCursor(r, everything)
+	sc.seq = seq
 	defer sc.leave()
 	if err := sc.check(); err != nil {
 		return false, err

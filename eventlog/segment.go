@@ -14,13 +14,13 @@ import (
 // segment is one file of a stream. It is opened for reading at the first use.
 type segment struct {
 	first int64 // number of its first event
-	c     *catalog
+	l     *segmentList
 	index index
 
 	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
 	bytes atomic.Int64 // of a Stream: how long it is, except for the active one
 
-	// mu guards what follows. It is taken before the mu of space, and after that of catalog.
+	// mu guards what follows. It is taken before the mu of space, and after that of segmentList.
 	mu   sync.Mutex
 	file atomic.Pointer[segmentFile] // nil if it is not open
 	refs int                         // iterators inside
@@ -35,7 +35,7 @@ type segmentFile struct {
 	word atomic.Pointer[uint64] // WriteOffset in it: finding it costs a system call
 }
 
-func (s *segment) name() string { return eventfile.SegmentName(s.c.dir, s.first) }
+func (s *segment) name() string { return eventfile.SegmentName(s.l.dir, s.first) }
 
 // acquire opens the segment if need be, and keeps it open until release.
 func (s *segment) acquire() (*segmentFile, error) {
@@ -62,22 +62,22 @@ func (s *segment) open() (*segmentFile, error) {
 		return f, nil
 	}
 	switch {
-	case s.c.closed.Load():
-		return nil, s.c.fail("open", os.ErrClosed)
+	case s.l.closed.Load():
+		return nil, s.l.fail("open", os.ErrClosed)
 	case s.gone:
-		return nil, s.c.fail("open", fs.ErrNotExist)
+		return nil, s.l.fail("open", fs.ErrNotExist)
 	}
 	f, err := eventfile.Open(s.name(), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.c.here(); err != nil {
+	if err := s.l.here(); err != nil {
 		f.Close()
 		return nil, err
 	}
 	file := &segmentFile{space: space{f: f}}
 	s.file.Store(file)
-	s.c.opened.Add(1)
+	s.l.opened.Add(1)
 	return file, nil
 }
 
@@ -86,7 +86,7 @@ func (s *segment) open() (*segmentFile, error) {
 func (s *segment) shut() {
 	if f := s.file.Swap(nil); f != nil {
 		f.close()
-		s.c.opened.Add(-1)
+		s.l.opened.Add(-1)
 	}
 }
 
@@ -176,7 +176,7 @@ func (s *segment) find(f *segmentFile, src *source, seq int64) (p place, err err
 func (s *segment) extend(f *segmentFile, src *source) error {
 	for {
 		// This comes before the end, since the writer fills a segment before it begins the next.
-		next := s.c.following(s.first)
+		next := s.l.following(s.first)
 		end, err := f.end()
 		if err != nil {
 			return s.damage(0, 0, err)
@@ -187,7 +187,7 @@ func (s *segment) extend(f *segmentFile, src *source) error {
 			want = next - s.first
 		}
 		err = s.index.extend(src, end, want)
-		if err == nil || s.c.following(s.first) == next { // else TruncateBack has run meanwhile
+		if err == nil || s.l.following(s.first) == next { // else TruncateBack has run meanwhile
 			p := s.index.look(math.MaxInt64)
 			if err == errGap {
 				p = place{}

@@ -54,7 +54,7 @@ func (o *StreamOptions) valid() bool {
 // If another directory takes the place of the stream's, as when a backup is restored, the
 // Stream leaves it alone: appends are errors from the next segment on.
 type Stream struct {
-	catalog
+	writerCatalog
 	o     StreamOptions
 	clock *clock         // of all segments
 	lock  *os.File       // locked
@@ -63,7 +63,7 @@ type Stream struct {
 
 	recovered Recovery
 
-	// Lock order: boundsMu, mu, catalog.mu. Only boundsMu is held during a flush of events.
+	// Lock order: boundsMu, mu, segmentList.mu. Only boundsMu is held during a flush of events.
 	boundsMu          sync.Mutex // held while bounds change
 	failedGenerations uint64     // generations of bounds that failed to be written, and may be in meta
 
@@ -103,8 +103,8 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	s := &Stream{catalog: catalog{dir: dir}, o: o, clock: newClock(o.Now)}
-	s.list.Store(new([]*segment))
+	s := &Stream{o: o, clock: newClock(o.Now)}
+	s.init(dir)
 	opened := false
 	defer func() { // Options.Now may panic
 		if !opened {
@@ -223,7 +223,7 @@ func (s *Stream) Get(seq int64) (Event, error) {
 		}
 		return Event{}, s.fail("get", fs.ErrNotExist)
 	}
-	return s.get(seq)
+	return getEvent(s, seq)
 }
 
 // Events returns an iterator over the events from number from on, in order, up to the
@@ -240,20 +240,20 @@ func (s *Stream) Get(seq int64) (Event, error) {
 // and by several goroutines. The loop's body may append, and sees no event after
 // Close.
 func (s *Stream) Events(from int64) iter.Seq2[Event, error] {
-	return s.events(everything, startAt(from))
+	return streamEvents(s, everything, startAt(from))
 }
 
 // Since is [Stream.Events] for the events that are not older than t. It begins with the
 // last segment that was begun before t, and passes over older events without verifying
 // them. So if the clock was set back, events of earlier segments are left out.
 func (s *Stream) Since(t time.Time) iter.Seq2[Event, error] {
-	return s.events(since(t), func() (int64, error) { return s.since(t) })
+	return streamSince(s, t)
 }
 
 // Follow is [StreamReader.Follow] for the program that writes the stream. [Stream.Close] ends it
 // with [os.ErrClosed].
 func (s *Stream) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
-	return s.followFrom(ctx, from)
+	return streamFollow(ctx, s, from)
 }
 
 // Close makes all events durable, as [Log.Close] does, and unlocks the stream. It waits

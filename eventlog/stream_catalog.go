@@ -2,10 +2,10 @@ package eventlog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
-	"slices"
-	"sync"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -13,130 +13,125 @@ import (
 	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
-// Temporary files of a stream, which OpenStream removes.
-const (
-	spareName = "next.tmp" // the next segment
-	skipName  = "skip.tmp" // a segment that TruncateFront or TruncateBack is about to start
-)
+// catalog says which events a stream has, and in which segments they are.
+type catalog interface {
+	list() *segmentList
 
-// maxOpen is the number of segments that are open for reading at a time. Each takes a
-// descriptor and a mapping. Opening one takes some 20 µs.
-const maxOpen = 256
+	// bounds returns the present bounds, and current has the list follow them.
+	bounds() (bounds, error)
+	current() (bounds, error)
 
-// catalog knows the segments of a stream. A Stream changes it with its segments. That of
-// a StreamReader follows the directory.
-type catalog struct {
-	dir    string
-	home   fs.FileInfo // of a Stream: the directory that it has open
-	closed atomic.Bool
-	state  atomic.Pointer[bounds] // of a Stream; nil in a StreamReader
-	opened atomic.Int64           // number of open segments
-	next   atomic.Int64           // of a Stream: number of the next event
+	// tail returns the number after the last event.
+	tail() (int64, error)
 
-	// mu guards changes of list, and what follows. It comes before the mu of segment.
-	mu   sync.Mutex
-	list atomic.Pointer[[]*segment] // ascending
-	seen bounds                     // of which list is
-	old  bool                       // list may lack a segment
+	// grown adds the segment that begins with event seq to the list if there is one by now.
+	grown(seq int64) bool
 
-	meta  *mmapfile.File // of a StreamReader
-	words [2]uint64      // generations of its slots, for
-	read  bounds         // the bounds read last
-	word  [8]byte
+	// relist has current list the segments again: the list may lack one.
+	relist()
 }
 
-// segments returns all segments, ascending.
-func (c *catalog) segments() []*segment { return *c.list.Load() }
-
-// here returns an error if the directory's name leads to another one than that which a Stream has
-// open, or to none. A Stream asks that before it creates, opens or removes a file by name, so that
-// nothing is acknowledged into a backup that was restored.
-func (c *catalog) here() error {
-	if c.home == nil {
-		return nil
-	}
-	fi, err := os.Stat(c.dir)
-	if err == nil && !os.SameFile(fi, c.home) {
-		err = errReplaced
-	}
-	return err
+// writerCatalog is the catalog of a Stream, which changes it with its segments.
+type writerCatalog struct {
+	segmentList
+	state atomic.Pointer[bounds]
+	next  atomic.Int64 // number of the next event
 }
 
-func (c *catalog) fail(op string, err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return &fs.PathError{Op: op, Path: pe.Path, Err: pe.Err}
-	}
-	return &fs.PathError{Op: op, Path: c.dir, Err: err}
+func (c *writerCatalog) bounds() (bounds, error)  { return *c.state.Load(), nil }
+func (c *writerCatalog) current() (bounds, error) { return *c.state.Load(), nil }
+func (c *writerCatalog) grown(seq int64) bool     { return c.has(seq) }
+func (c *writerCatalog) relist()                  {}
+
+func (c *writerCatalog) tail() (int64, error) {
+	return max(c.next.Load(), c.state.Load().first), nil // TruncateFront past the end may have begun
 }
 
-// position returns the index of the segment that has event seq if any has, or -1.
-func position(list []*segment, seq int64) int {
-	i, found := slices.BinarySearchFunc(list, seq, func(s *segment, seq int64) int {
-		switch {
-		case s.first < seq:
-			return -1
-		case s.first > seq:
-			return 1
+// readerCatalog is the catalog of a StreamReader, which follows the directory.
+type readerCatalog struct {
+	segmentList
+
+	// The mu of segmentList guards these.
+	listed bounds         // the bounds that the list is of
+	stale  bool           // the list may lack a segment
+	meta   *mmapfile.File // nil if it is not open
+	words  [2]uint64      // generations of the slots of meta, when read was read
+	read   bounds         // the bounds read last
+	word   [8]byte
+}
+
+func (c *readerCatalog) bounds() (bounds, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readBounds()
+}
+
+// readBounds reads the bounds from meta. It is called with mu held.
+func (c *readerCatalog) readBounds() (b bounds, err error) {
+	if c.meta == nil {
+		c.meta, err = eventfile.Open(filepath.Join(c.dir, eventfile.MetaName), os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) {
+			return bounds{}, nil // its writer has only just created the stream
 		}
-		return 0
-	})
-	if !found {
-		i--
+		if err != nil {
+			return bounds{}, err
+		}
 	}
-	return i
+	var words [2]uint64
+	for slot := range words {
+		n, err := c.meta.ReadAt(c.word[:], int64(slot)*metaSlot)
+		if err != nil && err != io.EOF {
+			return bounds{}, err
+		}
+		clear(c.word[n:])
+		words[slot] = le.Uint64(c.word[:])
+	}
+	if words == c.words && c.read.generation > 0 && c.read.generation == max(words[0], words[1]) {
+		return c.read, nil
+	}
+	c.read, err = readMeta(c.meta)
+	c.words = words
+	return c.read, err
 }
 
-// add appends a segment to the list. A goroutine that has loaded the list sees no change: it is
-// appended to in place, and made anew for any other change. It is called with mu held.
-func (c *catalog) add(first int64) *segment {
-	s := &segment{first: first, c: c}
-	list := append(c.segments(), s)
-	c.list.Store(&list)
-	return s
-}
-
-// current returns the present bounds, and has the list follow them.
-func (c *catalog) current() (bounds, error) {
-	if b := c.state.Load(); b != nil {
-		return *b, nil
-	}
+func (c *readerCatalog) current() (bounds, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, err := c.readBounds()
-	if err == nil && (c.old || b.generation != c.seen.generation || len(c.segments()) == 0) {
+	if err == nil && (c.stale || b.generation != c.listed.generation || len(c.segments()) == 0) {
 		err = c.follow(b)
 	}
 	return b, err
 }
 
-// follow makes the list of a StreamReader that of the directory. It is called with mu held.
-func (c *catalog) follow(b bounds) error {
+// follow makes the list that of the directory. It is called with mu held.
+func (c *readerCatalog) follow(b bounds) error {
 	firsts, err := eventfile.ListSegments(c.dir)
 	if err != nil {
 		return c.fail("read", err)
 	}
 	old := c.segments()
-	cut := b.limit()
-	switch n := b.truncations - c.seen.truncations; {
-	case n == 1 || c.seen.truncating && n == 0:
-		cut = b.truncatedTo
+	keep := b.limit() // events before this one are those that were there
+	switch n := b.truncations - c.listed.truncations; {
+	case n == 1 || c.listed.truncating && n == 0:
+		keep = b.truncatedTo
 	case n != 0:
-		cut = 0 // the calls before the last one are unknown
+		keep = 0 // the calls before the last one are unknown
 	}
 	var list []*segment
 	for i, first := range firsts {
 		if first >= b.limit() || i+1 < len(firsts) && firsts[i+1] <= b.first {
 			continue
 		}
-		s := &segment{first: first, c: c}
-		if k := position(old, first); k >= 0 && old[k].first == first && first < cut {
+		s := &segment{first: first, l: &c.segmentList}
+		if k := position(old, first); k >= 0 && old[k].first == first && first < keep {
 			s = old[k]
-			s.index.truncate(cut - first)
+			s.index.truncate(keep - first)
 		}
 		list = append(list, s)
 	}
-	c.list.Store(&list)
-	c.seen, c.old = b, false
+	c.all.Store(&list)
+	c.listed, c.stale = b, false
 	for _, s := range old {
 		if k := position(list, s.first); k < 0 || list[k] != s {
 			s.drop()
@@ -145,15 +140,13 @@ func (c *catalog) follow(b bounds) error {
 	return nil
 }
 
-// grown adds the segment that begins with event seq if there is one by now.
-func (c *catalog) grown(seq int64) bool {
+func (c *readerCatalog) grown(seq int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := c.segments()
-	if k := position(list, seq); k >= 0 && list[k].first == seq {
+	if c.has(seq) {
 		return true
 	}
-	if c.state.Load() != nil || seq >= c.seen.limit() || len(list) > 0 && list[len(list)-1].first > seq {
+	if seq >= c.listed.limit() || c.after(seq) {
 		return false
 	}
 	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil {
@@ -163,65 +156,13 @@ func (c *catalog) grown(seq int64) bool {
 	return true
 }
 
-// relist has current list the directory again.
-func (c *catalog) relist() {
+func (c *readerCatalog) relist() {
 	c.mu.Lock()
-	c.old = true
+	c.stale = true
 	c.mu.Unlock()
 }
 
-// gap reports whether there are events after seq, so that one with this number should be
-// there. It has current list the directory again: the writer may have closed the segment
-// since it was read, or created segments while the directory was listed.
-func (c *catalog) gap(seq int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list := c.segments()
-	found := len(list) > 0 && list[len(list)-1].first > seq
-	c.old = found
-	return found
-}
-
-// at returns the segment that has event seq or will have it. It is nil if there is none.
-func (c *catalog) at(seq int64) *segment {
-	list := c.segments()
-	if i := position(list, seq); i >= 0 {
-		return list[i]
-	}
-	return nil
-}
-
-// following returns the number of the first event of the segment after the one that begins
-// with first, or -1 if there is none in the list.
-func (c *catalog) following(first int64) int64 {
-	list := c.segments()
-	if i := position(list, first) + 1; i < len(list) {
-		return list[i].first
-	}
-	return -1
-}
-
-// acquire opens a segment, and closes idle segments if more than maxOpen are open.
-func (c *catalog) acquire(s *segment) (*segmentFile, error) {
-	f, err := s.acquire()
-	if err == nil && c.opened.Load() > maxOpen {
-		for _, other := range c.segments() {
-			if other != s {
-				other.shutIdle()
-			}
-			if c.opened.Load() <= maxOpen/2 {
-				break
-			}
-		}
-	}
-	return f, err
-}
-
-// tail returns the number after the last event. A StreamReader looks at the directory.
-func (c *catalog) tail() (int64, error) {
-	if b := c.state.Load(); b != nil {
-		return max(c.next.Load(), b.first), nil // TruncateFront past the end may have begun
-	}
+func (c *readerCatalog) tail() (int64, error) {
 	for tries := 0; ; tries++ {
 		b, err := c.current()
 		if err != nil {
@@ -246,6 +187,17 @@ func (c *catalog) tail() (int64, error) {
 	}
 }
 
+// gap reports whether there are events after seq, so that one with this number should be there. It
+// has the segments listed again: the writer may have closed the segment since it was read, or
+// created segments while the directory was listed.
+func gap(c catalog, seq int64) bool {
+	found := c.list().after(seq)
+	if found {
+		c.relist()
+	}
+	return found
+}
+
 // again waits a while, and reports whether to look again for a file or an event that should
 // be there: the writer may be about to remove or to replace a segment. In all it waits for
 // some 100 ms.
@@ -254,24 +206,4 @@ func again(tries int) bool {
 		time.Sleep(time.Millisecond)
 	}
 	return tries <= 100
-}
-
-// firstOf returns the number of the first event, given the bounds.
-func (c *catalog) firstOf(b bounds) int64 {
-	if list := c.segments(); len(list) > 0 {
-		return max(b.first, list[0].first)
-	}
-	return b.first
-}
-
-// shutAll closes all segments.
-func (c *catalog) shutAll() {
-	c.closed.Store(true)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.segments() {
-		s.mu.Lock()
-		s.shut()
-		s.mu.Unlock()
-	}
 }

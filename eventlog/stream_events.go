@@ -13,7 +13,8 @@ import (
 
 // streamCursor is one walk over the events of a stream.
 type streamCursor struct {
-	c       *catalog
+	*segmentList
+	c       catalog
 	ctx     context.Context // nil for none
 	seq     int64           // of the next event
 	minTime int64           // no event older than this
@@ -24,6 +25,10 @@ type streamCursor struct {
 
 	seg *segment // acquired, with cur inside; nil between two segments
 	cur *cursor
+}
+
+func newStreamCursor(c catalog, minTime int64) *streamCursor {
+	return &streamCursor{segmentList: c.list(), c: c, minTime: minTime}
 }
 
 // leave releases the segment.
@@ -41,7 +46,7 @@ func (sc *streamCursor) check() error {
 	switch {
 	case err != nil:
 		return err
-	case sc.c.closed.Load():
+	case sc.closed.Load():
 		return os.ErrClosed
 	}
 	if b.generation != sc.b.generation || !sc.begun {
@@ -51,7 +56,7 @@ func (sc *streamCursor) check() error {
 		sc.leave() // the segment may be another now
 		sc.b, sc.begun = b, true
 	}
-	if sc.seq < sc.c.firstOf(b) {
+	if sc.seq < sc.firstOf(b) {
 		return ErrTruncated
 	}
 	return nil
@@ -71,14 +76,14 @@ func (sc *streamCursor) tryEnter() (bool, error) {
 
 // enter opens the segment of the next event. It returns false to try again.
 func (sc *streamCursor) enter() (bool, error) {
-	seg := sc.c.at(sc.seq)
+	seg := sc.at(sc.seq)
 	if seg == nil {
-		if sc.seq > sc.c.firstOf(sc.b) {
+		if sc.seq > sc.firstOf(sc.b) {
 			return false, fs.ErrInvalid
 		}
 		return false, nil // a stream that its writer has only just created
 	}
-	f, err := sc.c.acquire(seg)
+	f, err := sc.acquire(seg)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && sc.again() {
 			err = nil
@@ -100,10 +105,10 @@ func (sc *streamCursor) enter() (bool, error) {
 	}
 	if next < sc.seq {
 		sc.leave()
-		if next > seg.first && sc.c.grown(next) && sc.c.at(sc.seq) != seg {
+		if next > seg.first && sc.c.grown(next) && sc.at(sc.seq) != seg {
 			return false, nil
 		}
-		if !sc.c.gap(sc.seq) {
+		if !gap(sc.c, sc.seq) {
 			if sc.seq == sc.b.first {
 				return false, errBegun // by TruncateFront past the end: the next segment begins with seq
 			}
@@ -132,7 +137,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		case err == errBegun:
 			return false, nil
 		case err != nil || !inside:
-			return sc.c.at(sc.seq) != nil, err
+			return sc.at(sc.seq) != nil, err
 		}
 	}
 	cur := sc.cur
@@ -162,7 +167,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		sc.leave()
 		return true, nil
 	}
-	if sc.c.gap(sc.seq) {
+	if gap(sc.c, sc.seq) {
 		if sc.leave(); !sc.again() {
 			return false, damagedEvent(sc.seq, 0, errGap)
 		}
@@ -199,7 +204,7 @@ func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
 	if cur := sc.cur; cur != nil {
 		for i := range cur.n {
 			if stop := sc.stopped(); stop != nil {
-				return sc.fail(stop, yield)
+				return sc.yieldError(stop, yield)
 			}
 			sc.seq, sc.tries = cur.batch[i].Seq+1, 0
 			if !yield(cur.batch[i], nil) {
@@ -208,12 +213,12 @@ func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
 		}
 		sc.seq, cur.n = cur.seq, 0
 	}
-	return err == nil || sc.fail(err, yield)
+	return err == nil || sc.yieldError(err, yield)
 }
 
-func (sc *streamCursor) fail(err error, yield func(Event, error) bool) bool {
+func (sc *streamCursor) yieldError(err error, yield func(Event, error) bool) bool {
 	if sc.ctx == nil || err != sc.ctx.Err() {
-		err = sc.c.fail("events", err)
+		err = sc.fail("events", err)
 	}
 	yield(Event{Seq: sc.seq}, err)
 	return false
@@ -221,7 +226,7 @@ func (sc *streamCursor) fail(err error, yield func(Event, error) bool) bool {
 
 // stopped returns why the loop ends now, if it does.
 func (sc *streamCursor) stopped() error {
-	if sc.c.closed.Load() {
+	if sc.closed.Load() {
 		return os.ErrClosed
 	}
 	if sc.ctx != nil {
@@ -230,12 +235,12 @@ func (sc *streamCursor) stopped() error {
 	return nil
 }
 
-// events is the iterator of Events and Since. begin returns where to begin.
-func (c *catalog) events(minTime int64, begin func() (int64, error)) iter.Seq2[Event, error] {
+// streamEvents is the iterator of Events and Since. begin returns where to begin.
+func streamEvents(c catalog, minTime int64, begin func() (int64, error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := &streamCursor{c: c, minTime: minTime}
+		sc := newStreamCursor(c, minTime)
 		defer sc.leave()
 		end := int64(0)
 		err := sc.stopped()
@@ -275,14 +280,20 @@ func startAt(seq int64) func() (int64, error) {
 	return func() (int64, error) { return seq, nil }
 }
 
-// since returns the number of the first event of the segment in which those at or after t
+// streamSince is the iterator of Since.
+func streamSince(c catalog, t time.Time) iter.Seq2[Event, error] {
+	return streamEvents(c, since(t), func() (int64, error) { return segmentSince(c, t) })
+}
+
+// segmentSince returns the number of the first event of the segment in which those at or after t
 // begin, if the clock was not set back.
-func (c *catalog) since(t time.Time) (int64, error) {
+func segmentSince(c catalog, t time.Time) (int64, error) {
+	l := c.list()
 	b, err := c.current()
 	if err != nil {
 		return 0, err
 	}
-	list, minTime := c.segments(), since(t)
+	list, minTime := l.segments(), since(t)
 	low, high := 0, len(list) // the last segment that was begun before t is in list[low:high]
 	for high-low > 1 {
 		mid := (low + high) / 2
@@ -301,17 +312,18 @@ func (c *catalog) since(t time.Time) (int64, error) {
 		}
 	}
 	if low < len(list) {
-		return max(list[low].first, c.firstOf(b)), nil
+		return max(list[low].first, l.firstOf(b)), nil
 	}
 	return b.first, nil
 }
 
-// followFrom is the iterator of Follow.
-func (c *catalog) followFrom(ctx context.Context, seq int64) iter.Seq2[Event, error] {
+// streamFollow is the iterator of Follow.
+func streamFollow(ctx context.Context, c catalog, seq int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := &streamCursor{c: c, ctx: ctx, seq: seq, minTime: everything}
+		sc := newStreamCursor(c, everything)
+		sc.ctx, sc.seq = ctx, seq
 		defer sc.leave()
 		wait := minWait
 		timer := time.NewTimer(0)

@@ -11,10 +11,10 @@ import (
 	"go.dw1.io/mmapfile/internal/guard"
 )
 
-// get returns a copy of event seq.
-func (c *catalog) get(seq int64) (Event, error) {
+// getEvent returns a copy of event seq.
+func getEvent(c catalog, seq int64) (Event, error) {
 	for tries := 0; ; tries++ {
-		e, changed, err := c.tryGet(seq)
+		e, changed, err := tryGet(c, seq)
 		if !changed || !again(tries) {
 			return e, err
 		}
@@ -22,47 +22,48 @@ func (c *catalog) get(seq int64) (Event, error) {
 }
 
 // tryGet returns changed if the bounds, or the files, have changed meanwhile.
-func (c *catalog) tryGet(seq int64) (e Event, changed bool, err error) {
+func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
+	l := c.list()
 	b, err := c.current()
 	if err != nil {
 		return e, false, err
 	}
-	if c.closed.Load() {
-		return e, false, c.fail("get", os.ErrClosed)
+	if l.closed.Load() {
+		return e, false, l.fail("get", os.ErrClosed)
 	}
 	switch {
-	case seq < c.firstOf(b):
-		return e, false, c.fail("get", ErrTruncated)
+	case seq < l.firstOf(b):
+		return e, false, l.fail("get", ErrTruncated)
 	case seq >= b.limit():
-		return e, false, c.fail("get", fs.ErrNotExist)
+		return e, false, l.fail("get", fs.ErrNotExist)
 	}
-	s := c.at(seq)
+	s := l.at(seq)
 	if s == nil {
-		return e, false, c.fail("get", fs.ErrNotExist)
+		return e, false, l.fail("get", fs.ErrNotExist)
 	}
 	f := s.file.Load()
 	if f == nil {
-		if f, err = c.acquire(s); err != nil {
-			return e, errors.Is(err, fs.ErrNotExist), c.fail("get", err)
+		if f, err = l.acquire(s); err != nil {
+			return e, errors.Is(err, fs.ErrNotExist), l.fail("get", err)
 		}
 		s.release()
 	}
 	e, next, err := f.get(s, seq)
 	if now, berr := c.bounds(); berr != nil || now.generation != b.generation {
-		return Event{}, true, c.fail("get", errors.Join(err, berr))
+		return Event{}, true, l.fail("get", errors.Join(err, berr))
 	}
 	switch {
 	case err == nil && next > seq:
 		return e, false, nil
-	case err == nil && c.grown(next) && c.at(seq) != s:
+	case err == nil && c.grown(next) && l.at(seq) != s:
 		c.relist() // there may be many more
-		return Event{}, true, c.fail("get", fs.ErrNotExist)
-	case err == nil && c.gap(seq):
-		return Event{}, true, c.fail("get", damagedEvent(seq, 0, errGap))
+		return Event{}, true, l.fail("get", fs.ErrNotExist)
+	case err == nil && gap(c, seq):
+		return Event{}, true, l.fail("get", damagedEvent(seq, 0, errGap))
 	case err == nil:
-		return Event{}, false, c.fail("get", fs.ErrNotExist)
+		return Event{}, false, l.fail("get", fs.ErrNotExist)
 	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
-		return Event{}, true, c.fail("get", os.ErrClosed)
+		return Event{}, true, l.fail("get", os.ErrClosed)
 	}
 	return Event{}, false, err
 }

@@ -1,13 +1,9 @@
 package eventlog
 
 import (
-	"errors"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
@@ -107,42 +103,4 @@ func writeMeta(f *mmapfile.File, b bounds) error {
 		return err
 	}
 	return hooks.syncMeta(f)
-}
-
-// bounds returns the present bounds of the stream.
-func (c *catalog) bounds() (bounds, error) {
-	if b := c.state.Load(); b != nil {
-		return *b, nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.readBounds()
-}
-
-// readBounds returns the bounds in the file of a StreamReader. It is called with mu held.
-func (c *catalog) readBounds() (b bounds, err error) {
-	if c.meta == nil {
-		c.meta, err = eventfile.Open(filepath.Join(c.dir, eventfile.MetaName), os.O_RDONLY)
-		if errors.Is(err, fs.ErrNotExist) {
-			return bounds{}, nil // its writer has only just created the stream
-		}
-		if err != nil {
-			return bounds{}, err
-		}
-	}
-	var words [2]uint64
-	for slot := range words {
-		n, err := c.meta.ReadAt(c.word[:], int64(slot)*metaSlot)
-		if err != nil && err != io.EOF {
-			return bounds{}, err
-		}
-		clear(c.word[n:])
-		words[slot] = le.Uint64(c.word[:])
-	}
-	if words == c.words && c.read.generation > 0 && c.read.generation == max(words[0], words[1]) {
-		return c.read, nil
-	}
-	c.read, err = readMeta(c.meta)
-	c.words = words
-	return c.read, err
 }

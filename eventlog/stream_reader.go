@@ -14,7 +14,7 @@ import (
 // any process, while the stream is written, and while it is not. All methods may be called
 // from any number of goroutines, Close included.
 type StreamReader struct {
-	catalog
+	readerCatalog
 }
 
 // OpenStreamReader opens the stream in dir for reading. It may be called concurrently. An
@@ -31,8 +31,8 @@ func OpenStreamReader(dir string) (*StreamReader, error) {
 	if !fi.IsDir() {
 		return nil, openError(dir, syscall.ENOTDIR)
 	}
-	r := &StreamReader{catalog{dir: dir}}
-	r.list.Store(new([]*segment))
+	r := new(StreamReader)
+	r.init(dir)
 	if _, err := r.current(); err != nil {
 		r.Close()
 		return nil, r.fail("open", err)
@@ -74,16 +74,16 @@ func (r *StreamReader) Next() (int64, error) {
 }
 
 // Get is [Stream.Get].
-func (r *StreamReader) Get(seq int64) (Event, error) { return r.get(seq) }
+func (r *StreamReader) Get(seq int64) (Event, error) { return getEvent(r, seq) }
 
 // Events is [Stream.Events].
 func (r *StreamReader) Events(from int64) iter.Seq2[Event, error] {
-	return r.events(everything, startAt(from))
+	return streamEvents(r, everything, startAt(from))
 }
 
 // Since is [Stream.Since].
 func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
-	return r.events(since(t), func() (int64, error) { return r.since(t) })
+	return streamSince(r, t)
 }
 
 // Follow is [StreamReader.Events], but does not end: after the last event it waits for
@@ -95,5 +95,5 @@ func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
 // TruncateBack since it last read, that is the error, too. [StreamReader.First] tells
 // where to begin again.
 func (r *StreamReader) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
-	return r.followFrom(ctx, from)
+	return streamFollow(ctx, r, from)
 }

@@ -280,8 +280,8 @@ func (r *recovery) create(first int64) error {
 // add adds segments that are not appended to.
 func (r *recovery) add(firsts []int64) {
 	s := r.s
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
+	s.segmentList.mu.Lock()
+	defer s.segmentList.mu.Unlock()
 	for _, first := range firsts {
 		seg := s.add(first)
 		end, ok := r.ends[first]

@@ -186,9 +186,9 @@ func (s *Stream) logOptions() Options {
 
 // use makes l, an open log, the active segment.
 func (s *Stream) use(l *Log, first int64) {
-	s.catalog.mu.Lock()
+	s.segmentList.mu.Lock()
 	seg := s.add(first)
-	s.catalog.mu.Unlock()
+	s.segmentList.mu.Unlock()
 	if old := s.active; old != nil {
 		old.seg.bytes.Store(old.end)
 	}
@@ -256,6 +256,8 @@ const (
 	spareBusy                    // it is being written, or removed
 	spareReady                   // the next segment: zeros that are durable
 )
+
+const spareName = "next.tmp" // OpenStream removes it
 
 func (s *Stream) spareName() string { return filepath.Join(s.dir, spareName) }
 

@@ -12,7 +12,7 @@ type inactiveBytes struct {
 
 // size returns the number of bytes that all segments use. It is called with mu held.
 func (s *Stream) size() int64 {
-	o, list := &s.inactive, s.list.Load()
+	o, list := &s.inactive, s.all.Load()
 	if o.list != list || o.active != s.active {
 		*o = inactiveBytes{0, list, s.active}
 		for _, seg := range *list {

@@ -35,7 +35,7 @@ func (s *Stream) skipTo(first int64) error {
 		return err
 	}
 	s.end(last)
-	s.setList(s.segments()[len(dropped):])
+	s.replace(s.segments()[len(dropped):])
 	if s.broken = s.syncDir(); s.broken != nil {
 		return s.broken
 	}
@@ -50,6 +50,8 @@ func (s *Stream) skipTo(first int64) error {
 	}()
 	return nil
 }
+
+const skipName = "skip.tmp" // OpenStream removes it
 
 func (s *Stream) skipName() string { return filepath.Join(s.dir, skipName) }
 

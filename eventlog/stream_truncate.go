@@ -91,15 +91,8 @@ func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 	defer s.mu.Unlock()
 	list := s.segments()
 	i := max(position(list, first), 0)
-	s.setList(list[i:])
+	s.replace(list[i:])
 	return list[:i], nil
-}
-
-func (s *Stream) setList(list []*segment) {
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
-	list = slices.Clone(list)
-	s.list.Store(&list)
 }
 
 // set makes next what is durable.
@@ -180,7 +173,7 @@ func (s *Stream) finishBack(next int64, left, removed []*segment, created bool) 
 	if err := s.end(s.active); err != nil {
 		return nil, err
 	}
-	s.setList(left)
+	s.replace(left)
 	for _, seg := range slices.Backward(removed) {
 		if trims && created { // the system removes files that are open
 			if f, err := os.Open(seg.name()); err == nil {
