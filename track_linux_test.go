@@ -206,7 +206,7 @@ func TestReadAt_InMemoryTellsNothing(t *testing.T) {
 
 func TestReadAt_Eviction(t *testing.T) {
 	const size = 4 << 20
-	f := lazyFile(t, size)
+	f := lazyFileEvicted(t, size)
 	mapLazily(t, f)
 	gen := pages.Evictions()
 	for range 20 { // with a fast disk the fault may be a minor one

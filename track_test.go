@@ -20,7 +20,15 @@ import (
 const manyReads = 128
 
 // lazyFile opens a new file of size bytes for reading and writing. None of its pages is known.
+// What becomes known stays so.
 func lazyFile(t *testing.T, size int) *File {
+	t.Helper()
+	HoldPages(t)
+	return lazyFileEvicted(t, size)
+}
+
+// lazyFileEvicted is lazyFile, but major faults make its pages unknown.
+func lazyFileEvicted(t *testing.T, size int) *File {
 	t.Helper()
 	if !canMap || closeNeedsLock || noUnifiedCache {
 		t.Skip("nothing is mapped unasked")
@@ -36,7 +44,6 @@ func lazyFile(t *testing.T, size int) *File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	HoldPages(t)
 	if sys.StorageOf(f.inner) != sys.StorageLocal {
 		t.Skip("this file system is not mapped unasked")
 	}
