@@ -72,6 +72,18 @@ func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, er
 	return off, l.publish(end, 1, false)
 }
 
+// AppendSync is [Log.Append], and returns once the event is durable. Calls from several
+// goroutines share flushes.
+//
+// An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
+// is in the log, at off.
+func (l *Log) AppendSync(p []byte) (off int64, err error) {
+	if off, err = l.append(p, nil, true); err != nil {
+		return 0, err
+	}
+	return off, l.syncTo(off + eventfile.EntrySize + int64(len(p)))
+}
+
 // AppendBatch appends an event for each of ps, and returns the offset of the first. Readers
 // see all of them at once, or none, also if the process is killed during the call. A crash
 // of the system before the next [Log.Sync] may leave some of them. They have the same Time.
@@ -258,8 +270,9 @@ func (c *call) done(off *int64, err *error) {
 	if c.locked {
 		end := c.l.end
 		c.l.unlock()
-		if c.l.o.Flush.Bytes > 0 && *err == nil && r == nil && !c.inCaller {
-			c.l.flushDue(end)
+		due := c.l.o.Flush.Bytes
+		if due > 0 && *err == nil && r == nil && !c.inCaller && end-c.l.Durable() >= due {
+			c.l.syncTo(end) // Sync and Close return its error
 		}
 	}
 	if r != nil && *err == nil {

@@ -17,7 +17,7 @@ func Rewind(l *Log) {
 	l.end, l.count, l.tally = eventfile.HeaderSize, 0, tally{0, eventfile.HeaderSize}
 	l.published.Store(eventfile.HeaderSize)
 	l.writeHeader(eventfile.HeaderSize, 0)
-	l.flush.durable.Store(eventfile.HeaderSize)
+	l.synced.reset(eventfile.HeaderSize, 0)
 }
 
 // Maps reports whether this build maps files.

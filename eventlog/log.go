@@ -26,13 +26,14 @@ type Log struct {
 	recovered Recovery
 
 	waiting atomic.Int32 // appends that wait for mu
+	synced  durability
 	flush   flusher
 
 	// For goroutines that do not hold mu, which a fill function that calls Sync has.
 	published  atomic.Int64 // copy of end
 	minFileLen atomic.Int64 // copy of fileLen; another program has truncated a file that is shorter
 
-	// Lock order: mu, then flush.mu, then the mu of space. A flush runs without
+	// Lock order: mu, flush.mu, synced.mu; mu of space comes after mu, too. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
 
 	mu            sync.Mutex     // held by an append

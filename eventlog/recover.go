@@ -283,11 +283,6 @@ const (
 // is a torn tail, and not damage.
 func (w *walk) search(why error) error {
 	damage := &CorruptError{w.end, why}
-	if e, _, err := w.event(w.end, w.limit, false); err == nil {
-		if _, _, err := w.event(e.Next(w.end), w.limit, true); err == nil {
-			return damage
-		}
-	}
 	sums := int64(0)
 	for off := w.end + 1; w.limit-off >= eventfile.EntrySize; off++ {
 		p, err := w.bytes(off, eventfile.EntrySize)

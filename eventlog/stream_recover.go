@@ -49,7 +49,7 @@ func (s *Stream) recover() error {
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
 	}
-	s.synced.set(s.next.Load(), b.truncations)
+	s.synced.reset(s.next.Load(), b.truncations)
 	return nil
 }
 

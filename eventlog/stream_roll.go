@@ -118,15 +118,9 @@ func (s *Stream) end(a *active) error {
 	}
 	a.err = a.log.Close()
 	s.step("close", a.seg.name())
-	d := &s.synced
-	d.mu.Lock()
-	if d.err == nil {
-		d.err = a.err
+	if a.err = s.synced.fail(a.err); a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
+		s.synced.advance(a.next, s.state.Load().truncations)
 	}
-	if a.err = d.err; a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
-		d.next = max(d.next, a.next)
-	}
-	d.mu.Unlock()
 	close(a.done)
 	return a.err
 }
@@ -238,15 +232,6 @@ func (s *Stream) syncDir() error {
 
 // step tells tests that a step has ended that a crash may follow.
 func (s *Stream) step(op, name string) { hooks.step(s.dir, op, name) }
-
-// fail notes an error after which nothing more is known to be durable.
-func (d *durability) fail(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.err == nil {
-		d.err = err
-	}
-}
 
 // spareState says what spareName is.
 type spareState int

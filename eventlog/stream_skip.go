@@ -42,7 +42,7 @@ func (s *Stream) skipTo(first int64) error {
 	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
 		return s.broken
 	}
-	s.synced.set(first, b.truncations)
+	s.synced.reset(first, b.truncations)
 	s.jobs.Add(1)
 	go func() {
 		defer s.jobs.Done()

@@ -95,13 +95,6 @@ func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 	return list[:i], nil
 }
 
-// set makes next what is durable.
-func (d *durability) set(next, truncations int64) {
-	d.mu.Lock()
-	d.next, d.truncations = next, truncations
-	d.mu.Unlock()
-}
-
 // TruncateBack removes all events from number next on, durably. The next event has that
 // number. A next of [Stream.Next] does nothing. The space of events in a segment that is left
 // is released with the segment.
@@ -150,14 +143,14 @@ func (s *Stream) truncateBack(next int64) error {
 		s.broken = s.resume()
 		return created
 	}
-	b := *s.state.Load()
+	b, durable := *s.state.Load(), s.durableNext()
 	b.truncatedTo, b.truncations, b.truncating = next, b.truncations+1, true
 	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
 	s.broken = errBegun // Options.Now may panic
 	s.next.Store(next)
-	s.synced.set(min(next, s.durableNext()), b.truncations)
+	s.synced.reset(min(next, durable), b.truncations)
 	held, err := s.finishBack(next, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
 	if s.broken = err; err != nil {

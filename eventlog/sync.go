@@ -11,35 +11,20 @@ import (
 	"time"
 	"weak"
 
-	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // flusher makes events durable for groups of goroutines. The first that asks is the leader,
 // and flushes. The goroutines that ask meanwhile wait, and one of them flushes for all.
 type flusher struct {
-	durable atomic.Int64  // all events before this offset are durable
-	count   atomic.Uint64 // how often the log was flushed
-	stop    func()        // ends the goroutine of Options.Flush.Interval
+	count atomic.Uint64 // how often the log was flushed
+	stop  func()        // ends the goroutine of Options.Flush.Interval
 
 	mu      sync.Mutex
 	done    sync.Cond // the leader's flush has ended
 	busy    bool      // there is a leader
 	waiters int       // goroutines that wait for it
 	shared  bool      // some waited for the last one
-	failed  error     // the first failure of a flush
-}
-
-// AppendSync is [Log.Append], and returns once the event is durable. Calls from several
-// goroutines share flushes.
-//
-// An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
-// is in the log, at off.
-func (l *Log) AppendSync(p []byte) (off int64, err error) {
-	if off, err = l.append(p, nil, true); err != nil {
-		return 0, err
-	}
-	return off, l.syncTo(off + eventfile.EntrySize + int64(len(p)))
 }
 
 // Sync makes durable all events whose append has returned: a crash of the system does not
@@ -60,7 +45,7 @@ func (l *Log) Sync() error {
 
 // Durable returns the offset up to which all events are known to be durable. It makes no
 // system call.
-func (l *Log) Durable() int64 { return l.flush.durable.Load() }
+func (l *Log) Durable() int64 { return l.synced.end.Load() }
 
 // syncTo returns once all events before end, which are visible, are durable.
 func (l *Log) syncTo(end int64) error {
@@ -68,10 +53,10 @@ func (l *Log) syncTo(end int64) error {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	for {
-		switch {
-		case fl.failed != nil:
-			return fl.failed
-		case fl.durable.Load() >= end: // perhaps by Close
+		switch err := l.synced.failed(); {
+		case err != nil:
+			return err
+		case l.Durable() >= end: // perhaps by Close
 			return nil
 		case l.ended.Load():
 			return l.fail("sync", os.ErrClosed)
@@ -103,12 +88,12 @@ func (l *Log) lead() error {
 	if err == nil {
 		err = l.inside("sync", l.whole)
 	}
+	if err == nil {
+		l.synced.advance(end, 0)
+	}
 	fl.mu.Lock()
 	fl.busy = false
 	fl.shared = fl.waiters > 0
-	if err == nil {
-		fl.durable.Store(max(end, fl.durable.Load()))
-	}
 	fl.done.Broadcast()
 	return err
 }
@@ -127,11 +112,7 @@ func (l *Log) flushFile() error {
 		l.flush.count.Add(1)
 		stats.flushes.since(began)
 	case !errors.Is(err, os.ErrClosed):
-		l.flush.mu.Lock()
-		if l.flush.failed == nil {
-			l.flush.failed = err
-		}
-		l.flush.mu.Unlock()
+		l.synced.fail(err)
 	}
 	return err
 }
@@ -167,7 +148,7 @@ func (l *Log) reaches(end int64) error {
 func (l *Log) startFlusher() {
 	l.tally = tally{l.count, l.end}
 	l.flush.done.L = &l.flush.mu
-	l.flush.durable.Store(l.end)
+	l.synced.reset(l.end, 0)
 	l.flush.stop = func() {}
 	if interval := l.o.Flush.Interval; interval > 0 {
 		ended := make(chan struct{})
@@ -193,13 +174,5 @@ func flushEvery(w weak.Pointer[Log], interval time.Duration, ended <-chan struct
 			return
 		}
 		l.Sync() // which keeps the error
-	}
-}
-
-// flushDue flushes if an append that ended at end leaves Options.Flush.Bytes unflushed. It
-// is called without mu. An error is kept for Sync and Close.
-func (l *Log) flushDue(end int64) {
-	if end-l.flush.durable.Load() >= l.o.Flush.Bytes {
-		l.syncTo(end)
 	}
 }
