@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/pages"
@@ -104,12 +105,16 @@ func StartFlushes(f *File, p FlushPolicy) error { return f.startFlushes(p) }
 func Pending(f *File) int64 { return f.flusher.pending.Load() }
 
 // OnFlush calls fn at each flush by the policy of f. An error of fn is that of the flush.
-func OnFlush(f *File, fn func() error) {
-	f.flusher.mu.Lock()
-	defer f.flusher.mu.Unlock()
-	f.flusher.data = func(f *file) error {
-		if err := fn(); err != nil {
-			return err
+func OnFlush(f *File, fn func() error) { onFlush.Store(f.file, fn) }
+
+var onFlush sync.Map // of func() error by *file
+
+func init() {
+	flushData = func(f *file) error {
+		if fn, ok := onFlush.Load(f); ok {
+			if err := fn.(func() error)(); err != nil {
+				return err
+			}
 		}
 		return f.syncData()
 	}

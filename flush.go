@@ -42,16 +42,18 @@ type flusher struct {
 	// until no write can succeed any more.
 	gate sync.RWMutex
 
-	mu      sync.Mutex          // one flush at a time
-	data    func(f *file) error // under mu: syncData, or a test's own
-	stopped bool                // under mu
-	err     error               // under mu: the first failure of a flush in the background
+	mu      sync.Mutex // one flush at a time
+	stopped bool       // under mu
+	err     error      // under mu: the first failure of a flush in the background
 
 	stop func() // ends the goroutine of the interval
 }
 
+// flushData flushes f. It is a variable for tests, which count flushes and let them fail.
+var flushData = (*file).syncData
+
 func newFlusher(f *file, p FlushPolicy) *flusher {
-	fl := &flusher{limit: p.Bytes, data: (*file).syncData, stop: func() {}}
+	fl := &flusher{limit: p.Bytes, stop: func() {}}
 	if p.Interval > 0 {
 		ended := make(chan struct{})
 		fl.stop = sync.OnceFunc(func() { close(ended) })
@@ -161,7 +163,7 @@ func (fl *flusher) flushDue(f *file) {
 // flush makes durable what is pending now. Called with mu held.
 func (fl *flusher) flush(f *file) {
 	n := fl.pending.Load()
-	err := fl.data(f)
+	err := flushData(f)
 	if err != nil && fl.err == nil && !errors.Is(err, os.ErrClosed) {
 		fl.err = err
 	}
