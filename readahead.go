@@ -11,8 +11,8 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// prereadMost is the number of bytes that are read before user code sees them: a cold View.
-const prereadMost = 4 << 20
+// prereadMax is the number of bytes that are read before user code sees them: a cold View.
+const prereadMax = 4 << 20
 
 // lookAhead asks whether what follows reads in order of n bytes is in memory. If it is, the
 // range is ready. If it is not, the system is told to read ahead, and not asked again until
@@ -129,21 +129,21 @@ func (f *file) readNextPage(off int64) {
 }
 
 // preread loads the n bytes at off of the mapped file into memory before user code or a
-// guarded copy accesses them. It reads them by system call, up to prereadMost, if they are
+// guarded copy accesses them. It reads them by system call, up to prereadMax, if they are
 // not known to be there.
 func (f *file) preread(m *mapping, off, n int64) {
 	if !canMap || noUnifiedCache {
 		return
 	}
 	size := min(f.size.Load(), int64(len(m.data)))
-	if n > prereadMost && off+n <= size && !f.known(off+n-1, 1) {
+	if n > prereadMax && off+n <= size && !f.known(off+n-1, 1) {
 		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
 	inOrder := off > 0 && f.viewed.Swap(off+n) == off
 	if !inOrder {
 		f.readInOrder(false)
 	}
-	for end := min(off+min(n, prereadMost), size); off < end; {
+	for end := min(off+min(n, prereadMax), size); off < end; {
 		next := min((off+pages.AheadBytes)/pages.BlockSize*pages.BlockSize, end)
 		if !f.known(off, int(next-off)) {
 			start, stop := off/pages.BlockSize*pages.BlockSize, min((next+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, size)

@@ -68,8 +68,8 @@ func (f *file) follow(next pages.Next, end int64) {
 		stats.calls.Add(pages.LookEvery)
 		pages.Look()
 	}
-	if next.Saved > 0 {
-		f.mapIfPays(end, next.Saved)
+	if next.Credit > 0 {
+		f.mapIfPays(end, next.Credit)
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *file) mapIfPays(end int64, calls uint64) {
 	if m := f.m.Load(); m != nil && end <= int64(m.callLen) {
 		return
 	}
-	if f.never.Load() || !f.pages.Saved(calls) || !f.mu.TryLock() {
+	if f.never.Load() || !f.pages.Credit(calls) || !f.mu.TryLock() {
 		return
 	}
 	defer f.mu.Unlock()

@@ -51,7 +51,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	f.lost()
-	if m := f.m.Load(); !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMost))) && f.known(off+n-1, 1) {
+	if m := f.m.Load(); !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMax))) && f.known(off+n-1, 1) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}

@@ -5,7 +5,7 @@
 // no more than with os.File. The package keeps a record of what system calls have read and
 // written, and decides four things:
 //
-//   - when mapping the file pays ([Pages.Saved])
+//   - when mapping the file pays ([Pages.Credit])
 //   - when a page is ready, so that reads copy it from the mapping ([Pages.Ready])
 //   - when prefaulting a block for mapped writes pays ([Pages.Prefaults])
 //   - when all of that is void, because the system has evicted pages ([Look])
@@ -76,8 +76,8 @@ type record struct {
 	since uint64        // calls when it began; under mu
 	calls atomic.Uint64 // system calls, counted in groups of LookEvery
 
-	saved atomic.Uint32 // calls that a mapping would have saved (see weight)
-	tries atomic.Uint32 // attempts to map the file that failed
+	credit   atomic.Uint32 // calls that a mapping would have saved (see weight)
+	failures atomic.Uint32 // attempts to map the file that failed
 
 	run   atomic.Uint32 // reads in order, up to orderFrom
 	asked atomic.Int64  // up to this offset the system was asked what is in memory
@@ -98,8 +98,8 @@ const (
 
 	leafBlocks = 1 << (leafBits - BlockBits)
 
-	// placesLeast is the number of places that a table may have with few leaves: 2 KiB.
-	placesLeast = 256
+	// placesMin is the number of places that a table may have with few leaves: 2 KiB.
+	placesMin = 256
 
 	// BlockSize is the number of bytes of a block, the unit of prefaulting.
 	BlockSize = 1 << BlockBits
@@ -114,9 +114,9 @@ const (
 	seen       = 1<<16 - 1
 	ready      = seen << readyShift
 	prefaulted = seen << prefaultedShift
-	readsMost  = 1<<4 - 1
+	readsMax   = 1<<4 - 1
 	savedBits  = 12
-	savedMost  = 1<<savedBits - 1
+	savedMax   = 1<<savedBits - 1
 )
 
 // A Mark is the bit of a block's first page for each property to record.
@@ -251,7 +251,7 @@ func (p *Pages) addLeaf(index uint64) *leaf {
 	}
 	r.grown++
 	l := &leaf{index: index, key: key(index)}
-	for !t.put(l) && uint64(len(t.leaves)) < max(placesLeast, 8*r.grown) {
+	for !t.put(l) && uint64(len(t.leaves)) < max(placesMin, 8*r.grown) {
 		t = t.double()
 	}
 	t.leaves[t.place(index)].Store(l) // the one that is there is dropped
@@ -282,8 +282,8 @@ func (t *table) double() *table {
 
 // Note records a property of all pages of n bytes at off, and reports whether they were
 // seen before.
-func (p *Pages) Note(mark Mark, off, n int64) (back bool) {
-	back = true
+func (p *Pages) Note(mark Mark, off, n int64) (again bool) {
+	again = true
 	end := off + n
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := p.word(uint64(block))
@@ -299,9 +299,9 @@ func (p *Pages) Note(mark Mark, off, n int64) (back bool) {
 		if old&all != all {
 			old = w.Or(all)
 		}
-		back = back && old&pages == pages
+		again = again && old&pages == pages
 	}
-	return back
+	return again
 }
 
 // forget clears bits of the blocks that the bytes from off to end intersect.
@@ -341,4 +341,4 @@ func (p *Pages) Truncated(size int64) {
 
 // Synced forgets which pages are prefaulted from off to end. When the system writes them
 // back, it makes them read-only, so the next write to each faults again.
-func (p *Pages) Synced(off, end int64) { p.forget(prefaulted|savedMost<<savedShift, off, end) }
+func (p *Pages) Synced(off, end int64) { p.forget(prefaulted|savedMax<<savedShift, off, end) }

@@ -102,7 +102,7 @@ func TestPages_LargeOffsets(t *testing.T) {
 			}
 		}
 	}
-	if got := len(p.table.Load().leaves); got > placesLeast {
+	if got := len(p.table.Load().leaves); got > placesMin {
 		t.Errorf("%d places for %d leaves", got, len(offs))
 	}
 }
@@ -154,7 +154,7 @@ func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 			t.Fatal("known after an eviction")
 		}
 	}
-	if got := len(p.table.Load().leaves); got > placesLeast {
+	if got := len(p.table.Load().leaves); got > placesMin {
 		t.Errorf("%d places for 64 leaves", got)
 	}
 }

@@ -16,18 +16,18 @@ const (
 	readyFrom  = 3        // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
 	savedShare = 14       // each 2^14 bytes of a call count as one more call: rereading in 1 MiB pieces
 	orderFrom  = 8        // reads in order before the next ones are predicted: asking the system costs 0.3 µs
-	orderMost  = 32 << 10 // bytes of a small read: for longer ones mapping saves nothing
+	orderMax   = 32 << 10 // bytes of a small read: for longer ones mapping saves nothing
 	farBytes   = 4 << 20  // bytes from one question to the next in longer reads
 
 	// AheadBytes is the number of bytes that one question to the system covers:
 	// bufio.Scanner.
 	AheadBytes = 512 << 10
 
-	savedLeast = 600             // nanoseconds that a small mapped write saves at least: random-64B, sync-40x64B-in-64KB
-	savedMax   = 16_000          // and at most: a pwrite that waits is not typical
-	timedMost  = PageSize        // bytes of a pwrite that is timed
-	timedEvery = 8               // pwrites from one that is timed to the next: with large folios one of 64 B takes 9 µs
-	firstPrice = 16 * savedLeast // nanoseconds for prefaulting a block until that is measured
+	savingMin  = 600            // nanoseconds that a small mapped write saves at least: random-64B, sync-40x64B-in-64KB
+	savingMax  = 16_000         // and at most: a pwrite that waits is not typical
+	timedMax   = PageSize       // bytes of a pwrite that is timed
+	timedEvery = 8              // pwrites from one that is timed to the next: with large folios one of 64 B takes 9 µs
+	firstPrice = 16 * savingMin // nanoseconds for prefaulting a block until that is measured
 
 	// LookEvery is the number of system calls of a file from one look at the major faults
 	// to the next: pages-1000.

@@ -15,13 +15,13 @@ const (
 	readyFrom  = 1
 	savedShare = 14
 	orderFrom  = 1
-	orderMost  = 32 << 10
+	orderMax   = 32 << 10
 	AheadBytes = BlockSize
 	farBytes   = BlockSize
 
-	savedLeast = 600
-	savedMax   = 16_000
-	timedMost  = PageSize
+	savingMin  = 600
+	savingMax  = 16_000
+	timedMax   = PageSize
 	timedEvery = 1
 	firstPrice = 1
 

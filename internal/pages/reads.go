@@ -2,7 +2,7 @@ package pages
 
 // Next is what a read by system call leads to. The zero value is nothing.
 type Next struct {
-	Saved  uint64 // calls that a mapping would have saved, for Saved
+	Credit uint64 // calls that a mapping would have saved, for Credit
 	First  bool   // this is the first call to be recorded
 	Look   bool   // call Look
 	Reread bool   // the pages were ready before the call: the mapping could not prove the end
@@ -31,7 +31,7 @@ func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	if p.Note(Seen, off, n) {
 		next.Reread = p.Ready(off, int(n))
 		next.Exists = p.countReread(off, n, t.confirm) && !next.Reread
-		next.Saved = weight(n)
+		next.Credit = weight(n)
 	}
 	asked := t.asked.Load()
 	switch {
@@ -45,7 +45,7 @@ func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	case t.run.Load() < orderFrom:
 		t.run.Add(1)
 	case end >= asked:
-		next.Ask, next.Far = true, n > orderMost
+		next.Ask, next.Far = true, n > orderMax
 	}
 	return next
 }
@@ -100,23 +100,23 @@ func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
 		return next, k&(k-1) == 0
 	}
 	if p.Note(Seen, off, n) {
-		next.Saved = weight(n)
+		next.Credit = weight(n)
 	}
 	return next, false
 }
 
-// Saved counts calls that a mapping would have saved, and reports whether mapping the file
+// Credit counts calls that a mapping would have saved, and reports whether mapping the file
 // pays.
-func (p *Pages) Saved(calls uint64) bool {
+func (p *Pages) Credit(calls uint64) bool {
 	t := p.table.Load()
-	return t != nil && uint64(t.saved.Add(uint32(min(calls, mapFrom)))) >= mapFrom<<t.tries.Load()
+	return t != nil && uint64(t.credit.Add(uint32(min(calls, mapFrom)))) >= mapFrom<<t.failures.Load()
 }
 
 // Mapped records an attempt to map the file. After one that failed the next comes later.
 func (p *Pages) Mapped(ok bool) {
 	t := p.begin()
-	if t.saved.Store(0); !ok {
-		t.tries.Store(min(t.tries.Load()+1, 10))
+	if t.credit.Store(0); !ok {
+		t.failures.Store(min(t.failures.Load()+1, 10))
 	}
 }
 
@@ -131,13 +131,13 @@ func (p *Pages) countReread(off, n int64, confirm bool) (due bool) {
 		}
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		old := w.Load()
-		reads := min(old>>readsShift&readsMost+weight(part), readsMost)
-		next := old&^(readsMost<<readsShift) | reads<<readsShift
+		reads := min(old>>readsShift&readsMax+weight(part), readsMax)
+		next := old&^(readsMax<<readsShift) | reads<<readsShift
 		switch {
 		case reads < readyFrom:
 		case confirm:
 			due = true
-			next &^= readsMost << readsShift
+			next &^= readsMax << readsShift
 		default:
 			next |= next & seen << readyShift
 		}

@@ -15,21 +15,21 @@ func (p *Pages) Saving() uint64 {
 	if t := p.table.Load(); t != nil {
 		return t.writeSaving()
 	}
-	return savedLeast
+	return savingMin
 }
 
-func (r *record) writeSaving() uint64 { return max(uint64(r.saving.Load()), savedLeast) }
+func (r *record) writeSaving() uint64 { return max(uint64(r.saving.Load()), savingMin) }
 
 // Times reports whether the next pwrite, of n bytes, is to be timed for SetSaving.
 func (p *Pages) Times(n int) bool {
-	return n <= timedMost && p.state.Load()>>offsetBits%timedEvery == 0 && p.table.Load() != nil
+	return n <= timedMax && p.state.Load()>>offsetBits%timedEvery == 0 && p.table.Load() != nil
 }
 
 // SetSaving records what a small pwrite has taken, which a mapped write would have saved.
 func (p *Pages) SetSaving(took time.Duration) {
 	if t := p.table.Load(); t != nil {
 		old := int64(t.writeSaving())
-		t.saving.Store(uint32(old + (min(max(int64(took), savedLeast), savedMax)-old)/4))
+		t.saving.Store(uint32(old + (min(max(int64(took), savingMin), savingMax)-old)/4))
 	}
 }
 
@@ -48,8 +48,8 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 			continue
 		}
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
-		saved := min(old>>savedShift&savedMost+weight(part), savedMost)
-		w.CompareAndSwap(old, old&^(savedMost<<savedShift)|saved<<savedShift)
+		saved := min(old>>savedShift&savedMax+weight(part), savedMax)
+		w.CompareAndSwap(old, old&^(savedMax<<savedShift)|saved<<savedShift)
 		if !l.written.Load() {
 			l.written.Store(true)
 		}
@@ -65,7 +65,7 @@ func (r *record) blockPrice() uint64 {
 	if price == 0 {
 		price = firstPrice
 	}
-	return min(max(price/r.writeSaving(), 1)<<r.losses.Load(), savedMost)
+	return min(max(price/r.writeSaving(), 1)<<r.losses.Load(), savedMax)
 }
 
 // continuesRun predicts whether writes of n bytes in order will reach block and save the cost of
@@ -75,7 +75,7 @@ func (p *Pages) continuesRun(block int64, n int, price uint64) bool {
 		return false
 	}
 	w := p.word(uint64(block - 1))
-	return w != nil && (w.Load()>>prefaultedShift&seen == seen || w.Load()>>savedShift&savedMost >= price)
+	return w != nil && (w.Load()>>prefaultedShift&seen == seen || w.Load()>>savedShift&savedMax >= price)
 }
 
 // NotePrefaulted records that the pages of n bytes at off are prefaulted, and then that the
@@ -108,7 +108,7 @@ func (p *Pages) SetPrice(n int64, took time.Duration) {
 func (p *Pages) Failed(off, end int64) {
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		if w := p.word(uint64(block)); w != nil {
-			w.And(^uint64(savedMost << savedShift))
+			w.And(^uint64(savedMax << savedShift))
 		}
 	}
 	p.begin().lost()

@@ -23,7 +23,7 @@ func TestPages_PriceOutlier(t *testing.T) {
 	if got := r.price.Load(); got < 80_000 {
 		t.Errorf("%d after samples of 100000", got)
 	}
-	if got, want := r.blockPrice(), uint64(r.price.Load())/savedLeast; got != want {
+	if got, want := r.blockPrice(), uint64(r.price.Load())/savingMin; got != want {
 		t.Errorf("a price of %d for a block, want %d", got, want)
 	}
 }
@@ -32,11 +32,11 @@ func TestPages_PriceOutlier(t *testing.T) {
 func TestPages_Saving(t *testing.T) {
 	t.Parallel()
 	var p Pages
-	if got := p.Saving(); got != savedLeast {
+	if got := p.Saving(); got != savingMin {
 		t.Errorf("a saving of %d without samples", got)
 	}
 	p.begin()
-	for took, want := range map[time.Duration]uint64{8000: 8000, 100: savedLeast, time.Second: savedMax} {
+	for took, want := range map[time.Duration]uint64{8000: 8000, 100: savingMin, time.Second: savingMax} {
 		for range 40 {
 			p.SetSaving(took)
 		}
@@ -58,7 +58,7 @@ func TestPages_PriceAfterLosses(t *testing.T) {
 	t.Parallel()
 	var p record
 	first := p.blockPrice()
-	if want := max(firstPrice/savedLeast, 1); first != uint64(want) {
+	if want := max(firstPrice/savingMin, 1); first != uint64(want) {
 		t.Errorf("a price of %d without samples, want %d", first, want)
 	}
 	p.lost()
@@ -69,8 +69,8 @@ func TestPages_PriceAfterLosses(t *testing.T) {
 	for range 100 {
 		p.lost()
 	}
-	if got := p.blockPrice(); got != savedMost {
-		t.Errorf("a price of %d after many losses, want %d", got, savedMost)
+	if got := p.blockPrice(); got != savedMax {
+		t.Errorf("a price of %d after many losses, want %d", got, savedMax)
 	}
 	for range 10_000 {
 		p.gained()
