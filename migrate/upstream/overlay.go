@@ -20,10 +20,10 @@ var eager = map[string]string{
 	"readyFrom":   "1",
 	"savedShare":  "0",       // each byte counts as a call
 	"orderFrom":   "1",       // the second read in order is a run
-	"orderMost":   "1 << 30", // of any length
+	"orderMax":    "1 << 30", // of any length
 	"aheadBytes":  "64 << 10",
-	"prereadMost": "64 << 10",
-	"savedLeast":  "1 << 20", // a mapped write saves a millisecond
+	"prereadMax":  "64 << 10",
+	"savingMin":   "1 << 20", // a mapped write saves a millisecond
 	"firstPrice":  "1",
 	"lookEvery":   "1",
 	"timeEvery":   "1",
