@@ -31,7 +31,7 @@ const (
 var (
 	ranges, rangeBytes      atomic.Int64 // all that are mapped or reserved
 	reserved, reservedBytes atomic.Int64 // those of closed Files
-	kept, keptBytes         atomic.Int64 // of those, what the last collection left: still in use
+	kept, keptBytes         atomic.Int64 // reserved ones that the last collection left: still in use
 
 	space      atomic.Int64 // the process's limit, as of the last mapping; 0 before
 	collecting sync.Mutex

@@ -13,8 +13,9 @@ import (
 
 // Close closes the file and makes its mappings inaccessible. It does not wait for reads and
 // writes, except on Windows, and if the File is private or has a [FlushPolicy]. Calls in
-// flight end in full or with [os.ErrClosed], and a call blocked in a pipe is released. A second Close is a
-// *[fs.PathError] with Op "close" and os.ErrClosed, as with [os.File.Close].
+// flight end in full or with [os.ErrClosed], and a call blocked in a pipe is released. A
+// second Close is a *[fs.PathError] with Op "close" and os.ErrClosed, as with
+// [os.File.Close].
 //
 // An access to a slice from [File.Bytes] faults after Close. Close does not sync, unless a
 // [FlushPolicy] has something left to flush.
@@ -33,7 +34,8 @@ func (f *File) Close() error {
 	}
 	f.mu.Lock()
 	if !f.closed {
-		if err := f.writeBack(0, math.MaxInt); err != nil { // seen by the race detector: the caller must not modify the memory any more
+		// The race detector sees this: the caller must not modify the memory any more.
+		if err := f.writeBack(0, math.MaxInt); err != nil {
 			serr = err
 		}
 		f.end()

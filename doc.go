@@ -23,8 +23,9 @@
 //
 // # Durability
 //
-// Written bytes are in the file when the call returns; a killed process loses none. They survive a crash of the system after [File.Sync],
-// [File.SyncRange], or a flush requested in [Options].
+// Written bytes are in the file when the call returns; a killed process loses none. They
+// survive a crash of the system after [File.Sync], [File.SyncRange], or a flush requested in
+// [Options].
 //
 // # Platforms
 //

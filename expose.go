@@ -114,7 +114,7 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 // is 0, or if the platform has no mappings. expose is as for mapped.
 func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	f.lost()
-	if m := f.m.Load(); expose && !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1) && f.holds(m, int(off+n-1)) {
+	if m := f.m.Load(); expose && f.shows(m, off, n) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.shownSize()
@@ -139,6 +139,12 @@ func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 		return nil, io.EOF
 	}
 	return m, err
+}
+
+// shows reports whether m has n bytes at off that are in the file, by the size that f knows.
+// The last of them is in memory.
+func (f *file) shows(m *mapping, off, n int64) bool {
+	return !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1)
 }
 
 // noSize returns the reason that the file has no size that could be mapped.

@@ -142,7 +142,7 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	last := off + len(b) - 1
 	at := last &^ (wordSize - 1)
 	p := (*uint32)(unsafe.Pointer(&m.data[at]))
-	first := max(off-at, 0) // of b in the word
+	first := max(off-at, 0) // where b begins in the word
 	head := len(b) - (last - at + 1 - first)
 	guard.Put(m.data, b[:head], off)
 	for {

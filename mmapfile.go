@@ -42,7 +42,7 @@ type file struct {
 
 	flusher   *flusher // its FlushPolicy; nil if it has none
 	private   bool     // copy on write: see private.go
-	immutable bool     // of Options: no other program changes the file
+	immutable bool     // Options promised that no other program changes the file
 	pages     pages.Pages
 
 	period            atomic.Uint32 // the state of a period of mapped writes: see period.go
@@ -63,8 +63,8 @@ type file struct {
 	revoked *mapping     // under mu: what m was at Close, for Guard
 	guards  int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
 
-	flag int      // of the open call of this package, or -1
-	dir  *dirPath // of a directory that DirFS has opened
+	flag int      // given to the open call of this package; -1 if other code opened the file
+	dir  *dirPath // set if DirFS has opened a directory
 
 	sizeMu sync.Mutex    // held to change learns and truncs
 	learns atomic.Uint32 // incremented when a call has asked the file for its length

@@ -22,7 +22,7 @@ type Stats struct {
 
 	// SystemCalls counts the reads and writes that went to the kernel because mapping did
 	// not pay yet: the file is not mapped, was not read often enough there, or its record
-	// of pages was discarded. An open File adds its calls in groups of 128. Files that
+	// of pages was discarded. An open File adds its calls in groups of 32. Files that
 	// cannot be mapped do not count.
 	SystemCalls uint64
 

@@ -108,7 +108,7 @@ type layout struct {
 	err    error // why a file cannot hold it
 }
 
-var layouts sync.Map // of *layout by reflect.Type
+var layouts sync.Map // *layout by reflect.Type
 
 func layoutOf(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {

@@ -51,7 +51,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	f.lost()
-	if m := f.m.Load(); !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off, int(min(n, prereadMax))) && f.known(off+n-1, 1) {
+	if m := f.m.Load(); f.shows(m, off, n) && f.known(off, int(min(n, prereadMax))) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
@@ -81,7 +81,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 type viewCall struct {
 	m      *mapping
 	off, n int64
-	old    bool // of SetPanicOnFault
+	old    bool // what SetPanicOnFault returned
 
 	called, returned bool // fn
 }

@@ -62,7 +62,7 @@ type table struct {
 
 // leaf has the words of 4 MiB. It is small, because each open file that is read has one.
 type leaf struct {
-	index   uint64 // of its first byte in the file, in leaves
+	index   uint64 // which leaf of the file it is, from 0
 	key     uint64 // the index and the generation: the leaf is void once that has changed
 	words   [leafBlocks]atomic.Uint64
 	written atomic.Bool // some words have bits that a Sync clears
@@ -85,8 +85,8 @@ type record struct {
 	past atomic.Uint32 // writes past the known end,
 	end  atomic.Int64  // the offset after the last of them
 
-	price         atomic.Uint32 // of prefaulting a block, in nanoseconds; 0 if it is not known
-	saving        atomic.Uint32 // of a small mapped write, in nanoseconds; 0 if it is not known
+	price         atomic.Uint32 // nanoseconds that prefaulting a block takes; 0 if it is not known
+	saving        atomic.Uint32 // nanoseconds that a small mapped write saves; 0 if it is not known
 	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
 	losses, gains atomic.Uint32 // intervals between Syncs in which prefaulting cost more than it saved, and less
 }
