@@ -212,7 +212,7 @@ func (l *Log) publish(end, k int64, call bool) error {
 // call is one append.
 type call struct {
 	l        *Log
-	old      bool // of SetPanicOnFault
+	old      bool // what SetPanicOnFault returned
 	locked   bool
 	inCaller bool  // a function of the caller's runs: fill, or Options.Now
 	filled   bool  // the error of fill is to be returned as it is

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// clock tells the time in Unix nanoseconds, in half the time of time.Now, which reads two
-// clocks of the system. clock reads the monotonic one alone. It reads the other, which can
-// be set, once a millisecond.
+// clock tells the time in Unix nanoseconds. time.Now reads two clocks of the system. clock reads the
+// monotonic one alone, and the other, which can be set, once a millisecond. That takes 27 ns instead
+// of 47, and an append of 64 bytes 134.
 type clock struct {
 	now    func() time.Time // Options.Now, or nil
 	base   time.Time
-	offset atomic.Int64 // of the wall clock from the time since base
+	offset atomic.Int64 // from the time since base to that of the wall clock
 	next   atomic.Int64 // when to read the wall clock again
 }
 

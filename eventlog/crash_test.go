@@ -22,7 +22,7 @@ type writer struct {
 	name   string
 	rnd    *rand.Rand
 	data   []string // what was appended
-	states [][]byte // of the file, some in the middle of an append
+	states [][]byte // contents of the file, some in the middle of an append
 	heads  []words  // after each append
 }
 

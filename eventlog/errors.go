@@ -38,7 +38,7 @@ var (
 // or may be, valid events after the damage. Iterators return it at the damage. It
 // is inside a *[io/fs.PathError]: use [errors.As]. In a stream, Err names the event.
 type CorruptError struct {
-	Offset int64 // of the first event that is not whole; 0 if the header is damaged
+	Offset int64 // where the first event that is not whole begins; 0 if the header is damaged
 	Err    error // what is wrong; io.ErrUnexpectedEOF if the file was truncated
 }
 

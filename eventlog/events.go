@@ -21,7 +21,7 @@ import (
 // long it is valid there. Touching it after that is a fault; on Windows its content is
 // undefined. If the file cannot be mapped, Data is a copy. It has no spare capacity.
 type Event struct {
-	Offset int64 // of its entry in the file
+	Offset int64 // where its entry begins in the file
 	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
 	Time   time.Time
 	Data   []byte
@@ -57,13 +57,13 @@ const (
 type cursor struct {
 	*space
 	src     source
-	done    <-chan struct{} // of a context; nil without one
-	off     int64           // of the next entry
-	end     int64           // of the log, as last seen
+	done    <-chan struct{} // closed when a context is done; nil without one
+	off     int64           // offset of the next entry
+	end     int64           // end of the log, as last seen
 	minTime int64           // no event older than this
 	started bool
 	seq     int64 // number of the next entry, in a Stream
-	inc     int64 // of seq for each event: 0 in a Log
+	inc     int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
 	n       int
 	batch   [batchEvents]Event
 }

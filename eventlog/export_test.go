@@ -55,7 +55,7 @@ var DirOf = dirOf
 // for the content of a file, "syncdir" for the names, or another for a change.
 func Trace(dir string, fn func(op, name string)) { traces.Store(dir, fn) }
 
-var traces sync.Map // of functions, by the directory
+var traces sync.Map // functions by directory
 
 func init() {
 	hooks.step = func(dir, op, name string) {

@@ -13,7 +13,7 @@ var hooks = struct {
 	syncDir   func(name string) error
 	syncNames func(dir *os.File) error
 	syncMeta  func(f *mmapfile.File) error
-	step      func(dir, op, name string) // of the Stream in dir: a crash may follow it
+	step      func(dir, op, name string) // ends a step of the Stream in dir: a crash may follow
 }{
 	syncDir:   sys.SyncDir,
 	syncNames: sys.SyncNames,

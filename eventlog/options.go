@@ -40,7 +40,7 @@ const (
 const (
 	minGrow   = 1 << 20
 	maxGrow   = 64 << 20
-	growLimit = 1 << 40 // of Options.Grow, so that sums stay in range
+	growLimit = 1 << 40 // maximum of Options.Grow, so that sums stay in range
 )
 
 func (o *Options) valid() bool {

@@ -115,13 +115,13 @@ func (l *Log) applyRecovery(w *walk) error {
 // walk validates all events, to find where they end.
 type walk struct {
 	source
-	size  int64 // of the file
+	size  int64 // length of the file
 	head  eventfile.Header
 	claim int64 // WriteOffset, or the size if the header is bad
 	limit int64 // events reads no further
-	end   int64 // of the last event that is whole
+	end   int64 // end of the last event that is whole
 	count int64
-	index *index // of the events; nil for none
+	index *index // has all events added; nil for none
 	empty bool   // not a log yet
 
 	repair    bool // go on after a bad header

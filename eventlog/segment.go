@@ -18,7 +18,7 @@ type segment struct {
 	index index
 
 	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
-	bytes atomic.Int64 // of a Stream: how long it is, except for the active one
+	bytes atomic.Int64 // length of the file in a Stream, unless it is the active one
 
 	// mu guards what follows. It is taken before the mu of space, and after that of segmentList.
 	mu   sync.Mutex

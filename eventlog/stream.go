@@ -56,7 +56,7 @@ func (o *StreamOptions) valid() bool {
 type Stream struct {
 	writerCatalog
 	o     StreamOptions
-	clock *clock         // of all segments
+	clock *clock         // the one of all segments
 	lock  *os.File       // locked
 	file  *mmapfile.File // meta
 	dirf  *os.File       // the directory, to be synced, and to keep the number of home its own
@@ -65,12 +65,12 @@ type Stream struct {
 
 	// Lock order: boundsMu, mu, segmentList.mu. Only boundsMu is held during a flush of events.
 	boundsMu          sync.Mutex // held while bounds change
-	failedGenerations uint64     // generations of bounds that failed to be written, and may be in meta
+	failedGenerations uint64     // number of generations whose write failed, and which may be in meta
 
 	mu       sync.Mutex // held by appends
 	gone     bool
 	inactive inactiveBytes
-	broken   error // of a truncation that was begun: OpenStream will end it
+	broken   error // why a truncation has not ended: OpenStream will end it
 	active   *active
 	spare    spareState
 	flushes  atomic.Bool    // a flush was asked for

@@ -36,7 +36,7 @@ type inode struct {
 	fi      os.FileInfo
 	durable []byte
 
-	head, before words // of a segment now, and before the last append
+	head, before words // header of a segment now, and before the last append
 }
 
 func newDisk(t *testing.T, dir string, rnd *rand.Rand) *disk {
@@ -173,7 +173,7 @@ type crashModel struct {
 	o      eventlog.StreamOptions
 	events map[int64]string // all that were appended, the newest for each number
 	before map[int64]string // those that the TruncateBack that runs removes
-	first  int64            // of the last truncation that returned
+	first  int64            // argument of the last truncation that returned
 	next   int64            // after all that was appended
 	synced int64            // what must be there
 	images int

@@ -16,7 +16,7 @@ type streamCursor struct {
 	*segmentList
 	c       catalog
 	ctx     context.Context // nil for none
-	seq     int64           // of the next event
+	seq     int64           // number of the next event
 	minTime int64           // no event older than this
 	b       bounds          // as seen last; generation 0 before
 	begun   bool

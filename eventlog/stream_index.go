@@ -85,7 +85,7 @@ func (x *index) count(off int64) int64 {
 
 // place is the position of an event in its segment.
 type place struct {
-	off int64 // of the event, or the end of the events if there is no such event
+	off int64 // offset of the event, or the end of the events if there is no such event
 	n   int64 // number of events in the index; the event is there if its number is less
 	end int64 // the event ends here or before
 }

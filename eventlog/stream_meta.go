@@ -20,7 +20,7 @@ const (
 
 // bounds says which events of the segments belong to the stream.
 type bounds struct {
-	generation  uint64 // of the slot
+	generation  uint64 // number of the change
 	first       int64  // sequence number of the first event
 	truncatedTo int64  // the argument of the last TruncateBack
 	truncations int64  // the number of calls of TruncateBack

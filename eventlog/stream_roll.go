@@ -17,14 +17,14 @@ type active struct {
 	seg *segment
 
 	// The mu of the Stream guards these.
-	end           int64 // of the log
+	end           int64 // end of the log
 	next          int64 // sequence number of the next event
 	prepared      bool  // the next segment was asked for
 	prevUnflushed int64 // bytes of the segment before that are not durable until prevDurable is closed
 
 	prevDurable <-chan struct{} // closed once the directory entry and the segment before are durable
 	done        chan struct{}   // closed once the log is closed
-	err         error           // of that
+	err         error           // error of closing it
 }
 
 func newActive(l *Log, seg *segment) *active {

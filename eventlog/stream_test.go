@@ -260,7 +260,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 		o.Now = ticks()
 		dir := newDir(t)
 		s, r := openStream(t, dir, o), openStreamReader(t, dir)
-		var model []string // of the events from first on
+		var model []string // data of the events from first on
 		first := int64(0)
 		some := func() []byte { return []byte(fmt.Sprint(rnd.Uint64(), strings.Repeat("y", rnd.IntN(200)))) }
 		for step := range 300 {

@@ -118,7 +118,7 @@ func (l *Log) endWrite(k int64) error {
 // stage collects events that are small, to be written by one system call.
 type stage struct {
 	buf []byte
-	off int64 // of buf in the file
+	off int64 // offset of buf in the file
 }
 
 // add adds an event, or writes it if it is large.

@@ -35,7 +35,7 @@ var _ raft.BatchingFSM = (*FSM)(nil)
 //
 // Data must not be changed, and is valid only in the body of the loop: copy it to keep it.
 type Event struct {
-	Index uint64    // of its entry in raft's log, which raft.ApplyFuture has, too
+	Index uint64    // index of its entry in raft's log, which raft.ApplyFuture has, too
 	Time  time.Time // at which the leader has appended it
 	Data  []byte
 }

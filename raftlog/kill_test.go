@@ -118,7 +118,7 @@ func TestStore_Killed(t *testing.T) {
 		rounds = min(rounds, 5)
 	}
 	dir := t.TempDir()
-	terms := map[uint64]uint64{} // of each index
+	terms := map[uint64]uint64{} // by index
 	first, next, term := uint64(1), uint64(1), uint64(0)
 	for round := range rounds {
 		if round > 0 && round%100 == 0 {

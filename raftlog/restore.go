@@ -16,7 +16,7 @@ var (
 	errOld       = errors.New("snapshot ends before the stream begins")
 )
 
-const batchBytes = 1 << 20 // of events that a restore appends at a time
+const batchBytes = 1 << 20 // a restore appends so many bytes of events at a time
 
 // restore makes the events of a snapshot that was sent the stream, which continues after the
 // snapshot's index. It does nothing if they are in the log already.

@@ -331,8 +331,7 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	case atFront && next-1 <= s.snapshot.Load():
 		return s.deleteAll(next)
 	case atBack:
-		// Of the whole log as well, if it is not in a snapshot: then it was not committed,
-		// and events before it stay.
+		// A whole log that is in no snapshot was not committed: it goes, and events before it stay.
 		return s.deleteBack(max(first, base))
 	}
 	return s.fail("delete", fmt.Errorf("%w: %d to %d of %d to %d", ErrRange, first, last, base, next-1))

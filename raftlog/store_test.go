@@ -155,7 +155,7 @@ func TestStoreLogs_AnyFirstIndex(t *testing.T) {
 func TestDeleteRange_Cases(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		first, last uint64 // of 10 to 19
+		first, last uint64 // entries to delete from 10 to 19
 		left        []*raft.Log
 		err         error
 	}{

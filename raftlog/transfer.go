@@ -95,8 +95,8 @@ func verify(r io.Reader, index uint64) (first, end uint64, err error) {
 type snapshotReader struct {
 	s      *Store
 	size   int64
-	left   int64  // of size
-	seq    uint64 // of the next event
+	left   int64  // bytes of size that were not read
+	seq    uint64 // sequence number of the next event
 	end    uint64 // after the last
 	buf    []byte // not read yet
 	frame  []byte

@@ -33,9 +33,9 @@ type target interface {
 type row struct {
 	What    string        `json:"what"`
 	Events  int64         `json:"events"`
-	Bytes   int64         `json:"bytes"` // of data
+	Bytes   int64         `json:"bytes"` // data in all
 	Elapsed time.Duration `json:"ns"`
-	P50     time.Duration `json:"p50,omitempty"` // of appends that sync
+	P50     time.Duration `json:"p50,omitempty"` // time of an append that syncs
 	P99     time.Duration `json:"p99,omitempty"`
 	Max     time.Duration `json:"max,omitempty"`
 }

@@ -21,7 +21,7 @@ is 1 if there is damage.
 type damage struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
-	Seq    *int64 `json:"seq,omitempty"` // of the first event that cannot be read, in a stream
+	Seq    *int64 `json:"seq,omitempty"` // number of the first event that cannot be read, in a stream
 	Error  string `json:"error"`
 }
 
@@ -29,7 +29,7 @@ type damage struct {
 type summary struct {
 	Path   string `json:"path"`
 	Events int64  `json:"events"` // that are whole
-	Bytes  int64  `json:"bytes"`  // of their data
+	Bytes  int64  `json:"bytes"`  // bytes of data in them
 	Damage int    `json:"damage"` // number of places
 }
 
