@@ -3,7 +3,6 @@ package eventlog
 import (
 	"errors"
 	"fmt"
-	"io"
 )
 
 var (
@@ -19,10 +18,7 @@ var (
 	// TruncateFront, TruncateBack or retention has removed.
 	ErrTruncated = errors.New("event was removed from the stream")
 
-	errChecksum = errors.New("checksum does not match")
-	errPastEnd  = errors.New("event goes past the end of the log")
 	errHeader   = errors.New("not the header of a log")
-	errGap      = errors.New("segment is missing, or has another number of events")
 	errBounds   = errors.New("meta has numbers that no stream has")
 	errFlags    = errors.New("meta has flags of a later format")
 	errMeta     = errors.New("meta has no valid slot")
@@ -49,11 +45,6 @@ func (e *CorruptError) Error() string {
 // damagedEvent is the error of event number seq of a stream, at off in its segment.
 func damagedEvent(seq, off int64, err error) error {
 	return &CorruptError{off, fmt.Errorf("event %d: %w", seq, err)}
-}
-
-// notWhole reports whether err says that an event is not whole.
-func notWhole(err error) bool {
-	return err == errChecksum || err == errPastEnd || err == io.ErrUnexpectedEOF
 }
 
 // Unwrap returns e.Err.

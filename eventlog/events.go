@@ -56,7 +56,7 @@ const (
 // cursor is the state of one iteration.
 type cursor struct {
 	*space
-	src     source
+	src     eventfile.Source
 	done    <-chan struct{} // closed when a context is done; nil without one
 	off     int64           // offset of the next entry
 	end     int64           // end of the log, as last seen
@@ -69,12 +69,12 @@ type cursor struct {
 }
 
 func (s *space) newCursor(from, minTime int64) *cursor {
-	return &cursor{space: s, src: source{f: s.f, keep: true}, off: from, minTime: minTime}
+	return &cursor{space: s, src: eventfile.Source{File: s.f, Keep: true}, off: from, minTime: minTime}
 }
 
 // look reads the end of the log.
 func (c *cursor) look() error {
-	end, err := c.src.end()
+	end, err := c.src.End()
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func (c *cursor) look() error {
 	case end < c.end:
 		return &CorruptError{max(end, 0), io.ErrUnexpectedEOF}
 	}
-	c.end, c.src.upto = end, end
+	c.end, c.src.Limit = end, end
 	if end > c.off {
-		c.src.cover(end)
+		c.src.Map(end)
 	}
 	return nil
 }
@@ -108,14 +108,14 @@ func (c *cursor) fill() error {
 	c.n = 0
 	taken := 0
 	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < maxSkipped; looked++ {
-		e, data, err := c.src.event(c.off, c.end, c.minTime == everything)
+		e, data, err := c.src.Event(c.off, c.end, c.minTime == everything)
 		if err == nil && c.minTime != everything {
 			if e.Time < c.minTime {
 				c.off = e.Next(c.off)
 				c.seq += c.inc
 				continue
 			}
-			e, data, err = c.src.event(c.off, c.end, true)
+			e, data, err = c.src.Event(c.off, c.end, true)
 		}
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func (c *cursor) explain(err error) error {
 	switch {
 	case header != nil:
 		err = corrupt(0, header)
-	case err == errChecksum || err == errPastEnd:
+	case err == eventfile.ErrChecksum || err == eventfile.ErrPastEnd:
 		if size, serr := c.size(); serr == nil && size < c.end {
 			err = io.ErrUnexpectedEOF
 		}

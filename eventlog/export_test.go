@@ -75,7 +75,7 @@ func HoldAppends(s *Stream) (release func()) {
 }
 
 // Indexed returns the number of events in the index of the last segment.
-func Indexed(s *Stream) int64 { return s.active.seg.index.look(0).n }
+func Indexed(s *Stream) int64 { return s.active.seg.index.Look(0).N }
 
 // ActiveLog returns the log of the last segment.
 func ActiveLog(s *Stream) *Log {

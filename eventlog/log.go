@@ -74,7 +74,7 @@ type Log struct {
 func Open(name string, o Options) (*Log, error) { return openLog(name, o, nil) }
 
 // openLog is Open. It adds all events to x, unless that is nil.
-func openLog(name string, o Options, x *index) (*Log, error) {
+func openLog(name string, o Options, x *eventfile.Index) (*Log, error) {
 	if !o.valid() {
 		return nil, openError(name, fs.ErrInvalid)
 	}

@@ -44,9 +44,9 @@ func (r *Reader) Close() error { return r.close() }
 // An error is a *[fs.PathError] with Op "read": a *[CorruptError] for a file that is not a log,
 // [os.ErrClosed], or the system's.
 func (r *Reader) End() (end int64, err error) {
-	src := source{f: r.f}
+	src := eventfile.Source{File: r.f}
 	err = r.inside("read", func() (err error) {
-		end, err = src.end()
+		end, err = src.End()
 		return err
 	})
 	switch {

@@ -26,21 +26,21 @@ type Recovery struct {
 
 // recover finds the end of the log, and truncates the file there. Without repair it changes
 // nothing if a crash does not leave such a file. It adds all events to x, unless that is nil.
-func (l *Log) recover(repair bool, x *index) error {
+func (l *Log) recover(repair bool, x *eventfile.Index) error {
 	size, err := l.size()
 	if err != nil {
 		return err
 	}
-	w := walk{source: source{f: l.f, upto: size}, size: size, repair: repair, index: x}
+	w := walk{Source: eventfile.Source{File: l.f, Limit: size}, size: size, repair: repair, index: x}
 	damage := error(nil)
 	if err := l.inside("open", func() error {
 		if size <= eventfile.HeaderSize {
-			if b, err := w.bytes(0, size); err != nil || len(bytes.Trim(b, "\x00")) == 0 {
+			if b, err := w.Bytes(0, size); err != nil || len(bytes.Trim(b, "\x00")) == 0 {
 				w.empty = err == nil
 				return err
 			}
 		}
-		w.cover(size)
+		w.Map(size)
 		damage = w.validate(l.o.Verify)
 		return nil
 	}); err != nil {
@@ -114,15 +114,15 @@ func (l *Log) applyRecovery(w *walk) error {
 
 // walk validates all events, to find where they end.
 type walk struct {
-	source
+	eventfile.Source
 	size  int64 // length of the file
 	head  eventfile.Header
 	claim int64 // WriteOffset, or the size if the header is bad
 	limit int64 // events reads no further
 	end   int64 // end of the last event that is whole
 	count int64
-	index *index // has all events added; nil for none
-	empty bool   // not a log yet
+	index *eventfile.Index // has all events added; nil for none
+	empty bool             // not a log yet
 
 	repair    bool // go on after a bad header
 	badHeader bool
@@ -136,7 +136,7 @@ func (w *walk) validate(verify int64) error {
 		w.end, w.claim, w.badHeader = eventfile.HeaderSize, eventfile.HeaderSize, true
 		return &CorruptError{0, io.ErrUnexpectedEOF}
 	}
-	b, err := w.bytes(0, eventfile.HeaderSize)
+	b, err := w.Bytes(0, eventfile.HeaderSize)
 	if err != nil {
 		return w.fail(err)
 	}
@@ -194,18 +194,18 @@ func (w *walk) validate(verify int64) error {
 func (w *walk) events(from int64) error {
 	w.end = eventfile.HeaderSize
 	if w.index != nil {
-		w.index.clear()
+		w.index.Clear()
 	}
 	for w.end < w.limit {
-		e, _, err := w.event(w.end, w.limit, false)
+		e, _, err := w.Event(w.end, w.limit, false)
 		if err == nil && e.Next(w.end) > from {
-			_, _, err = w.event(w.end, w.limit, true)
+			_, _, err = w.Event(w.end, w.limit, true)
 		}
 		if err == io.ErrUnexpectedEOF {
-			err = errPastEnd
+			err = eventfile.ErrPastEnd
 		}
 		if err != nil {
-			if err != errPastEnd && err != errChecksum {
+			if err != eventfile.ErrPastEnd && err != eventfile.ErrChecksum {
 				return w.fail(err)
 			}
 			return err
@@ -218,7 +218,7 @@ func (w *walk) events(from int64) error {
 // add adds the event from w.end to end.
 func (w *walk) add(end int64) {
 	if w.index != nil {
-		w.index.note(w.end, end)
+		w.index.Append(w.end, end)
 	}
 	w.end = end
 	w.count++
@@ -231,10 +231,10 @@ func (w *walk) fail(err error) error {
 
 // endsInFile reports whether the file ends within the event that is not whole.
 func (w *walk) endsInFile(err error) bool {
-	if err != errPastEnd || w.claim <= w.size {
+	if err != eventfile.ErrPastEnd || w.claim <= w.size {
 		return false
 	}
-	b, err := w.bytes(w.end, min(eventfile.EntrySize, w.size-w.end))
+	b, err := w.Bytes(w.end, min(eventfile.EntrySize, w.size-w.end))
 	return err == nil && (len(b) < eventfile.EntrySize || eventfile.ParseEntry(b).Next(w.end) <= w.claim)
 }
 
@@ -244,8 +244,8 @@ func (w *walk) forward() error {
 	end := w.end
 	var ends []int64
 	for w.count+int64(len(ends)) < w.head.Count {
-		e, _, err := w.event(end, w.size, true)
-		if err == errPastEnd || err == errChecksum || err == io.ErrUnexpectedEOF {
+		e, _, err := w.Event(end, w.size, true)
+		if err == eventfile.ErrPastEnd || err == eventfile.ErrChecksum || err == io.ErrUnexpectedEOF {
 			return nil
 		}
 		if err != nil {
@@ -263,11 +263,11 @@ func (w *walk) forward() error {
 // insideEvent reports whether WriteOffset is inside a whole event. No writer and no crash leaves
 // that, so WriteOffset is wrong.
 func (w *walk) insideEvent() bool {
-	_, _, err := w.event(w.end, w.limit, false)
-	if err != errPastEnd || w.limit == w.size {
+	_, _, err := w.Event(w.end, w.limit, false)
+	if err != eventfile.ErrPastEnd || w.limit == w.size {
 		return false
 	}
-	_, _, err = w.event(w.end, w.size, true)
+	_, _, err = w.Event(w.end, w.size, true)
 	return err == nil
 }
 
@@ -285,7 +285,7 @@ func (w *walk) search(why error) error {
 	damage := &CorruptError{w.end, why}
 	sums := int64(0)
 	for off := w.end + 1; w.limit-off >= eventfile.EntrySize; off++ {
-		p, err := w.bytes(off, eventfile.EntrySize)
+		p, err := w.Bytes(off, eventfile.EntrySize)
 		if err != nil {
 			return w.fail(err)
 		}
@@ -300,9 +300,9 @@ func (w *walk) search(why error) error {
 		if !fits {
 			continue
 		}
-		if _, _, err := w.event(off, w.limit, true); err == nil {
+		if _, _, err := w.Event(off, w.limit, true); err == nil {
 			return damage
-		} else if err != errChecksum {
+		} else if err != eventfile.ErrChecksum {
 			return w.fail(err)
 		}
 	}

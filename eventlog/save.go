@@ -88,7 +88,7 @@ func (l *Log) dataRanges(from, to int64) (ranges []span, err error) {
 // copyData copies a range of the file to out, whose beginning is base in the file. It leaves
 // out pages of zeros, and returns the number of bytes that it wrote.
 func (l *Log) copyData(out *os.File, r span, base int64) (copied int64, err error) {
-	buf := make([]byte, block)
+	buf := make([]byte, 64<<10)
 	for off := r.from; off < r.to; {
 		n, err := l.f.ReadAt(buf[:min(r.to-off, int64(len(buf))-off%int64(len(buf)))], off)
 		if n == 0 && err != nil {

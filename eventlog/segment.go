@@ -15,7 +15,7 @@ import (
 type segment struct {
 	first int64 // number of its first event
 	l     *segmentList
-	index index
+	index eventfile.Index
 
 	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
 	bytes atomic.Int64 // length of the file in a Stream, unless it is the active one
@@ -126,18 +126,18 @@ func (f *segmentFile) memory(end int64) []byte {
 }
 
 // source returns a source of the events before end.
-func (f *segmentFile) source(end int64) source {
+func (f *segmentFile) source(end int64) eventfile.Source {
 	mem := f.memory(end)
-	return source{f: f.f, mem: mem, upto: end}
+	return eventfile.Source{File: f.f, Mem: mem, Limit: end}
 }
 
 // end returns WriteOffset, or the header's size if the segment has no header yet.
 func (f *segmentFile) end() (int64, error) {
-	src := source{f: f.f, word: f.word.Load()}
-	found := src.word != nil
-	end, err := src.end()
-	if !found && src.word != nil {
-		f.word.Store(src.word)
+	src := eventfile.Source{File: f.f, Word: f.word.Load()}
+	found := src.Word != nil
+	end, err := src.End()
+	if !found && src.Word != nil {
+		f.word.Store(src.Word)
 	}
 	switch {
 	case err != nil:
@@ -152,28 +152,28 @@ func (f *segmentFile) end() (int64, error) {
 
 // find returns the place of event seq, and makes src a source of the events. It is called
 // inside the file.
-func (s *segment) find(f *segmentFile, src *source, seq int64) (p place, err error) {
+func (s *segment) find(f *segmentFile, src *eventfile.Source, seq int64) (p eventfile.Place, err error) {
 	end, err := f.end()
 	if err != nil {
-		return place{}, s.damage(0, 0, err)
+		return eventfile.Place{}, s.damage(0, 0, err)
 	}
 	*src = f.source(end)
 	i := seq - s.first
-	if p = s.index.look(i); i >= p.n {
+	if p = s.index.Look(i); i >= p.N {
 		err := s.extend(f, src)
-		if p = s.index.look(i); i >= p.n { // else an error is of a later event
+		if p = s.index.Look(i); i >= p.N { // else an error is of a later event
 			return p, err
 		}
 	}
-	if p, err = s.index.walk(src, i, p); err != nil {
-		err = s.damage(i/indexStep*indexStep, p.off, err)
+	if p, err = s.index.Walk(src, i, p); err != nil {
+		err = s.damage(i/eventfile.IndexStep*eventfile.IndexStep, p.Off, err)
 	}
 	return p, err
 }
 
 // extend adds all events to the index, or those before damage. If the segment is not the last, their number must be
 // the one that the name of the next segment says.
-func (s *segment) extend(f *segmentFile, src *source) error {
+func (s *segment) extend(f *segmentFile, src *eventfile.Source) error {
 	for {
 		// This comes before the end, since the writer fills a segment before it begins the next.
 		next := s.l.following(s.first)
@@ -182,17 +182,17 @@ func (s *segment) extend(f *segmentFile, src *source) error {
 			return s.damage(0, 0, err)
 		}
 		*src = f.source(end)
-		want := int64(unknown)
+		want := int64(eventfile.Unknown)
 		if next >= 0 {
 			want = next - s.first
 		}
-		err = s.index.extend(src, end, want)
+		err = s.index.Extend(src, end, want)
 		if err == nil || s.l.following(s.first) == next { // else TruncateBack has run meanwhile
-			p := s.index.look(math.MaxInt64)
-			if err == errGap {
-				p = place{}
+			p := s.index.Look(math.MaxInt64)
+			if err == eventfile.ErrGap {
+				p = eventfile.Place{}
 			}
-			return s.damage(p.n, p.off, err)
+			return s.damage(p.N, p.Off, err)
 		}
 	}
 }
@@ -201,9 +201,9 @@ func (s *segment) extend(f *segmentFile, src *source) error {
 // the number after the last event that is known. With an error, that is the number of the event
 // that is damaged. It is called inside the file.
 func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
-	var src source
+	var src eventfile.Source
 	p, err := s.find(f, &src, seq)
-	return p.off, s.first + p.n, err
+	return p.Off, s.first + p.N, err
 }
 
 // next returns the number after the last event, or after the last before damage.
@@ -245,7 +245,7 @@ func (s *segment) started() (int64, error) {
 // damage returns err, in a CorruptError if it says that the event at off is not whole. It is
 // the event after the first n of the segment.
 func (s *segment) damage(n, off int64, err error) error {
-	if notWhole(err) || err == errHeader || err == errGap {
+	if eventfile.NotWhole(err) || err == errHeader || err == eventfile.ErrGap {
 		return damagedEvent(s.first+n, off, err)
 	}
 	return err

@@ -111,7 +111,7 @@ func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err 
 func (s *Stream) appended(off int64, size int) {
 	a := s.active
 	a.end = off + eventfile.EntrySize + int64(size)
-	a.seg.index.add(a.next-a.seg.first, off, a.end)
+	a.seg.index.Add(a.next-a.seg.first, off, a.end)
 	a.next++
 	s.next.Store(a.next)
 }

@@ -126,7 +126,7 @@ func (c *readerCatalog) follow(b bounds) error {
 		s := &segment{first: first, l: &c.segmentList}
 		if k := position(old, first); k >= 0 && old[k].first == first && first < keep {
 			s = old[k]
-			s.index.truncate(keep - first)
+			s.index.Truncate(keep - first)
 		}
 		list = append(list, s)
 	}

@@ -47,6 +47,6 @@ func (s *Stream) Check() error {
 
 // missing is the error if the named segment lacks the events from number from up to before to.
 func missing(name string, from, to int64) error {
-	err := fmt.Errorf("events %d to %d: %w", from, to-1, errGap)
+	err := fmt.Errorf("events %d to %d: %w", from, to-1, eventfile.ErrGap)
 	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{0, err}}
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // streamCursor is one walk over the events of a stream.
@@ -115,7 +117,7 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, fs.ErrInvalid
 		}
 		if !sc.again() {
-			return false, damagedEvent(sc.seq, 0, errGap)
+			return false, damagedEvent(sc.seq, 0, eventfile.ErrGap)
 		}
 		return false, nil
 	}
@@ -157,7 +159,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return true, err
 	}
 	if cur.off > cur.end {
-		return false, damagedEvent(sc.seq, cur.end, errPastEnd)
+		return false, damagedEvent(sc.seq, cur.end, eventfile.ErrPastEnd)
 	}
 	if sc.seq > sc.seg.first && sc.c.grown(sc.seq) {
 		// The writer has filled this segment before it created the next.
@@ -169,7 +171,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 	}
 	if gap(sc.c, sc.seq) {
 		if sc.leave(); !sc.again() {
-			return false, damagedEvent(sc.seq, 0, errGap)
+			return false, damagedEvent(sc.seq, 0, eventfile.ErrGap)
 		}
 		return true, nil
 	}
@@ -185,7 +187,7 @@ func (sc *streamCursor) again() bool {
 // last returns the end of the segment, with all events that it will have.
 func (sc *streamCursor) last() (end int64, err error) {
 	err = sc.cur.inside("events", func() (err error) {
-		end, err = sc.cur.src.end()
+		end, err = sc.cur.src.End()
 		return err
 	})
 	return end, err

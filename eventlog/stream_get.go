@@ -59,7 +59,7 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 		c.relist() // there may be many more
 		return Event{}, true, l.fail("get", fs.ErrNotExist)
 	case err == nil && gap(c, seq):
-		return Event{}, true, l.fail("get", damagedEvent(seq, 0, errGap))
+		return Event{}, true, l.fail("get", damagedEvent(seq, 0, eventfile.ErrGap))
 	case err == nil:
 		return Event{}, false, l.fail("get", fs.ErrNotExist)
 	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
@@ -85,39 +85,18 @@ func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error
 			err = f.fail("get", f.faultCause())
 		}
 	}()
-	var src source
+	var src eventfile.Source
 	p, err := s.find(f, &src, seq)
-	if next = s.first + p.n; err == nil && next > seq {
-		e, err = src.copy(p.off, p.end)
-		e.Seq, err = seq, s.damage(seq-s.first, p.off, err)
+	if next = s.first + p.N; err == nil && next > seq {
+		var head eventfile.Entry
+		var data []byte
+		if head, data, err = src.CopyEvent(p.Off, p.End); err == nil {
+			return Event{p.Off, seq, time.Unix(0, head.Time), data}, next, nil
+		}
+		err = s.damage(seq-s.first, p.Off, err)
 	}
 	if err != nil {
 		return Event{}, next, f.fail("get", err)
 	}
 	return e, next, nil
-}
-
-// copy returns the event at off with a copy of its data, and verifies the copy.
-func (s *source) copy(off, limit int64) (Event, error) {
-	head, _, err := s.event(off, limit, false)
-	if err != nil {
-		return Event{}, err
-	}
-	at := off + eventfile.EntrySize
-	s.upto = head.Next(off)
-	if int64(head.Size) > block && s.upto > int64(len(s.mem)) {
-		if err := s.reaches(s.upto); err != nil {
-			return Event{}, err
-		}
-	}
-	p, err := s.bytes(at, int64(head.Size))
-	if err != nil {
-		return Event{}, err
-	}
-	data := make([]byte, len(p))
-	copy(data, p)
-	if !head.Matches(data) {
-		return Event{}, errChecksum
-	}
-	return Event{Offset: off, Time: time.Unix(0, head.Time), Data: data}, nil
 }

@@ -192,7 +192,7 @@ func (r *recovery) makeDurable(first, n int64, truncated bool) (end int64, err e
 }
 
 func (s *Stream) damaged(name string, off int64) error {
-	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{off, errGap}}
+	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{off, eventfile.ErrGap}}
 }
 
 // gap is the error if a segment does not have the events up to before number next.
@@ -235,7 +235,7 @@ func (r *recovery) setAside(firsts []int64) error {
 func (r *recovery) open() error {
 	s := r.s
 	last := r.firsts[len(r.firsts)-1]
-	var x index // filled now: later it would hold appends up
+	var x eventfile.Index // filled now: later it would hold appends up
 	l, err := openLog(eventfile.SegmentName(s.dir, last), s.logOptions(), &x)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (r *recovery) open() error {
 	}
 	r.add(r.firsts[:len(r.firsts)-1])
 	s.use(l, last)
-	s.active.seg.index.take(&x)
+	s.active.seg.index.Take(&x)
 	return nil
 }
 
@@ -308,7 +308,7 @@ func isClosed(name string, n int64) (bool, error) {
 	case err != nil || !h.Valid(size):
 		return false, err
 	case size == h.End && h.Count > n:
-		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.End, errGap}}
+		return true, &fs.PathError{Op: "open", Path: name, Err: &CorruptError{h.End, eventfile.ErrGap}}
 	case h.Count != n:
 		return false, nil
 	case size == h.End:
@@ -319,11 +319,11 @@ func isClosed(name string, n int64) (bool, error) {
 	if removed, err := eventAt(name, h.End); err != nil || !removed {
 		return false, err
 	}
-	return scanSegment(name, func(src *source, _ int64) error {
-		src.cover(h.End)
+	return scanSegment(name, func(src *eventfile.Source, _ int64) error {
+		src.Map(h.End)
 		off := int64(eventfile.HeaderSize)
 		for range n {
-			e, _, err := src.event(off, h.End, false)
+			e, _, err := src.Event(off, h.End, false)
 			if err != nil {
 				return err
 			}
@@ -336,16 +336,16 @@ func isClosed(name string, n int64) (bool, error) {
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
 // if they are not whole. more reports whether events follow them.
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
-	whole, err := scanSegment(name, func(src *source, size int64) error {
-		limit, err := src.end()
+	whole, err := scanSegment(name, func(src *eventfile.Source, size int64) error {
+		limit, err := src.End()
 		if err != nil || limit < eventfile.HeaderSize {
 			return err
 		}
-		src.upto = min(limit, size)
-		src.cover(src.upto)
+		src.Limit = min(limit, size)
+		src.Map(src.Limit)
 		off := int64(eventfile.HeaderSize)
 		for ; n > 0 && off < limit; n-- {
-			e, _, err := src.event(off, src.upto, true)
+			e, _, err := src.Event(off, src.Limit, true)
 			if err != nil {
 				return err
 			}
@@ -365,15 +365,15 @@ func wholeEvents(name string, n int64) (end int64, more bool, err error) {
 // eventAt reports whether there is a whole event at an offset, be it before WriteOffset or
 // after.
 func eventAt(name string, off int64) (bool, error) {
-	return scanSegment(name, func(src *source, size int64) error {
-		_, _, err := src.event(off, size, true)
+	return scanSegment(name, func(src *eventfile.Source, size int64) error {
+		_, _, err := src.Event(off, size, true)
 		return err
 	})
 }
 
 // scanSegment calls fn with the file of a segment and its size. It returns false if fn returns
 // that an event is not whole.
-func scanSegment(name string, fn func(src *source, size int64) error) (whole bool, err error) {
+func scanSegment(name string, fn func(src *eventfile.Source, size int64) error) (whole bool, err error) {
 	f, err := eventfile.Open(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
@@ -385,9 +385,9 @@ func scanSegment(name string, fn func(src *source, size int64) error) (whole boo
 		if err != nil {
 			return err
 		}
-		return fn(&source{f: f, upto: size}, size)
+		return fn(&eventfile.Source{File: f, Limit: size}, size)
 	})
-	if notWhole(err) {
+	if eventfile.NotWhole(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -228,6 +228,6 @@ func (s *Stream) truncateSegment(seg *segment, next int64) error {
 		return err
 	}
 	s.step("sync", seg.name())
-	seg.index.truncate(next - seg.first)
+	seg.index.Truncate(next - seg.first)
 	return nil
 }

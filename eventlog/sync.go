@@ -11,6 +11,7 @@ import (
 	"time"
 	"weak"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -135,7 +136,7 @@ func (l *Log) whole() error {
 // closed meanwhile.
 func (l *Log) reaches(end int64) error {
 	if !writesDirect {
-		return (&source{f: l.f}).reaches(end)
+		return (&eventfile.Source{File: l.f}).Reaches(end)
 	}
 	size, err := sys.Length(l.os.Fd())
 	if err == nil && size < end {

@@ -115,6 +115,8 @@ func (l *Log) endWrite(k int64) error {
 	return l.publish(l.stage.off, k, true)
 }
 
+const maxStaged = 64 << 10 // bytes that one system call writes, but for a larger event
+
 // stage collects events that are small, to be written by one system call.
 type stage struct {
 	buf []byte
@@ -123,7 +125,7 @@ type stage struct {
 
 // add adds an event, or writes it if it is large.
 func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
-	if len(s.buf)+eventfile.EntrySize+len(p) > block {
+	if len(s.buf)+eventfile.EntrySize+len(p) > maxStaged {
 		if err := s.write(l); err != nil {
 			return err
 		}
@@ -131,7 +133,7 @@ func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
 	n := len(s.buf)
 	s.buf = slices.Grow(s.buf, eventfile.EntrySize)[:n+eventfile.EntrySize]
 	e.Put(s.buf[n:])
-	if eventfile.EntrySize+len(p) <= block {
+	if eventfile.EntrySize+len(p) <= maxStaged {
 		s.buf = append(s.buf, p...)
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package eventfile is the format of the files of package eventlog, which FORMAT.md there describes:
-// the header, the events, the names of segments. Its command and module raftlog use it, too.
+// Package eventfile reads the files of package eventlog, which FORMAT.md there describes: header,
+// events, and the names of segments. The command of eventlog and module raftlog use it, too.
 package eventfile
 
 import (
