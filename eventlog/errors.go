@@ -3,6 +3,8 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 var (
@@ -19,9 +21,6 @@ var (
 	ErrTruncated = errors.New("event was removed from the stream")
 
 	errHeader   = errors.New("not the header of a log")
-	errBounds   = errors.New("meta has numbers that no stream has")
-	errFlags    = errors.New("meta has flags of a later format")
-	errMeta     = errors.New("meta has no valid slot")
 	errBegun    = errors.New("a truncation was begun, and has not ended")
 	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
@@ -49,3 +48,11 @@ func damagedEvent(seq, off int64, err error) error {
 
 // Unwrap returns e.Err.
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// metaError returns an error of the file meta, in a CorruptError if it says that meta is damaged.
+func metaError(err error) error {
+	if err == eventfile.ErrBounds || err == eventfile.ErrFlags || err == eventfile.ErrMeta {
+		return &CorruptError{0, err}
+	}
+	return err
+}

@@ -118,5 +118,5 @@ func (s *Stream) appended(off int64, size int) {
 
 // mark returns the present end. It is called with mu held.
 func (s *Stream) mark() mark {
-	return mark{s.active, s.active.end, s.active.next, s.state.Load().truncations}
+	return mark{s.active, s.active.end, s.active.next, s.state.Load().Truncations}
 }

@@ -18,8 +18,8 @@ type catalog interface {
 	list() *segmentList
 
 	// bounds returns the present bounds, and current has the list follow them.
-	bounds() (bounds, error)
-	current() (bounds, error)
+	bounds() (eventfile.Bounds, error)
+	current() (eventfile.Bounds, error)
 
 	// tail returns the number after the last event.
 	tail() (int64, error)
@@ -34,17 +34,17 @@ type catalog interface {
 // writerCatalog is the catalog of a Stream, which changes it with its segments.
 type writerCatalog struct {
 	segmentList
-	state atomic.Pointer[bounds]
+	state atomic.Pointer[eventfile.Bounds]
 	next  atomic.Int64 // number of the next event
 }
 
-func (c *writerCatalog) bounds() (bounds, error)  { return *c.state.Load(), nil }
-func (c *writerCatalog) current() (bounds, error) { return *c.state.Load(), nil }
-func (c *writerCatalog) grown(seq int64) bool     { return c.has(seq) }
-func (c *writerCatalog) relist()                  {}
+func (c *writerCatalog) bounds() (eventfile.Bounds, error)  { return *c.state.Load(), nil }
+func (c *writerCatalog) current() (eventfile.Bounds, error) { return *c.state.Load(), nil }
+func (c *writerCatalog) grown(seq int64) bool               { return c.has(seq) }
+func (c *writerCatalog) relist()                            {}
 
 func (c *writerCatalog) tail() (int64, error) {
-	return max(c.next.Load(), c.state.Load().first), nil // TruncateFront past the end may have begun
+	return max(c.next.Load(), c.state.Load().First), nil // TruncateFront past the end may have begun
 }
 
 // readerCatalog is the catalog of a StreamReader, which follows the directory.
@@ -52,75 +52,75 @@ type readerCatalog struct {
 	segmentList
 
 	// The mu of segmentList guards these.
-	listed bounds         // the bounds that the list is of
-	stale  bool           // the list may lack a segment
-	meta   *mmapfile.File // nil if it is not open
-	words  [2]uint64      // generations of the slots of meta, when read was read
-	read   bounds         // the bounds read last
+	listed eventfile.Bounds // the bounds that the list is of
+	stale  bool             // the list may lack a segment
+	meta   *mmapfile.File   // nil if it is not open
+	words  [2]uint64        // generations of the slots of meta, when read was read
+	read   eventfile.Bounds // the bounds read last
 	word   [8]byte
 }
 
-func (c *readerCatalog) bounds() (bounds, error) {
+func (c *readerCatalog) bounds() (eventfile.Bounds, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.readBounds()
 }
 
 // readBounds reads the bounds from meta. It is called with mu held.
-func (c *readerCatalog) readBounds() (b bounds, err error) {
+func (c *readerCatalog) readBounds() (b eventfile.Bounds, err error) {
 	if c.meta == nil {
 		c.meta, err = eventfile.Open(filepath.Join(c.dir, eventfile.MetaName), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
-			return bounds{}, nil // its writer has only just created the stream
+			return eventfile.Bounds{}, nil // its writer has only just created the stream
 		}
 		if err != nil {
-			return bounds{}, err
+			return eventfile.Bounds{}, err
 		}
 	}
 	var words [2]uint64
 	for slot := range words {
-		n, err := c.meta.ReadAt(c.word[:], int64(slot)*metaSlot)
+		n, err := c.meta.ReadAt(c.word[:], int64(slot)*eventfile.SlotSize)
 		if err != nil && err != io.EOF {
-			return bounds{}, err
+			return eventfile.Bounds{}, err
 		}
 		clear(c.word[n:])
 		words[slot] = le.Uint64(c.word[:])
 	}
-	if words == c.words && c.read.generation > 0 && c.read.generation == max(words[0], words[1]) {
+	if words == c.words && c.read.Generation > 0 && c.read.Generation == max(words[0], words[1]) {
 		return c.read, nil
 	}
-	c.read, err = readMeta(c.meta)
+	c.read, err = eventfile.ReadMeta(c.meta)
 	c.words = words
-	return c.read, err
+	return c.read, metaError(err)
 }
 
-func (c *readerCatalog) current() (bounds, error) {
+func (c *readerCatalog) current() (eventfile.Bounds, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, err := c.readBounds()
-	if err == nil && (c.stale || b.generation != c.listed.generation || len(c.segments()) == 0) {
+	if err == nil && (c.stale || b.Generation != c.listed.Generation || len(c.segments()) == 0) {
 		err = c.follow(b)
 	}
 	return b, err
 }
 
 // follow makes the list that of the directory. It is called with mu held.
-func (c *readerCatalog) follow(b bounds) error {
+func (c *readerCatalog) follow(b eventfile.Bounds) error {
 	firsts, err := eventfile.ListSegments(c.dir)
 	if err != nil {
 		return c.fail("read", err)
 	}
 	old := c.segments()
-	keep := b.limit() // events before this one are those that were there
-	switch n := b.truncations - c.listed.truncations; {
-	case n == 1 || c.listed.truncating && n == 0:
-		keep = b.truncatedTo
+	keep := b.Limit() // events before this one are those that were there
+	switch n := b.Truncations - c.listed.Truncations; {
+	case n == 1 || c.listed.Truncating && n == 0:
+		keep = b.TruncatedTo
 	case n != 0:
 		keep = 0 // the calls before the last one are unknown
 	}
 	var list []*segment
 	for i, first := range firsts {
-		if first >= b.limit() || i+1 < len(firsts) && firsts[i+1] <= b.first {
+		if first >= b.Limit() || i+1 < len(firsts) && firsts[i+1] <= b.First {
 			continue
 		}
 		s := &segment{first: first, l: &c.segmentList}
@@ -146,7 +146,7 @@ func (c *readerCatalog) grown(seq int64) bool {
 	if c.has(seq) {
 		return true
 	}
-	if seq >= c.listed.limit() || c.after(seq) {
+	if seq >= c.listed.Limit() || c.after(seq) {
 		return false
 	}
 	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil {
@@ -170,7 +170,7 @@ func (c *readerCatalog) tail() (int64, error) {
 		}
 		list := c.segments()
 		if len(list) == 0 {
-			return b.first, nil
+			return b.First, nil
 		}
 		last := list[len(list)-1]
 		next, err := last.next()
@@ -178,11 +178,11 @@ func (c *readerCatalog) tail() (int64, error) {
 			tries = 0
 			continue
 		}
-		if next >= b.limit() { // events that are being truncated may be damaged
+		if next >= b.Limit() { // events that are being truncated may be damaged
 			err = nil
 		}
-		if now, berr := c.bounds(); berr == nil && now.generation == b.generation && (err == nil || !again(tries)) {
-			return max(min(next, b.limit()), b.first), err
+		if now, berr := c.bounds(); berr == nil && now.Generation == b.Generation && (err == nil || !again(tries)) {
+			return max(min(next, b.Limit()), b.First), err
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (s *Stream) Check() error {
 		return s.fail("check", err)
 	}
 	<-prevDurable
-	next := s.state.Load().first
+	next := s.state.Load().First
 	name := eventfile.SegmentName(s.dir, next)
 	for i, seg := range list {
 		if seg.first > next {

@@ -17,10 +17,10 @@ import (
 type streamCursor struct {
 	*segmentList
 	c       catalog
-	ctx     context.Context // nil for none
-	seq     int64           // number of the next event
-	minTime int64           // no event older than this
-	b       bounds          // as seen last; generation 0 before
+	ctx     context.Context  // nil for none
+	seq     int64            // number of the next event
+	minTime int64            // no event older than this
+	b       eventfile.Bounds // as seen last; generation 0 before
 	begun   bool
 	stale   bool // cur is past seq
 	tries   int  // without an event, for one that should be there
@@ -51,8 +51,8 @@ func (sc *streamCursor) check() error {
 	case sc.closed.Load():
 		return os.ErrClosed
 	}
-	if b.generation != sc.b.generation || !sc.begun {
-		if n := b.truncations - sc.b.truncations; sc.begun && (n > 1 || n == 1 && b.truncatedTo < sc.seq) {
+	if b.Generation != sc.b.Generation || !sc.begun {
+		if n := b.Truncations - sc.b.Truncations; sc.begun && (n > 1 || n == 1 && b.TruncatedTo < sc.seq) {
 			return ErrTruncated
 		}
 		sc.leave() // the segment may be another now
@@ -69,7 +69,7 @@ func (sc *streamCursor) check() error {
 func (sc *streamCursor) tryEnter() (bool, error) {
 	inside, err := sc.enter()
 	if err != nil {
-		if b, berr := sc.c.bounds(); berr == nil && b.generation != sc.b.generation {
+		if b, berr := sc.c.bounds(); berr == nil && b.Generation != sc.b.Generation {
 			return false, nil
 		}
 	}
@@ -100,7 +100,7 @@ func (sc *streamCursor) enter() (bool, error) {
 	})
 	if err != nil {
 		sc.leave()
-		if b, berr := sc.c.bounds(); berr == nil && b.generation != sc.b.generation {
+		if b, berr := sc.c.bounds(); berr == nil && b.Generation != sc.b.Generation {
 			return false, nil // see check
 		}
 		return false, f.fail("events", err)
@@ -111,7 +111,7 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, nil
 		}
 		if !gap(sc.c, sc.seq) {
-			if sc.seq == sc.b.first {
+			if sc.seq == sc.b.First {
 				return false, errBegun // by TruncateFront past the end: the next segment begins with seq
 			}
 			return false, fs.ErrInvalid
@@ -147,11 +147,11 @@ func (sc *streamCursor) step() (more bool, err error) {
 	err = cur.step(true)
 	if b, berr := sc.c.bounds(); berr != nil {
 		return false, berr
-	} else if b.generation != sc.b.generation {
+	} else if b.Generation != sc.b.Generation {
 		sc.leave()
 		return true, nil // see check
 	}
-	if limit := sc.b.limit(); limit < cur.seq {
+	if limit := sc.b.Limit(); limit < cur.seq {
 		sc.clip(limit)
 		return false, err
 	}
@@ -316,7 +316,7 @@ func segmentSince(c catalog, t time.Time) (int64, error) {
 	if low < len(list) {
 		return max(list[low].first, l.firstOf(b)), nil
 	}
-	return b.first, nil
+	return b.First, nil
 }
 
 // streamFollow is the iterator of Follow.

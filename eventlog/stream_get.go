@@ -34,7 +34,7 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 	switch {
 	case seq < l.firstOf(b):
 		return e, false, l.fail("get", ErrTruncated)
-	case seq >= b.limit():
+	case seq >= b.Limit():
 		return e, false, l.fail("get", fs.ErrNotExist)
 	}
 	s := l.at(seq)
@@ -49,7 +49,7 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 		s.release()
 	}
 	e, next, err := f.get(s, seq)
-	if now, berr := c.bounds(); berr != nil || now.generation != b.generation {
+	if now, berr := c.bounds(); berr != nil || now.Generation != b.Generation {
 		return Event{}, true, l.fail("get", errors.Join(err, berr))
 	}
 	switch {

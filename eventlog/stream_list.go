@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // maxOpen is the number of segments that are open for reading at a time. Each takes a
@@ -105,11 +107,11 @@ func (l *segmentList) after(seq int64) bool {
 }
 
 // firstOf returns the number of the first event, given the bounds.
-func (l *segmentList) firstOf(b bounds) int64 {
+func (l *segmentList) firstOf(b eventfile.Bounds) int64 {
 	if list := l.segments(); len(list) > 0 {
-		return max(b.first, list[0].first)
+		return max(b.First, list[0].first)
 	}
-	return b.first
+	return b.First
 }
 
 // add appends a segment to the list. A goroutine that has loaded the list sees no change: it is

@@ -23,14 +23,14 @@ func (s *Stream) recover() error {
 	if s.file, err = eventfile.Open(filepath.Join(s.dir, eventfile.MetaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	b, err := readMeta(s.file)
+	b, err := eventfile.ReadMeta(s.file)
 	if err != nil {
-		return err
+		return metaError(err)
 	}
 	// Both slots have blocks, so that a full disk does not keep events from being removed.
 	if fi, err := s.file.Stat(); err != nil {
 		return err
-	} else if err := writeZeros(s.file, fi.Size(), 2*metaSlot); err != nil {
+	} else if err := writeZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
 		return err
 	}
 	s.state.Store(&b)
@@ -43,20 +43,20 @@ func (s *Stream) recover() error {
 	if err := s.syncDir(); err != nil { // first: see truncateBack
 		return err
 	}
-	if b.truncating = false; b.generation == 0 { // else First stays: segments may be missing, see Check
-		b.first = max(b.first, list[0].first)
+	if b.Truncating = false; b.Generation == 0 { // else First stays: segments may be missing, see Check
+		b.First = max(b.First, list[0].first)
 	}
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
 	}
-	s.synced.reset(s.next.Load(), b.truncations)
+	s.synced.reset(s.next.Load(), b.Truncations)
 	return nil
 }
 
 // recovery is the work of recover.
 type recovery struct {
 	s      *Stream
-	b      bounds
+	b      eventfile.Bounds
 	firsts []int64 // numbers of the first events of the segments
 	fresh  int64   // that of a segment after these that is to be created, or -1
 	blank  bool    // fresh is there, without a header
@@ -81,7 +81,7 @@ func (r *recovery) run() error {
 		}
 	}
 	if r.fresh < 0 && len(r.firsts) == 0 {
-		r.fresh = r.b.first
+		r.fresh = r.b.First
 	}
 	if r.fresh < 0 {
 		return r.open()
@@ -93,8 +93,8 @@ func (r *recovery) run() error {
 func (r *recovery) remove() error {
 	var keep []int64
 	for i, first := range r.firsts {
-		whole := i+1 < len(r.firsts) && r.firsts[i+1] <= r.b.first
-		if !whole && first < r.b.limit() {
+		whole := i+1 < len(r.firsts) && r.firsts[i+1] <= r.b.First
+		if !whole && first < r.b.Limit() {
 			keep = append(keep, first)
 			continue
 		}
@@ -102,8 +102,8 @@ func (r *recovery) remove() error {
 			return err
 		}
 	}
-	if r.firsts = keep; r.b.truncating {
-		r.fresh = r.b.truncatedTo
+	if r.firsts = keep; r.b.Truncating {
+		r.fresh = r.b.TruncatedTo
 	}
 	return nil
 }
@@ -247,11 +247,11 @@ func (r *recovery) open() error {
 		rec.Kept = s.recovered.Kept
 	}
 	s.recovered = rec
-	if last+l.count < r.b.first { // TruncateFront has removed more than there is
+	if last+l.count < r.b.First { // TruncateFront has removed more than there is
 		if err := l.Close(); err != nil {
 			return err
 		}
-		return r.create(r.b.first)
+		return r.create(r.b.First)
 	}
 	r.add(r.firsts[:len(r.firsts)-1])
 	s.use(l, last)
@@ -261,12 +261,12 @@ func (r *recovery) open() error {
 
 // create creates a segment to append to.
 func (r *recovery) create(first int64) error {
-	if r.b.first > first {
-		if first = r.b.first; r.blank {
+	if r.b.First > first {
+		if first = r.b.First; r.blank {
 			r.firsts = append(r.firsts, r.fresh)
 		}
 	}
-	if first == r.b.first { // there are no events
+	if first == r.b.First { // there are no events
 		for _, old := range r.firsts {
 			os.Remove(eventfile.SegmentName(r.s.dir, old)) // or OpenStream does it later: Windows keeps what a reader has open
 		}

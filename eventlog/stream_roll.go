@@ -119,7 +119,7 @@ func (s *Stream) end(a *active) error {
 	a.err = a.log.Close()
 	s.step("close", a.seg.name())
 	if a.err = s.synced.fail(a.err); a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
-		s.synced.advance(a.next, s.state.Load().truncations)
+		s.synced.advance(a.next, s.state.Load().Truncations)
 	}
 	close(a.done)
 	return a.err

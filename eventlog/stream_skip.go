@@ -22,7 +22,7 @@ func (s *Stream) skipTo(first int64) error {
 	}
 	old := *s.state.Load()
 	b := old
-	b.first = first
+	b.First = first
 	s.broken = errBegun // Options.Now may panic
 	if err = s.setBounds(b); err == nil {
 		err = s.startSkip(first)
@@ -42,7 +42,7 @@ func (s *Stream) skipTo(first int64) error {
 	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
 		return s.broken
 	}
-	s.synced.reset(first, b.truncations)
+	s.synced.reset(first, b.Truncations)
 	s.jobs.Add(1)
 	go func() {
 		defer s.jobs.Done()

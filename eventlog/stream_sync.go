@@ -64,7 +64,7 @@ func (s *Stream) durableNext() int64 {
 	select {
 	case <-a.prevDurable:
 		if !s.gone { // the log may have flushed by itself
-			s.synced.advance(a.seg.first+a.seg.index.Count(a.log.Durable()), s.state.Load().truncations)
+			s.synced.advance(a.seg.first+a.seg.index.Count(a.log.Durable()), s.state.Load().Truncations)
 		}
 	default:
 	}

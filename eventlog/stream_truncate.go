@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -61,8 +62,8 @@ func (s *Stream) checkWritable() error {
 
 // setBounds makes b the bounds, durably, with the next generation. It is called with
 // boundsMu held.
-func (s *Stream) setBounds(b bounds) error {
-	b.generation = s.state.Load().generation + 1 + s.failedGenerations
+func (s *Stream) setBounds(b eventfile.Bounds) error {
+	b.Generation = s.state.Load().Generation + 1 + s.failedGenerations
 	if err := writeMeta(s.file, b); err != nil {
 		// b may be in the file. The next change goes to the same slot, and has another
 		// generation for readers.
@@ -75,14 +76,22 @@ func (s *Stream) setBounds(b bounds) error {
 	return nil
 }
 
+// writeMeta makes b durable in f.
+func writeMeta(f *mmapfile.File, b eventfile.Bounds) error {
+	if _, err := f.WriteAt(b.Bytes(), b.Slot()); err != nil {
+		return err
+	}
+	return hooks.syncMeta(f)
+}
+
 // raiseFirst makes first the number of the first event, and returns the segments that
 // have no others. It is called with boundsMu held.
 func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 	b := *s.state.Load()
-	if first <= b.first {
+	if first <= b.First {
 		return nil, nil
 	}
-	b.first = first
+	b.First = first
 	// This comes before a file is removed: after a crash some of the files may be back.
 	if err := s.setBounds(b); err != nil {
 		return nil, err
@@ -144,19 +153,19 @@ func (s *Stream) truncateBack(next int64) error {
 		return created
 	}
 	b, durable := *s.state.Load(), s.durableNext()
-	b.truncatedTo, b.truncations, b.truncating = next, b.truncations+1, true
+	b.TruncatedTo, b.Truncations, b.Truncating = next, b.Truncations+1, true
 	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
 		return s.broken
 	}
 	s.broken = errBegun // Options.Now may panic
 	s.next.Store(next)
-	s.synced.reset(min(next, durable), b.truncations)
+	s.synced.reset(min(next, durable), b.Truncations)
 	held, err := s.finishBack(next, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
 	if s.broken = err; err != nil {
 		return err
 	}
-	b.truncating = false
+	b.Truncating = false
 	s.broken = s.setBounds(b)
 	return s.broken
 }
