@@ -20,12 +20,9 @@ var (
 	// TruncateFront, TruncateBack or retention has removed.
 	ErrTruncated = errors.New("event was removed from the stream")
 
-	errHeader   = errors.New("not the header of a log")
 	errBegun    = errors.New("a truncation was begun, and has not ended")
-	errBoundary = errors.New("log does not end at the end of an event")
 	errTooMuch  = errors.New("too much data to save before truncating")
 	errReplaced = errors.New("directory was replaced by another one while the stream was open")
-	errSearch   = errors.New("too much data to search for events after the damage")
 )
 
 // CorruptError reports that a log is damaged. [Open] returns it, and leaves the

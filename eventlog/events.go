@@ -87,7 +87,7 @@ func (c *cursor) look() error {
 			c.off = eventfile.HeaderSize
 		}
 		if end < eventfile.HeaderSize {
-			return &CorruptError{0, errHeader}
+			return &CorruptError{0, eventfile.ErrHeader}
 		}
 		if c.off < eventfile.HeaderSize || c.off > end {
 			return fs.ErrInvalid
@@ -188,7 +188,7 @@ func (s *space) headerError() error {
 	if n, err := s.f.ReadAt(b[:], 0); err == io.EOF {
 		return io.ErrUnexpectedEOF
 	} else if n == len(b) && !eventfile.ParseHeader(b[:]).Valid(size) {
-		return errHeader
+		return eventfile.ErrHeader
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (r *Reader) End() (end int64, err error) {
 	case end == 0:
 		return eventfile.HeaderSize, nil // it has no header yet
 	case end < eventfile.HeaderSize:
-		return 0, r.fail("read", &CorruptError{0, errHeader})
+		return 0, r.fail("read", &CorruptError{0, eventfile.ErrHeader})
 	}
 	return end, nil
 }

@@ -145,7 +145,7 @@ func (f *segmentFile) end() (int64, error) {
 	case end == 0:
 		return eventfile.HeaderSize, nil
 	case end < eventfile.HeaderSize:
-		return 0, errHeader
+		return 0, eventfile.ErrHeader
 	}
 	return end, nil
 }
@@ -245,7 +245,7 @@ func (s *segment) started() (int64, error) {
 // damage returns err, in a CorruptError if it says that the event at off is not whole. It is
 // the event after the first n of the segment.
 func (s *segment) damage(n, off int64, err error) error {
-	if eventfile.NotWhole(err) || err == errHeader || err == eventfile.ErrGap {
+	if eventfile.NotWhole(err) || err == eventfile.ErrHeader || err == eventfile.ErrGap {
 		return damagedEvent(s.first+n, off, err)
 	}
 	return err

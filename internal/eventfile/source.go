@@ -10,10 +10,11 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Errors of events. NotWhole is true for the first two, and for io.ErrUnexpectedEOF.
+// Errors of events and files. NotWhole is true for the first two, and for io.ErrUnexpectedEOF.
 var (
 	ErrChecksum = errors.New("checksum does not match")
 	ErrPastEnd  = errors.New("event goes past the end of the log")
+	ErrHeader   = errors.New("not the header of a log")
 	ErrGap      = errors.New("segment is missing, or has another number of events")
 )
 
