@@ -16,10 +16,10 @@ const (
 	checkEvery = 16
 )
 
-// All returns an iterator over the offsets of all non-overlapping sep in f, in order, as
-// many as [Count] returns. For an empty sep they are the offsets of the runes, and the
-// length of the file. The search runs on the caller's goroutine, as in Count for a sep
-// that can overlap itself. An error comes last, once, with the offset -1.
+// All returns an iterator over the offsets of all non-overlapping sep in f, in order.
+// [Count] returns their number. For an empty sep they are the offsets of the runes, and
+// the length of the file. The search runs on the caller's goroutine. An error ends the
+// iteration, with the offset -1.
 func All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq2[int64, error] {
 	return Scanner{}.All(ctx, f, sep)
 }
@@ -59,7 +59,7 @@ type matches struct {
 	sep   []byte
 	off   int64   // where the search continues
 	base  int64   // the offset of held
-	held  []byte  // bytes in the buffer, if the file is read
+	held  []byte  // the bytes in the buffer, if the file is read
 	found []int64 // the batch
 	ended bool    // the batch is the last
 }

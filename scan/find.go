@@ -11,9 +11,9 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Find returns the start and the end of the first match in f, or -1 and -1. It
-// returns what find returns for the whole content, but it calls find with parts
-// of the content, concurrently.
+// Find returns the start and the end of the first match in f, or -1 and -1. The
+// result is what find returns for the whole content. Find calls it with parts of
+// the content, concurrently.
 //
 // find returns the start and the end of the first match in p, or a negative
 // start. It must not write to p, and must not use p after it returns. No match
@@ -24,9 +24,9 @@ import (
 // Find returns an error that is [fs.ErrInvalid] in these cases:
 //   - overlap is negative.
 //   - find returns indices outside p, or a match longer than overlap.
-//   - find matches wherever p starts in the 1 KiB before some offset, and the
-//     content has no match there. So does a function that takes the start of p
-//     for that of a word, a line or a text, in a long word or line.
+//   - find matches at the start of p, wherever p starts in the 1 KiB before some
+//     offset, and the content has no match there. An example is a function that
+//     takes the start of p for the start of a line, in a long line.
 //
 // A panic of find continues in the caller. If the file is truncated or closed
 // while find reads p, find is abandoned and Find returns an error.
@@ -41,8 +41,8 @@ func (s Scanner) Find(ctx context.Context, f *mmapfile.File, overlap int, find f
 	return s.match(ctx, f, overlap, lookBehind, &m, m.search)
 }
 
-// match is Find and Regexp, which differ in the number of bytes of a window before its piece, and
-// in search.
+// match implements Find and Regexp. They differ in search, and in before, the number of bytes
+// that a window has before its piece.
 func (s Scanner) match(ctx context.Context, f *mmapfile.File, overlap int, before int64, m *matcher,
 	search func(i, off int64, p []byte) (stop bool, err error)) (start, end int64, err error) {
 	src, err := s.open(f)
@@ -59,34 +59,33 @@ func (s Scanner) match(ctx context.Context, f *mmapfile.File, overlap int, befor
 		src.chunk = max(src.chunk, min(m.overlap, src.size/4)*4)
 	}
 	r := run{source: src, Scanner: s, ctx: ctx, search: search}
-	r.pieces, r.window = src.windows(before, m.overlap+aRune-1)
+	r.pieces, r.window = src.windows(before, m.overlap+runeLen-1)
 	r.pieces = max(r.pieces, 1) // an empty file may have an empty match
 	m.pieces = r.pieces
 	err = r.all()
 	if m.start < math.MaxInt64 && m.piece < r.failed {
-		r.found(err)
+		r.endProgress(err)
 		return m.start, m.end, nil
 	}
 	return -1, -1, err
 }
 
 const (
-	// aRune is the number of bytes before and after a match that it may depend on.
-	aRune = utf8.UTFMax
+	// runeLen is the number of bytes before and after a match that it may depend on.
+	runeLen = utf8.UTFMax
 
-	// lookBehind is the number of bytes of a window before its piece. More of
-	// them make an error less likely, since it needs all of them to be
-	// untrusted.
+	// lookBehind is the number of bytes of a window before its piece. An error
+	// needs all of them to be untrusted, so more of them make it less likely.
 	lookBehind = 1 << 10
 )
 
 // matcher is a search for the first match of a function.
 //
-// Each piece has the matches that start in it. Its window ends overlap+aRune-1
+// Each piece has the matches that start in it. Its window ends overlap+runeLen-1
 // bytes after the piece, so the window has these matches and the rune after each.
 //
 // find takes the start of a window for the start of a text. A match in the first
-// aRune bytes may be false: \b matches in the middle of a word, and the rest of a
+// runeLen bytes may be false: \b matches in the middle of a word, and the rest of a
 // rune is an invalid byte. A false match hides a true one. So a window starts
 // before its piece, and the search starts at a trusted index of the window.
 type matcher struct {
@@ -120,7 +119,7 @@ func (m *matcher) search(i, off int64, p []byte) (stop bool, err error) {
 		if n := int64(end - start); n > m.overlap {
 			return false, m.tooLong(n)
 		}
-		if off == 0 || start >= aRune {
+		if off == 0 || start >= runeLen {
 			m.keep(i, off+int64(at), off+int64(from+end))
 			return true, nil
 		}
@@ -129,17 +128,17 @@ func (m *matcher) search(i, off int64, p []byte) (stop bool, err error) {
 }
 
 // trusted returns the first index of p, at least from, at which find returns no
-// match in the first aRune bytes. A match after those is true: find sees the
-// whole rune before it. The index is at least aRune bytes before the piece. It is
+// match in the first runeLen bytes. A match after those is true: find sees the
+// whole rune before it. The index is at least runeLen bytes before the piece. It is
 // -1 if a lower piece has a match.
 func (m *matcher) trusted(i int64, p []byte, from, piece int) (int, error) {
-	for from+aRune <= piece {
+	for from+runeLen <= piece {
 		if m.foundBelow(i) {
 			return -1, nil
 		}
-		end := min(int64(len(p)), int64(from)+aRune+m.overlap+aRune) // all that the match depends on
+		end := min(int64(len(p)), int64(from)+runeLen+m.overlap+runeLen) // all that the match depends on
 		start, _, err := m.call(p[from:end])
-		if err != nil || start < 0 || start >= aRune {
+		if err != nil || start < 0 || start >= runeLen {
 			return from, err
 		}
 		from += start + 1

@@ -11,20 +11,21 @@ import (
 
 // Line is a line of a file.
 type Line struct {
-	Offset int64  // of its first byte in the file
-	Number int64  // counted from 1
-	Text   []byte // ends with "\n", except for a last line without one
+	Offset int64  // offset of the first byte in the file
+	Number int64  // number of the line, from 1
+	Text   []byte // content, with the "\n" if the line has one
 }
 
 // Lines returns an iterator over the lines of f, in order, as [bytes.Lines]
-// divides them. An error comes last, once, with the zero Line. The search runs
+// divides them. An error ends the iteration, with the zero Line. The search runs
 // on the caller's goroutine.
 //
-// The Text of a line is valid until f is closed, and f must stay reachable while it is
-// used. It is the file's memory, as [mmapfile.File.Bytes] returns it, and must not be
-// written to. If the file is truncated, access to a lost byte is a page fault. On the
-// goroutine that runs the loop, in its body, the fault is a panic. Elsewhere it ends the
-// process. On Windows, and if the file cannot be mapped, Text is a copy.
+// Text is the file's memory, as [mmapfile.File.Bytes] returns it, and must not be written
+// to. It is valid until f is closed, and f must stay reachable while it is used. On
+// Windows, and if the file cannot be mapped, Text is a copy.
+//
+// If the file is truncated, access to a truncated byte of Text is a page fault. In the body
+// of the loop, on its goroutine, the fault is a panic. Elsewhere it ends the process.
 func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[Line, error] {
 	return Scanner{}.Lines(ctx, f)
 }
@@ -71,8 +72,8 @@ type lines struct {
 	*source
 	yield  func(Line, error) bool
 	mem    []byte // the file's memory; may be shorter than the file
-	start  int64  // of the next line
-	number int64  // of lines yielded
+	start  int64  // offset of the next line
+	number int64  // number of lines yielded
 }
 
 // next yields the line that ends at end. It reports whether the loop continues.

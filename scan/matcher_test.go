@@ -20,7 +20,7 @@ func TestMatcher_AnyOrder(t *testing.T) {
 		}
 		src := &source{size: int64(len(content)), chunk: chunk}
 		m := &matcher{source: src, find: find, overlap: 1, pieces: 5, start: math.MaxInt64}
-		_, window := src.windows(lookBehind, m.overlap+aRune-1)
+		_, window := src.windows(lookBehind, m.overlap+runeLen-1)
 		for _, i := range order {
 			off, n := window(i)
 			if _, err := m.search(i, off, content[off:off+n]); err != nil {
@@ -55,7 +55,7 @@ func TestMatcher_FalseMatches(t *testing.T) {
 		content[chunk+30] = 'x'
 		m := &matcher{source: &source{size: int64(len(content)), chunk: chunk}, find: find, overlap: 1, pieces: 3, start: math.MaxInt64}
 		m.keep(c.piece, c.start, c.start+1)
-		stop, err := m.search(1, chunk-lookBehind, content[chunk-lookBehind:2*chunk+aRune])
+		stop, err := m.search(1, chunk-lookBehind, content[chunk-lookBehind:2*chunk+runeLen])
 		if !stop || err != nil || m.start != c.want || m.end != c.want+1 {
 			t.Errorf("piece %d has a match at %d: %v, %v, the first is at %d", c.piece, c.start, stop, err, m.start)
 		}

@@ -10,19 +10,18 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Regexp returns the start and the end of the first match of re in f, or -1 and -1. It returns
-// what [regexp.Regexp.FindIndex] returns for the whole content, also with ^, (?m)^, $ and \b.
+// Regexp returns the start and the end of the first match of re in f, or -1 and -1. The result
+// is what [regexp.Regexp.FindIndex] returns for the whole content, also with ^, (?m)^, $ and \b.
 //
-// No match may be longer than maxLen bytes: pieces overlap by so many. Nothing more is required
-// of a re that cannot match more, such as id=[0-9]{1,9}, which has 12. One that can, such as
-// <.*>, has the same result if the content has no longer match. A longer one that is met, also
-// one that ends where a part of the content ends, is an error that is [fs.ErrInvalid]. So is a
-// negative maxLen.
+// maxLen is the length in bytes of the longest match, by which the pieces overlap. For
+// id=[0-9]{1,9} that is 12. For an expression without a limit, such as <.*>, it is that of the
+// longest match in the content. If the search meets a longer match, also one that ends only
+// because a part of the content ends, the error is [fs.ErrInvalid]. A negative maxLen is the
+// same error.
 //
-// A re that begins with literal text, as "ERROR" does, is searched at the speed of [Index]. After
-// (?m)^ or \b package regexp looks at each byte, which takes many times as long: use \nERROR
-// where the first line does not matter. Where re would match after a false start of a line or a
-// word, at the border of two pieces, some bytes are searched twice.
+// An expression that begins with literal text, such as "ERROR", is searched at the speed of
+// [Index]. After (?m)^ or \b, package regexp looks at each byte, which takes many times as long.
+// Use \nERROR if the first line does not matter.
 //
 // re is one that [regexp.Compile] returns. Longest and CompilePOSIX are not supported.
 func Regexp(ctx context.Context, f *mmapfile.File, re *regexp.Regexp, maxLen int) (start, end int64, err error) {
@@ -55,11 +54,11 @@ func afterRune(re *regexp.Regexp) (*regexp.Regexp, error) {
 const (
 	// exprBehind is the number of bytes of a window before its piece: a rune may begin there
 	// and end in the piece, or be a letter or the end of a line.
-	exprBehind = aRune
+	exprBehind = runeLen
 
-	// leastSpan is the number of bytes that are searched after a false match, at least. The
-	// other expression takes two or three times as long.
-	leastSpan = 1 << 10
+	// minSpan is the least number of bytes that are searched after a false match, with the
+	// expression after. That one takes two or three times as long as re.
+	minSpan = 1 << 10
 )
 
 // expression is a search for the first match of a regular expression.
@@ -94,7 +93,7 @@ func (e *expression) search(i, off int64, p []byte) (stop bool, err error) {
 // from may be false, and hide a true one. All later ones are true: they depend on no more than
 // the rune before them.
 func (e *expression) from(p []byte, from int) []int {
-	for span := leastSpan; ; span *= 2 {
+	for span := minSpan; ; span *= 2 {
 		_, n := utf8.DecodeLastRune(p[:from])
 		at := from - n
 		loc := e.re.FindIndex(p[at:])
@@ -104,8 +103,8 @@ func (e *expression) from(p []byte, from int) []int {
 		if loc[0] > 0 {
 			return []int{at + loc[0], at + loc[1]}
 		}
-		// The matches that start in this span, and a byte after each: of a letter, or of the end
-		// of a line, or not.
+		// Matches that start in this span, and the byte after each, which may be a letter or the
+		// end of a line.
 		upto := from + min(max(span, int(e.overlap)), len(p)-from)
 		end := upto + min(int(e.overlap), len(p)-upto)
 		loc = e.after.FindSubmatchIndex(p[at:end])
@@ -122,7 +121,7 @@ func (e *expression) from(p []byte, from int) []int {
 // runeStart returns the index of the first rune of p that starts at index i or later. A byte that
 // is in no valid rune counts as one.
 func runeStart(p []byte, i int) int {
-	for start := max(i-aRune+1, 0); start < i; start++ {
+	for start := max(i-runeLen+1, 0); start < i; start++ {
 		if _, n := utf8.DecodeRune(p[start:]); utf8.RuneStart(p[start]) && start+n > i {
 			return start + n
 		}

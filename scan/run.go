@@ -25,7 +25,7 @@ type run struct {
 
 	mu       sync.Mutex // guards all below until the goroutines have ended
 	failed   int64      // the lowest piece with an error, or pieces
-	err      error      // of that piece
+	err      error      // the error of piece failed
 	panicked any        // the value of a panic in search
 	exited   bool       // search called runtime.Goexit
 	progress *progress
@@ -35,15 +35,15 @@ type run struct {
 func (r *run) all() error {
 	r.failed, r.progress = r.pieces, newProgress(r.Progress)
 	workers := int(min(int64(r.workers()), r.pieces))
-	var others sync.WaitGroup
+	var wg sync.WaitGroup
 	for range workers - 1 {
-		others.Go(r.work)
+		wg.Go(r.work)
 	}
-	defer others.Wait() // even if runtime.Goexit in search ends this goroutine
+	defer wg.Wait() // even if runtime.Goexit in search ends this goroutine
 	if workers > 0 {
 		r.work()
 	}
-	others.Wait()
+	wg.Wait()
 	switch {
 	case r.panicked != nil:
 		panic(r.panicked) // on the caller's goroutine
@@ -119,8 +119,9 @@ func (r *run) fail(i int64, err error) {
 	}
 }
 
-// found ends a successful search, whose result precedes an error of a higher piece.
-func (r *run) found(err error) {
+// endProgress reports the end of a search that has a result although a higher piece failed
+// with err. Without an error, all has reported it.
+func (r *run) endProgress(err error) {
 	if err != nil {
 		r.progress.end(r.size)
 	}

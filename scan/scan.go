@@ -84,7 +84,7 @@ const (
 const (
 	mappedChunk = 1 << 20
 	readChunk   = 256 << 10 // fits the second-level cache
-	leastChunk  = 64 << 10
+	minChunk    = 64 << 10
 )
 
 // source is a file during a search.
@@ -120,15 +120,15 @@ func (s Scanner) open(f *mmapfile.File) (*source, error) {
 	}
 	cold := false
 	if src.reads = s.access == accessRead || viewCopies; s.access == accessAuto {
-		cold = src.size > leastChunk && !inMemory(f, src.size)
-		src.reads = !mapsForFree || src.size <= leastChunk || cold
+		cold = src.size > minChunk && !inMemory(f, src.size)
+		src.reads = !mapsForFree || src.size <= minChunk || cold
 	}
 	if src.chunk = int64(s.Chunk); s.Chunk <= 0 {
 		src.chunk = mappedChunk
 		if src.reads && !cold { // a disk limits cold reads, and is faster with long ones
 			src.chunk = readChunk
 		}
-		src.chunk = min(src.chunk, max(leastChunk, src.size/4/int64(s.workers())))
+		src.chunk = min(src.chunk, max(minChunk, src.size/4/int64(s.workers())))
 	}
 	src.chunk = min(src.chunk, max(1, src.size)) // sums of sizes do not overflow
 	return src, nil

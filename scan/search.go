@@ -53,7 +53,7 @@ func (s Scanner) first(ctx context.Context, f *mmapfile.File, n int, find func(p
 	err = r.all()
 	// All lower pieces were searched, and without an error.
 	if at := first.Load(); at < math.MaxInt64 && at/src.chunk < r.failed {
-		r.found(err)
+		r.endProgress(err)
 		return at, nil
 	}
 	return -1, err
@@ -94,7 +94,7 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 	}
 	err = r.all()
 	if at := last.Load(); at >= 0 && pieces-1-at/src.chunk < r.failed {
-		r.found(err)
+		r.endProgress(err)
 		return at, nil
 	}
 	return -1, err
@@ -103,9 +103,9 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 // Count returns the number of non-overlapping sep in f, as [bytes.Count] does.
 // For an empty sep that is the number of runes and one more.
 //
-// A sep that is empty or can overlap itself is searched on one goroutine. It can if
-// it ends with what it begins with, as "aa" does, and " ERROR " by its two blanks.
-// "ERROR " cannot, and is searched on all cores.
+// Count searches on one goroutine if sep is empty, or if it can overlap itself because
+// a proper prefix is also a suffix. "aa" can, and so can " ERROR ", which begins and ends
+// with a space. "ERROR " cannot.
 func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Count(ctx, f, sep)
 }
@@ -166,10 +166,10 @@ func overlapsItself(sep []byte) bool {
 // p is the file's memory or a buffer. fn must not write to p, and must not use
 // it after it returns.
 //
-// The first error of fn stops the search. Chunks returns that error. If several calls
-// fail, it returns that of the piece with the lowest offset. A panic of fn continues in
-// the caller. If the file is truncated or closed while fn reads p, the fault ends fn, and
-// Chunks returns an error.
+// The first error of fn stops the search, and Chunks returns it. If several calls fail,
+// Chunks returns the error of the piece with the lowest offset. A panic of fn continues
+// in the caller. If the file is truncated or closed while fn reads p, the fault ends fn,
+// and Chunks returns an error.
 func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
 	return Scanner{}.Chunks(ctx, f, fn)
 }
