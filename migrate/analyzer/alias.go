@@ -35,7 +35,7 @@ func (c *checker) importReturns() {
 // that package was given. A dynamic call may be one of any method of that name, also in a
 // package that imports this one.
 func (c *checker) isFresh(fn *types.Func, v *types.Var, dynamic bool) bool {
-	if c.returned == nil || c.returned[fn.Name()] || !carries(v.Type()) || isContainer(v.Type()) {
+	if c.returned == nil || c.returned[fn.Name()] || isContainer(v.Type()) {
 		return false
 	}
 	if c.outside.memory || c.outside.linked {
@@ -47,8 +47,7 @@ func (c *checker) isFresh(fn *types.Func, v *types.Var, dynamic bool) bool {
 // isTest reports whether this is a test package of its own, which no package imports. It has to
 // import the package that it tests, whose tests and their imports are in the program, too.
 func (c *checker) isTest() bool {
-	return strings.HasSuffix(c.Pkg.Name(), "_test") && strings.HasSuffix(c.files[0].name, "_test.go") &&
-		c.importsPath(strings.TrimSuffix(c.Pkg.Path(), "_test"))
+	return strings.HasSuffix(c.files[0].name, "_test.go") && c.importsPath(strings.TrimSuffix(c.Pkg.Path(), "_test"))
 }
 
 func (c *checker) hasMethod(name string) bool {

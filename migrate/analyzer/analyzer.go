@@ -61,7 +61,7 @@ type checker struct {
 	sites   []*site
 	siteOf  map[ast.Expr]*site
 	decls   map[*types.Var]*decl
-	values  map[*types.Func][]*ast.Ident // functions that are used other than by a call
+	values  map[*types.Func]bool // functions that are used other than by a call
 	called  map[*ast.Ident]bool
 	handled map[ast.Expr]bool
 	graph   graph
@@ -79,7 +79,7 @@ func run(pass *analysis.Pass) (any, error) {
 		slots:   map[*types.Var]*slot{},
 		siteOf:  map[ast.Expr]*site{},
 		decls:   map[*types.Var]*decl{},
-		values:  map[*types.Func][]*ast.Ident{},
+		values:  map[*types.Func]bool{},
 		called:  map[*ast.Ident]bool{},
 		handled: map[ast.Expr]bool{},
 		graph:   newGraph(),
@@ -121,8 +121,7 @@ func run(pass *analysis.Pass) (any, error) {
 // not import it in turn.
 func (c *checker) isDependency() bool {
 	path := c.Pkg.Path()
-	return path == mmapfilePath || strings.HasPrefix(path, mmapfilePath+"/internal/") ||
-		path == "golang.org/x/sys" || strings.HasPrefix(path, "golang.org/x/sys/")
+	return path == mmapfilePath || strings.HasPrefix(path, mmapfilePath+"/internal/")
 }
 
 // source is a file of the package.

@@ -23,10 +23,11 @@ func (t goldenTest) Errorf(format string, args ...any) {
 // TestAnalyzer_Packages loads all packages at once: each needs package os from source.
 func TestAnalyzer_Packages(t *testing.T) {
 	analysistest.RunWithSuggestedFixes(goldenTest{t}, analysistest.TestData(), analyzer.Analyzer,
-		"locals", "fields", "funcs", "imports", "gain", "copies", // what is rewritten
+		"locals", "fields", "funcs", "imports", "grouped", "taken", "gain", "ends", "copies", // what is rewritten
 		"exported", "types", "generated", "tags", "dot", // what would not compile
-		"behaviour", "callee", "containers", "returned", "notreturned", // what would do something else
-		"pools", "fresh", "dynamic", "apart", "memory", "linked", "handed", // what another package may hand out
+		"behaviour", "callee", "containers", "inside", "returned", "notreturned", // what would do something else
+		"panics", "recovers", "values", "pulls", "filled", "receivers", "iterators", "callbacks", "assembly", "symbols", "generics", // the same, each alone
+		"pools", "fresh", "dynamic", "apart", "memory", "addresses", "linked", "handed", // what another package may hand out
 		"go.dw1.io/mmapfile", // what cannot import itself
 	)
 }

@@ -10,12 +10,6 @@ import (
 // call accounts for the function and the arguments of a call or a conversion.
 func (c *checker) call(n *ast.CallExpr) {
 	c.handle(n.Fun)
-	switch fun := ast.Unparen(n.Fun).(type) {
-	case *ast.IndexExpr:
-		c.handle(fun.X)
-	case *ast.IndexListExpr:
-		c.handle(fun.X)
-	}
 	if c.TypesInfo.Types[n.Fun].IsType() {
 		if len(n.Args) == 1 {
 			t := c.TypesInfo.TypeOf(n.Fun)
@@ -63,9 +57,7 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 	}
 	if declared == nil {
 		p.via = []*types.Var{c.graph.unseen}
-		if isFile(p.typ) {
-			p.slot = c.calledFile(n, (*types.Signature).Params, j)
-		}
+		p.slot = c.calledFile(n, (*types.Signature).Params, j)
 		if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && c.TypesInfo.Selections[sel] != nil {
 			p.look = c.lookAtMethod(sel.Sel.Name, j)
 		}
@@ -78,39 +70,13 @@ func (c *checker) param(n *ast.CallExpr, sig, declared *types.Signature, fn *typ
 	p.away = true
 	param := declared.Params().At(j)
 	p.via = c.graph.heldAfter(declared, param.Pkg())
-	if isGeneric(param.Type()) {
+	if declared.TypeParams().Len() > 0 || declared.RecvTypeParams().Len() > 0 {
 		p.via = append(p.via, c.graph.unseen) // its result may go through other packages
 	}
 	if fn != nil {
 		p.look = c.lookAtParam(fn, j)
 	}
 	return p
-}
-
-// isGeneric reports whether t is a type parameter, or has one.
-func isGeneric(t types.Type) bool {
-	if isTypeParam(t) {
-		return true
-	}
-	switch t := types.Unalias(t).(type) {
-	case *types.Slice:
-		return isGeneric(t.Elem())
-	case *types.Array:
-		return isGeneric(t.Elem())
-	case *types.Map:
-		return isGeneric(t.Key()) || isGeneric(t.Elem())
-	case *types.Chan:
-		return isGeneric(t.Elem())
-	case *types.Pointer:
-		return isGeneric(t.Elem())
-	case *types.Named:
-		for arg := range t.TypeArgs().Types() {
-			if isGeneric(arg) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // receiver accounts for the receiver of a method of this package, which shares its
@@ -193,14 +159,7 @@ func (c *checker) isMethodExpr(fun ast.Expr) bool {
 
 // calleeIdent returns the name of the function in a call.
 func calleeIdent(call *ast.CallExpr) *ast.Ident {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = ast.Unparen(f.X)
-	case *ast.IndexListExpr:
-		fun = ast.Unparen(f.X)
-	}
-	switch f := fun.(type) {
+	switch f := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
 		return f
 	case *ast.SelectorExpr:

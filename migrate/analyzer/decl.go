@@ -47,7 +47,7 @@ func (c *checker) declare() {
 		case *ast.StructType:
 			c.declareFields(cur, n, anonymous)
 		case *ast.CallExpr:
-			if id := calleeIdent(n); id != nil && !c.isMethodExpr(n.Fun) {
+			if id := calleeIdent(n); id != nil {
 				c.called[id] = true
 			}
 		}
@@ -60,7 +60,7 @@ func (c *checker) declare() {
 	}
 	for id, obj := range c.TypesInfo.Uses {
 		if fn, ok := obj.(*types.Func); ok && !c.called[id] {
-			c.values[fn.Origin()] = append(c.values[fn.Origin()], id)
+			c.values[fn.Origin()] = true
 		}
 	}
 }
@@ -259,7 +259,7 @@ func (c *checker) usedElsewhere(obj types.Object, of string) (reason, write stri
 		return "is exported", writeAPI
 	}
 	file, ok := c.outside.names[obj.Name()]
-	if !ok && of != "" {
+	if !ok {
 		file, ok = c.outside.literals[of]
 	}
 	if ok {

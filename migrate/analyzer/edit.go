@@ -94,10 +94,7 @@ func (c *checker) editsOf(s *source, idents []*ast.Ident, values map[*ast.Ident]
 
 // inHeader reports whether id is in a statement before its block.
 func (c *checker) inHeader(id *ast.Ident) bool {
-	cur, ok := c.root.FindNode(id)
-	if !ok {
-		return true
-	}
+	cur, _ := c.root.FindNode(id)
 	for stmt := range cur.Enclosing((*ast.BlockStmt)(nil), (*ast.IfStmt)(nil), (*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.SwitchStmt)(nil), (*ast.TypeSwitchStmt)(nil)) {
 		_, block := stmt.Node().(*ast.BlockStmt)
 		return !block
@@ -131,11 +128,11 @@ func (c *checker) unusedAfter(s *source, changed map[*ast.Ident]bool) *ast.Impor
 
 // imports removes one import and adds another; either may be absent.
 func (c *checker) imports(s *source, old *ast.ImportSpec, add string) []analysis.TextEdit {
-	decl := c.importDecl(s, old)
-	if decl == nil || old == nil && add == "" {
+	decl := importDecl(s, old)
+	if old == nil && add == "" {
 		return nil
 	}
-	i := slices.IndexFunc(decl.Specs, func(spec ast.Spec) bool { return spec == ast.Spec(old) })
+	i := slices.Index(decl.Specs, ast.Spec(old))
 	commented := old != nil && (old.Doc != nil || old.Comment != nil)
 	switch {
 	case old == nil:
@@ -157,23 +154,15 @@ func (c *checker) imports(s *source, old *ast.ImportSpec, add string) []analysis
 	return edits
 }
 
-// importDecl returns the declaration that has the import old, or else the first
-// one that can take another.
-func (c *checker) importDecl(s *source, old *ast.ImportSpec) *ast.GenDecl {
-	var found *ast.GenDecl
+// importDecl returns the declaration that has the import old, or else the first.
+func importDecl(s *source, old *ast.ImportSpec) *ast.GenDecl {
 	for _, d := range s.file.Decls {
 		d, ok := d.(*ast.GenDecl)
-		if !ok || d.Tok != token.IMPORT {
-			continue
-		}
-		if old != nil && slices.ContainsFunc(d.Specs, func(spec ast.Spec) bool { return spec == ast.Spec(old) }) {
+		if ok && d.Tok == token.IMPORT && (old == nil || slices.Contains(d.Specs, ast.Spec(old))) {
 			return d
 		}
-		if old == nil && (found == nil || !found.Lparen.IsValid() && d.Lparen.IsValid()) {
-			found = d
-		}
 	}
-	return found
+	return nil
 }
 
 // addImport adds an import to a declaration, among those of other modules.
@@ -224,9 +213,6 @@ func (c *checker) importName(s *source, path, name string, at []token.Pos) (stri
 			continue
 		}
 		obj := c.TypesInfo.PkgNameOf(spec)
-		if obj == nil || obj.Name() == "_" || obj.Name() == "." {
-			continue
-		}
 		if !slices.ContainsFunc(at, func(pos token.Pos) bool { return c.lookup(obj.Name(), pos) != types.Object(obj) }) {
 			return obj.Name(), true
 		}
@@ -253,10 +239,6 @@ func (c *checker) free(s *source, name string) bool {
 }
 
 func (c *checker) lookup(name string, pos token.Pos) types.Object {
-	scope := c.Pkg.Scope().Innermost(pos)
-	if scope == nil {
-		return nil
-	}
-	_, obj := scope.LookupParent(name, pos)
+	_, obj := c.Pkg.Scope().Innermost(pos).LookupParent(name, pos)
 	return obj
 }

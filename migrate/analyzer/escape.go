@@ -23,20 +23,14 @@ func (c *checker) connectUnseen() {
 		switch n := cur.Node().(type) {
 		case *ast.FuncDecl:
 			fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
-			if !ok || !fn.Exported() && n.Recv == nil && n.Body != nil && len(c.values[fn]) == 0 && c.outside.names[fn.Name()] != linkname {
+			if !ok || !fn.Exported() && n.Recv == nil && n.Body != nil && !c.values[fn] && c.outside.names[fn.Name()] != linkname {
 				continue
 			}
 			sig = fn.Signature()
-			if n.Body == nil {
-				c.connectAll(sig)
-			}
 			if recv := sig.Recv(); recv != nil && carries(recv.Type()) {
 				c.connect(recv)
 			}
 		case *ast.FuncLit:
-			if cur.ParentEdgeKind() == edge.CallExpr_Fun {
-				continue
-			}
 			sig = c.TypesInfo.TypeOf(n).(*types.Signature)
 			if cur.ParentEdgeKind() == edge.CallExpr_Args {
 				if pkg := c.packageOf(cur.Parent().Node().(*ast.CallExpr).Fun); pkg != nil {
@@ -57,10 +51,9 @@ func (c *checker) connectUnseen() {
 			}
 		}
 	}
-	memory := c.outside.memory || c.setsFields()
 	for id, obj := range c.TypesInfo.Defs {
 		v, ok := obj.(*types.Var)
-		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && (v.Exported() || c.outside.names[id.Name] == linkname || memory && carries(v.Type())) {
+		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && carries(v.Type()) && (v.Exported() || c.outside.names[id.Name] == linkname || c.outside.memory) {
 			c.connect(v)
 		}
 	}
@@ -80,16 +73,6 @@ func (c *checker) connect(vars ...*types.Var) {
 		}
 		g.into[v] = append(g.into[v], g.unseen)
 		g.into[g.unseen] = append(g.into[g.unseen], v)
-	}
-}
-
-// connectAll connects the parameters and results of a function without a body.
-func (c *checker) connectAll(sig *types.Signature) {
-	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
-		for v := range tuple.Variables() {
-			c.connect(v)
-			c.connectFields(v.Type(), nil)
-		}
 	}
 }
 
@@ -113,12 +96,8 @@ func (c *checker) connectUnnamed() {
 
 // convertPointers connects what a conversion to or from unsafe.Pointer reaches.
 func (c *checker) convertPointers(n *ast.CallExpr, t types.Type) {
-	from := c.TypesInfo.TypeOf(n.Args[0])
-	if isUnsafe(t) != isUnsafe(from) {
+	if isUnsafe(t) != isUnsafe(c.TypesInfo.TypeOf(n.Args[0])) {
 		c.connect(c.vars(n, 0)...)
-		c.connect(c.vars(n.Args[0], 0)...)
-		c.connectFields(t, nil)
-		c.connectFields(from, nil)
 	}
 }
 
@@ -127,68 +106,52 @@ func isUnsafe(t types.Type) bool {
 	return ok && b.Kind() == types.UnsafePointer
 }
 
-// connectFields connects the fields in a value of type t.
-func (c *checker) connectFields(t types.Type, seen []types.Type) {
-	if slices.Contains(seen, t) {
-		return
-	}
-	seen = append(seen, t)
-	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		c.connectFields(u.Elem(), seen)
-	case *types.Slice:
-		c.connectFields(u.Elem(), seen)
-	case *types.Array:
-		c.connectFields(u.Elem(), seen)
-	case *types.Struct:
-		for v := range u.Fields() {
-			if carries(v.Type()) {
-				c.connect(v.Origin())
-			}
-			c.connectFields(v.Type(), seen)
-		}
-	}
-}
-
-// findMemory notes whether the package makes pointers to interfaces of unsafe.Pointer values: they
-// may be those of another package, or next to what the pointer was made of.
+// findMemory notes whether the package may change interfaces without naming them: with pointers that are
+// or were unsafe, in a function without a body, or with what package reflect has for that.
 func (c *checker) findMemory() {
-	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
-		n := cur.Node().(*ast.CallExpr)
-		if len(n.Args) != 1 || !c.TypesInfo.Types[n.Fun].IsType() || !isUnsafe(c.TypesInfo.TypeOf(n.Args[0])) {
-			continue
+	for cur := range c.root.Preorder((*ast.CallExpr)(nil), (*ast.FuncDecl)(nil)) {
+		switch n := cur.Node().(type) {
+		case *ast.FuncDecl:
+			c.outside.memory = c.outside.memory || n.Body == nil && holds(c.TypesInfo.TypeOf(n.Name), nil)
+		case *ast.CallExpr:
+			if len(n.Args) == 1 && c.TypesInfo.Types[n.Fun].IsType() {
+				t, from := c.TypesInfo.TypeOf(n.Fun), c.TypesInfo.TypeOf(n.Args[0])
+				c.outside.memory = c.outside.memory || isUnsafe(t) && holds(from, nil) || isUnsafe(from) && holds(t, nil)
+			}
 		}
-		if p, ok := core(c.TypesInfo.TypeOf(n.Fun)).(*types.Pointer); ok && holds(p.Elem(), nil) {
+	}
+	for _, obj := range c.TypesInfo.Uses {
+		if obj.Pkg() != nil && obj.Pkg().Path() == "reflect" && slices.Contains([]string{"Convert", "NewAt", "SetPointer", "SliceAt"}, obj.Name()) {
 			c.outside.memory = true
 		}
 	}
 }
 
-// holds reports whether a value of type t has an interface in it that a file may be in.
+// holds reports whether an interface that a file may be in can be reached from a value of type t.
 func holds(t types.Type, seen []types.Type) bool {
 	if slices.Contains(seen, t) {
 		return false
 	}
-	switch u := t.Underlying().(type) {
+	seen = append(seen, t)
+	switch u := core(t).(type) {
+	case *types.Pointer:
+		return holds(u.Elem(), seen)
+	case *types.Slice:
+		return holds(u.Elem(), seen)
 	case *types.Array:
-		return holds(u.Elem(), append(seen, t))
+		return holds(u.Elem(), seen)
 	case *types.Struct:
 		for v := range u.Fields() {
-			if holds(v.Type(), append(seen, t)) {
+			if holds(v.Type(), seen) {
+				return true
+			}
+		}
+	case *types.Signature:
+		for v := range variables(u) {
+			if holds(v.Type(), seen) {
 				return true
 			}
 		}
 	}
 	return carries(t)
-}
-
-// setsFields reports whether the package uses what package reflect has to change an unexported
-// field: conversions of structs, and values at an address.
-func (c *checker) setsFields() bool {
-	for _, obj := range c.TypesInfo.Uses {
-		if obj.Pkg() != nil && obj.Pkg().Path() == "reflect" && slices.Contains([]string{"Convert", "NewAt", "SetPointer", "SliceAt"}, obj.Name()) {
-			return true
-		}
-	}
-	return false
 }

@@ -22,7 +22,7 @@ type place struct {
 func (c *checker) collect() {
 	for cur := range c.root.Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.ReturnStmt)(nil),
 		(*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.RangeStmt)(nil), (*ast.SendStmt)(nil),
-		(*ast.BinaryExpr)(nil), (*ast.SelectorExpr)(nil), (*ast.IndexExpr)(nil), (*ast.ExprStmt)(nil),
+		(*ast.BinaryExpr)(nil), (*ast.SelectorExpr)(nil), (*ast.IndexExpr)(nil),
 		(*ast.TypeAssertExpr)(nil), (*ast.TypeSwitchStmt)(nil)) {
 		c.at = cur
 		switch n := cur.Node().(type) {
@@ -49,8 +49,6 @@ func (c *checker) collect() {
 			c.receiver(n)
 		case *ast.IndexExpr:
 			c.key(n)
-		case *ast.ExprStmt:
-			c.handle(n.X)
 		case *ast.TypeAssertExpr:
 			if n.Type != nil {
 				c.asserts(n.X, c.TypesInfo.TypeOf(n.Type), n.Pos())
@@ -97,7 +95,6 @@ func (c *checker) flows(values []ast.Expr, dst func(i int) place, n int) {
 	for i := range min(n, tuple.Len()) {
 		c.flow(dst(i), values[0], tuple.At(i).Type(), i)
 	}
-	c.handle(values[0])
 }
 
 // flow accounts for one value, the i-th one of src if that is a call, that goes
@@ -132,12 +129,10 @@ func (c *checker) flow(dst place, src ast.Expr, t types.Type, i int) {
 		unite(dst.slot, s)
 	case isFile(dst.typ) && dst.v != nil && isFile(dst.v.Type()):
 		unite(c.slotOf(dst.v), s)
-	case isFile(dst.typ) && dst.v != nil:
+	case isFile(dst.typ) && dst.v != nil || isTypeParam(dst.typ):
 		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of a generic type", writeHand)
 	case isFile(dst.typ):
 		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of type *os.File", c.advice(dst, src))
-	case isTypeParam(dst.typ):
-		s.refuse(src.Pos(), nameOfExpr(src)+" goes to "+dst.what+", of a generic type", writeHand)
 	case types.IsInterface(dst.typ):
 		c.convert(s, dst, src)
 	default:
@@ -172,9 +167,6 @@ func (c *checker) placeOf(e ast.Expr) place {
 	default:
 		p.via = c.vars(e, 0)
 	}
-	if p.typ == nil {
-		p.typ = types.Typ[types.Invalid] // which nothing is allowed to go to
-	}
 	return p
 }
 
@@ -205,9 +197,6 @@ func (c *checker) returns(n *ast.ReturnStmt) {
 			sig = c.TypesInfo.TypeOf(f).(*types.Signature)
 		}
 		break
-	}
-	if sig == nil {
-		return
 	}
 	c.flows(n.Results, func(i int) place {
 		v := sig.Results().At(i)
@@ -273,11 +262,8 @@ func (c *checker) fieldPlace(t *types.Struct, i int, key ast.Expr) place {
 	var v *types.Var
 	if id, ok := key.(*ast.Ident); ok {
 		v, _ = c.TypesInfo.Uses[id].(*types.Var)
-	} else if i < t.NumFields() {
+	} else {
 		v = t.Field(i)
-	}
-	if v == nil {
-		return place{typ: types.Typ[types.Invalid], what: "a struct"}
 	}
 	p := place{typ: v.Type(), what: "field " + v.Name()}
 	c.holder(&p, v)
@@ -295,7 +281,6 @@ func (c *checker) ranges(n *ast.RangeStmt) {
 			continue
 		}
 		if isFile(p.typ) && p.v != nil {
-			c.decls[p.v] = &decl{}
 			c.slotOf(p.v).refuse(e.Pos(), "it also holds the elements of "+types.ExprString(n.X), writeElement)
 		} else if fileFunc(p.typ) != nil {
 			c.refuseFunc(e, p.typ, "it also holds the elements of "+types.ExprString(n.X))

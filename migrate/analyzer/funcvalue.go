@@ -47,9 +47,6 @@ func variables(sig *types.Signature) func(yield func(*types.Var) bool) {
 
 // flowFunc accounts for a function value of type t that goes to dst.
 func (c *checker) flowFunc(dst place, src ast.Expr, t types.Type) {
-	if dst.typ == nil {
-		return // the blank identifier
-	}
 	why := nameOfExpr(src) + " goes to " + dst.what
 	to := fileFunc(dst.typ)
 	if to == nil || dst.v != nil && fileFunc(dst.v.Type()) == nil {
@@ -148,9 +145,6 @@ func (c *checker) value(e ast.Expr) *site {
 // calledFile returns the slot of the i-th parameter or result in a call of a function value, or
 // nil if it is not followed.
 func (c *checker) calledFile(call *ast.CallExpr, of func(*types.Signature) *types.Tuple, i int) *slot {
-	if s := c.TypesInfo.Selections[selector(call.Fun)]; s != nil && types.IsInterface(s.Recv()) && s.Kind() == types.MethodVal {
-		return nil
-	}
 	sig, ok := core(c.TypesInfo.TypeOf(call.Fun)).(*types.Signature)
 	if !ok || i >= of(sig).Len() {
 		return nil

@@ -157,9 +157,6 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 				u.name = "one " + m.Name() // from start to end
 			}
 		}
-		if u.name == "ReadAt" {
-			break
-		}
 	}
 	return u
 }
@@ -169,9 +166,9 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 func (c *checker) gain(group *slot) (likely, none string) {
 	writeOnly, appends, synced := true, true, true
 	for _, s := range group.sites {
-		flag, ok := c.flag(s)
-		writeOnly = writeOnly && ok && flag&c.osConstant("O_WRONLY") != 0
-		appends = appends && ok && flag&c.osConstant("O_APPEND") != 0
+		flag := c.flag(s)
+		writeOnly = writeOnly && flag&c.osConstant("O_WRONLY") != 0
+		appends = appends && flag&c.osConstant("O_APPEND") != 0
 		synced = synced && s.call != nil && mentions(s.call, "O_SYNC", "O_DSYNC", "O_DIRECT")
 	}
 	if writeOnly {
@@ -230,15 +227,13 @@ func mentions(call *ast.CallExpr, names ...string) bool {
 	return found
 }
 
-// flag returns the flag of an open call, if it is a constant.
-func (c *checker) flag(s *site) (int64, bool) {
-	if s.fn.Name() != "OpenFile" {
-		return 0, true
+// flag returns the flag of an open call, or 0 if it has none that is constant.
+func (c *checker) flag(s *site) int64 {
+	if s.call == nil || s.fn.Name() != "OpenFile" || len(s.call.Args) != 3 {
+		return 0
 	}
-	if s.call == nil || len(s.call.Args) != 3 {
-		return 0, false
-	}
-	return constant.Int64Val(constant.ToInt(c.constant(s.call.Args[1])))
+	flag, _ := constant.Int64Val(constant.ToInt(c.constant(s.call.Args[1])))
+	return flag
 }
 
 // osConstant returns a flag of package os on the system that is compiled for.

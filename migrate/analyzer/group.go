@@ -55,7 +55,6 @@ func unite(a, b *slot) {
 	a.sites = append(a.sites, b.sites...)
 	a.obstacles = append(a.obstacles, b.obstacles...)
 	a.uses = append(a.uses, b.uses...)
-	b.vars, b.sites, b.obstacles, b.uses = nil, nil, nil, nil
 }
 
 func (s *slot) refuse(pos token.Pos, why, write string) {

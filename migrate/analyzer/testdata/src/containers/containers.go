@@ -103,20 +103,6 @@ func ofAppended(name string) bool {
 	return isFile(rs[0])
 }
 
-type readers []io.Reader
-
-func (rs *readers) add(r io.Reader) { *rs = append(*rs, r) }
-
-type owner struct{ readers }
-
-func ofReceiver(name string) bool {
-	f, _ := os.Open(name) // want `f goes to a parameter of o.add, and containers .* asserts \*os.File`
-	f.WriteAt(nil, 0)
-	var o owner
-	o.add(f)
-	return isFile(o.readers[0])
-}
-
 func ofCopy(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a slice, and containers .* asserts \*os.File`
 	f.WriteAt(nil, 0)
@@ -135,20 +121,6 @@ func ofValues(name string) {
 	f, _ := os.Open(name) // want `f goes to a map, and containers .* asserts \*os.File`
 	f.WriteAt(nil, 0)
 	for r := range maps.Values(map[string]io.Reader{name: f}) {
-		isFile(r)
-	}
-}
-
-func yields(name string) func(yield func(io.Reader) bool) {
-	return func(yield func(io.Reader) bool) {
-		f, _ := os.Open(name) // want `f goes to a parameter of yield, and containers .* asserts \*os.File`
-		f.WriteAt(nil, 0)
-		yield(f)
-	}
-}
-
-func ofIterator(name string) {
-	for r := range yields(name) {
 		isFile(r)
 	}
 }

@@ -8,11 +8,6 @@ import (
 	"pools"
 )
 
-func callback(name string) {
-	f, _ := os.Open(name) // want `f goes to a parameter of pools.PoolEach, and handed .* asserts \*os.File`
-	pools.PoolEach(f, func(r io.Reader) { _, _ = r.(*os.File) })
-}
-
 func result(name string) bool {
 	f, _ := os.Open(name) // want `f goes to a parameter of pools.PoolMake, and handed .* asserts \*os.File`
 	_, ok := pools.PoolMake(f)().(*os.File)

@@ -1,4 +1,4 @@
-package pools // want package:"PoolPut 0" package:` PoolAdded PoolAny PoolAppended PoolCalled PoolConverted PoolEmbedded PoolExported PoolFilled PoolFound PoolGeneric PoolGiven PoolKept PoolList PoolLiteral PoolNext PoolPop PoolRecovered PoolSent PoolTyped PoolUnnamed PoolUnsafe [^P]`
+package pools // want package:"PoolPut 0" package:` PoolAdded PoolAny PoolAppended PoolCalled PoolConverted PoolEmbedded PoolExported PoolFilled PoolFound PoolGeneric PoolGiven PoolKept PoolList PoolLiteral PoolNext PoolPop PoolRecovered PoolSent PoolTyped PoolUnnamed [^P]`
 
 // Package pools keeps readers and makes others. The functions that may return a kept one are those of the fact.
 
@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"unsafe"
 )
 
 // Pool hands out readers and takes others.
@@ -67,12 +66,6 @@ func PoolExported(e *Exported) io.Reader { return e.Other }
 func PoolRecovered() (r io.Reader) {
 	defer func() { r, _ = recover().(io.Reader) }()
 	panic(all.kept)
-}
-
-func PoolUnsafe(p uintptr) io.Reader {
-	var r io.Reader
-	*(*[2]uintptr)(unsafe.Pointer(&r)) = [2]uintptr{p, p}
-	return r
 }
 
 type from struct{ converted io.Reader }

@@ -99,6 +99,9 @@ func names(name string) {
 	var g alias
 	g, _ = os.Open(name) // want `g has a type that is not written as \*os.File`
 	g.WriteAt(nil, 0)
+	h, _ := os.Open(name) // want `it also holds n`
+	h.WriteAt(nil, 0)
+	h = n
 }
 
 type embedding struct {

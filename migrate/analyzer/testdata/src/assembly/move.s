@@ -1,0 +1,1 @@
+// Left empty: only the names in such a file matter.
