@@ -99,7 +99,7 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.
 func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
-	page := m.pageAfter(off + len(b) - 1)
+	page := pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}

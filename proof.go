@@ -11,9 +11,7 @@ import (
 )
 
 // pageAfter returns the offset of the page after that of the byte at i.
-func (m *mapping) pageAfter(i int) int64 {
-	return int64(i|(pageSize-1)) + 1
-}
+func pageAfter(i int) int64 { return int64(i|(pageSize-1)) + 1 }
 
 // isLast reports whether page is at or past the known end of the file, or of m. Then it
 // proves nothing.
@@ -29,7 +27,7 @@ func (m *mapping) touch(off int64) {
 // inside reports whether the file has a page after the byte at i. That proves that it has
 // the whole of that byte's page.
 func (f *file) inside(m *mapping, i int) (ok bool) {
-	page := m.pageAfter(i)
+	page := pageAfter(i)
 	if f.isLast(m, page) || !f.known(page, 1) {
 		return false
 	}
@@ -73,7 +71,7 @@ func (f *file) reaches(m *mapping, i int) bool {
 	if m.lineAfter(i + 1) {
 		return true
 	}
-	page := m.pageAfter(i)
+	page := pageAfter(i)
 	if f.isLast(m, page) || !f.known(page, 1) {
 		return false
 	}

@@ -26,12 +26,13 @@ const (
 	regionGone
 )
 
-func newRegion(f *file, data []byte) *region {
+// newRegion returns the region of data, which is unmapped once owner is unreachable.
+func newRegion[T any](owner *T, data []byte) *region {
 	r := &region{data: data, shown: data}
 	r.pins.Store(1)
 	ranges.Add(1)
 	rangeBytes.Add(int64(len(data)))
-	r.cleanup = runtime.AddCleanup(f, (*region).free, r)
+	r.cleanup = runtime.AddCleanup(owner, (*region).free, r)
 	return r
 }
 
