@@ -7,7 +7,7 @@ import (
 
 func TestProof_PageAfter(t *testing.T) {
 	t.Parallel()
-	m, page := new(mapping), int64(pageSize)
+	page := int64(pageSize)
 	for i, want := range map[int]int64{0: page, 1: page, pageSize - 1: page, pageSize: 2 * page, 2*pageSize + 5: 3 * page} {
 		if got := pageAfter(i); got != want {
 			t.Errorf("pageAfter(%d) is %d, want %d", i, got, want)
