@@ -1,9 +1,7 @@
 package eventlog
 
 import (
-	"errors"
 	"io"
-	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -25,7 +23,7 @@ const (
 )
 
 // prepares says that memory is prepared before it is stored to: see Log.prepare. On other
-// systems extend has written zeros already.
+// systems eventfile.Extend has written zeros already.
 const prepares = runtime.GOOS == "linux"
 
 // trims says that a file can be truncated while it is mapped, by any program.
@@ -116,7 +114,7 @@ func (l *Log) prepare(end int64) error {
 	} else if size < to {
 		return io.ErrUnexpectedEOF
 	}
-	if err := writeZeros(l.f, l.preparedLimit, to); err != nil {
+	if err := eventfile.WriteZeros(l.f, l.preparedLimit, to); err != nil {
 		return err
 	}
 	l.preparedLimit = min(to, l.appendLimit)
@@ -142,7 +140,7 @@ func (l *Log) enlarge(size, minSize, maxSize int64) (int64, error) {
 		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= maxSize {
 			to = whole
 		}
-		err := l.extend(size, to)
+		err := eventfile.Extend(l.f, size, to)
 		if err == nil {
 			return to, nil
 		}
@@ -155,39 +153,3 @@ func (l *Log) enlarge(size, minSize, maxSize int64) (int64, error) {
 		step /= 2
 	}
 }
-
-// extend makes the file longer. A file that is not mapped needs no blocks: there a full
-// disk is an error of the write, and not a fault.
-func (l *Log) extend(size, to int64) error {
-	if !sys.Maps || to > math.MaxInt {
-		return l.f.Truncate(to)
-	}
-	err := sys.AllocateRange(l.f, size, to)
-	if errors.Is(err, errors.ErrUnsupported) { // NFS before 4.2, FUSE, other systems
-		return writeZeros(l.f, size, to)
-	}
-	return err
-}
-
-// writeZeros writes zeros in pieces that suit the folios of the page cache.
-func writeZeros(f *mmapfile.File, from, to int64) error {
-	for from < to {
-		n, err := f.WriteAt(zeros[:min(to-from, int64(len(zeros))-from%int64(len(zeros)))], from)
-		if err != nil {
-			return err
-		}
-		from += int64(n)
-	}
-	return nil
-}
-
-// truncateOrZero truncates a file of size bytes, or makes the bytes after end zeros: Windows
-// does not truncate what a reader has mapped.
-func truncateOrZero(f *mmapfile.File, end, size int64) error {
-	if f.Truncate(end) == nil {
-		return nil
-	}
-	return writeZeros(f, end, size)
-}
-
-var zeros [1 << 20]byte // needs no memory, since nothing is stored to it

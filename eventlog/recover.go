@@ -82,7 +82,7 @@ func (l *Log) truncateTail(v *eventfile.Validation, size int64) error {
 		if err := l.f.Sync(); err != nil {
 			return err
 		}
-		if err := truncateOrZero(l.f, v.End, size); err != nil {
+		if err := eventfile.TruncateOrZero(l.f, v.End, size); err != nil {
 			return err
 		}
 	}

@@ -99,7 +99,7 @@ func (l *Log) copyData(out *os.File, r span, base int64) (copied int64, err erro
 		}
 		for p := buf[:n]; len(p) > 0; {
 			k := min(int64(len(p)), page-off%page)
-			if !bytes.Equal(p[:k], zeros[:k]) {
+			if !bytes.Equal(p[:k], zeroPage[:k]) {
 				if _, err := out.WriteAt(p[:k], off-base); err != nil {
 					return copied, err
 				}
@@ -110,3 +110,5 @@ func (l *Log) copyData(out *os.File, r span, base int64) (copied int64, err erro
 	}
 	return copied, nil
 }
+
+var zeroPage [page]byte

@@ -25,7 +25,7 @@ func (s *Stream) AppendSync(p []byte) (seq int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return seq, s.syncTo(at)
+	return seq, s.syncMark(at)
 }
 
 // mark is a place in a stream.
@@ -78,7 +78,7 @@ func (s *Stream) AppendBatchSync(ps ...[]byte) (first int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return first, s.syncTo(at)
+	return first, s.syncMark(at)
 }
 
 func (s *Stream) appendBatch(ps [][]byte, sync bool) (first int64, at mark, err error) {

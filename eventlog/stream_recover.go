@@ -30,7 +30,7 @@ func (s *Stream) recover() error {
 	// Both slots have blocks, so that a full disk does not keep events from being removed.
 	if fi, err := s.file.Stat(); err != nil {
 		return err
-	} else if err := writeZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
+	} else if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
 		return err
 	}
 	s.state.Store(&b)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -199,7 +198,7 @@ func (l *Log) begin(now int64, prepared bool) error {
 	if err == nil && size > eventfile.HeaderSize && !prepared {
 		// Durably, so that a second crash does not bring back what the first has left. A
 		// reader may have mapped the file, but has seen no event in it.
-		if err = truncateOrZero(l.f, eventfile.HeaderSize, size); err == nil {
+		if err = eventfile.TruncateOrZero(l.f, eventfile.HeaderSize, size); err == nil {
 			err = l.f.Sync()
 		}
 	}
@@ -264,7 +263,7 @@ func (s *Stream) prepare() {
 	state := spareReady
 	if err := s.here(); err != nil {
 		state = spareNone
-	} else if err := writeSpare(s.spareName(), s.o.SegmentSize); err != nil {
+	} else if err := eventfile.WriteSpare(s.spareName(), s.o.SegmentSize); err != nil {
 		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
 		state = spareNone
 	}
@@ -272,33 +271,6 @@ func (s *Stream) prepare() {
 	s.mu.Lock()
 	s.spare = state
 	s.mu.Unlock()
-}
-
-// pieceBytes is how much of the spare file is written and flushed at a time. A flush of
-// events waits for a piece at most.
-const pieceBytes = 1 << 20
-
-// writeSpare creates a file of size zeros, durably: a flush of events in blocks that were only
-// allocated needs the journal.
-func writeSpare(name string, size int64) error {
-	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = sys.AllocateRange(f, 0, size)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	for off := int64(0); err == nil && off < size; off += pieceBytes {
-		if err = writeZeros(f, off, min(off+pieceBytes, size)); err == nil {
-			err = f.SyncRange(off, min(pieceBytes, size-off))
-		}
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return err
 }
 
 // releaseSpare removes the spare file if there is one and err is that of a full disk, which may

@@ -16,11 +16,11 @@ func (s *Stream) Sync() error {
 	}
 	at := s.mark()
 	s.mu.Unlock()
-	return s.syncTo(at)
+	return s.syncMark(at)
 }
 
-// syncTo returns once everything before at is durable.
-func (s *Stream) syncTo(at mark) error {
+// syncMark returns once everything before at is durable.
+func (s *Stream) syncMark(at mark) error {
 	if s.synced.reached(at.next, at.truncations) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (s *Stream) flushDue(at mark) {
 		unflushed += at.a.prevUnflushed
 	}
 	if unflushed >= due {
-		s.syncTo(at)
+		s.syncMark(at)
 	}
 }
 

@@ -199,5 +199,5 @@ func (l *Log) undo(to int64) {
 		to = l.end + 1
 		l.attach(to)
 	}
-	writeZeros(l.f, l.end, to)
+	eventfile.WriteZeros(l.f, l.end, to)
 }
