@@ -91,7 +91,7 @@ cross: ## compile and vet for every platform that Go knows, tests included
 	for target in $$targets; do \
 		n=$$((n + 1)); echo "$$n of $$total: $$target"; \
 		export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-		case $$target in android/*|ios/*) cgo=1 tests=: ;; *) cgo=0 tests='go test -c -o /dev/null .' ;; esac; \
+		case $$target in android/*|ios/*) cgo=1 tests=: ;; *) cgo=0 tests='go test -c -o /dev/null . ./internal/ostest' ;; esac; \
 		CGO_ENABLED=0 go build ./... && CGO_ENABLED=0 $$tests && \
 			CGO_ENABLED=$$cgo go vet -tags netgo,osusergo ./... || failed="$$failed $$target"; \
 	done; \
