@@ -27,7 +27,7 @@ func equalLog(t testing.TB, n int) (b []byte, data []string) {
 
 func setWriteOffset(b []byte, end int64) { binary.LittleEndian.PutUint64(b, uint64(end)) }
 
-func TestRepairLosesNoEventForAWriteOffsetWithinOne(t *testing.T) {
+func TestRepair_WriteOffsetInsideEvent(t *testing.T) {
 	t.Parallel()
 	for _, room := range []int{0, 10_000} {
 		b, data := equalLog(t, 100)
@@ -48,7 +48,7 @@ func TestRepairLosesNoEventForAWriteOffsetWithinOne(t *testing.T) {
 	}
 }
 
-func TestFlippedBitOfWriteOffsetCutsNoEvent(t *testing.T) {
+func TestOpen_FlippedWriteOffset(t *testing.T) {
 	t.Parallel()
 	clean, data := equalLog(t, 100)
 	for bit := range 64 {
@@ -63,7 +63,7 @@ func TestFlippedBitOfWriteOffsetCutsNoEvent(t *testing.T) {
 	}
 }
 
-func TestEventsBehindWriteOffsetCountOnlyIfAllAreThere(t *testing.T) {
+func TestOpen_EventsAfterWriteOffset(t *testing.T) {
 	t.Parallel()
 	clean, data := equalLog(t, 10)
 	for _, bad := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestEventsBehindWriteOffsetCountOnlyIfAllAreThere(t *testing.T) {
 	}
 }
 
-func TestValidEventsBehindAPageOfZerosAreKept(t *testing.T) {
+func TestOpen_ZeroPageBeforeEvents(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -106,7 +106,7 @@ func TestValidEventsBehindAPageOfZerosAreKept(t *testing.T) {
 	want(t, l.Events(0), zeros, zeros, zeros)
 }
 
-func TestLogThatReachesItsFullSizeSurvivesACrash(t *testing.T) {
+func TestOpen_CrashAtMaxSize(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	name := newName(t)
@@ -139,7 +139,7 @@ func TestLogThatReachesItsFullSizeSurvivesACrash(t *testing.T) {
 	}
 }
 
-func TestFileLongerThanItsFullSizeIsNotFilledUp(t *testing.T) {
+func TestAppend_FileLongerThanMaxSize(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
 		t.Skip("a file that is mapped cannot be resized")
@@ -162,7 +162,7 @@ func TestFileLongerThanItsFullSizeIsNotFilledUp(t *testing.T) {
 	}
 }
 
-func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
+func TestSync_TruncatedFile(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
 		t.Skip("a mapped file cannot be truncated")
@@ -187,7 +187,7 @@ func TestSyncAndCloseTellThatEventsWereCutOff(t *testing.T) {
 	}
 }
 
-func TestAppendDoesNotFillWhatWasCutOffWithAHole(t *testing.T) {
+func TestAppend_TruncatedFile(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
 		t.Skip("a mapped file cannot be truncated")
@@ -210,7 +210,7 @@ func TestAppendDoesNotFillWhatWasCutOffWithAHole(t *testing.T) {
 	}
 }
 
-func TestSyncThroughALinkIsOfTheTargetsDirectory(t *testing.T) {
+func TestOpen_LinkSyncsTargetDirectory(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("directories need no syncing")
@@ -228,7 +228,7 @@ func TestSyncThroughALinkIsOfTheTargetsDirectory(t *testing.T) {
 	}
 }
 
-func TestHoleIsDamageAndNoEndlessWalk(t *testing.T) {
+func TestOpen_Hole(t *testing.T) {
 	t.Parallel()
 	size := int64(1 << 40)
 	if small() {
@@ -276,7 +276,7 @@ func TestHoleIsDamageAndNoEndlessWalk(t *testing.T) {
 	}
 }
 
-func TestSinceGoesOnBehindManyThatAreTooOld(t *testing.T) {
+func TestSince_ManyOlder(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{Now: ticks()})

@@ -12,7 +12,7 @@ import (
 	"go.dw1.io/mmapfile/eventlog"
 )
 
-func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
+func TestLog_ManyGoroutines(t *testing.T) {
 	t.Parallel()
 	rounds := 20
 	if small() {
@@ -85,7 +85,7 @@ func TestManyGoroutinesAppendReadAndClose(t *testing.T) {
 	}
 }
 
-func TestAppendsWaitForEachOtherAndForFills(t *testing.T) {
+func TestAppendFunc_BlocksAppends(t *testing.T) {
 	for _, size := range []int{100, 8 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) { testAppendsWait(t, size) })
 	}

@@ -69,7 +69,7 @@ func opensTo(t testing.TB, b []byte, data []string) (n int, refused *eventlog.Co
 	return len(all), refused
 }
 
-func TestEveryTruncationLeavesTheEventsBeforeIt(t *testing.T) {
+func TestOpen_EveryTruncation(t *testing.T) {
 	t.Parallel()
 	b, offs := logOf(t, smallLog...)
 	for n := range b {
@@ -86,7 +86,7 @@ func TestEveryTruncationLeavesTheEventsBeforeIt(t *testing.T) {
 	}
 }
 
-func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
+func TestOpen_EveryFlippedByte(t *testing.T) {
 	t.Parallel()
 	flipEveryByte(t, smallLog)
 	// In this log a WriteOffset with a flipped bit is often the end of an event, too.
@@ -128,7 +128,7 @@ func flipEveryByte(t *testing.T, data []string) {
 	}
 }
 
-func TestRepairKeepsWhatItCuts(t *testing.T) {
+func TestRepair_SavesTruncated(t *testing.T) {
 	t.Parallel()
 	b, offs := logOf(t, smallLog...)
 	b[offs[2]+20] ^= 1
@@ -161,7 +161,7 @@ func header(end, count uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(time.Now().UnixNano()))
 }
 
-func TestHostileFilesEndQuickly(t *testing.T) {
+func TestOpen_HostileFiles(t *testing.T) {
 	t.Parallel()
 	size := int64(1 << 28)
 	if small() {
@@ -204,7 +204,7 @@ func TestHostileFilesEndQuickly(t *testing.T) {
 	}
 }
 
-func TestOtherPeoplesFilesAreNotTouched(t *testing.T) {
+func TestOpen_ForeignFiles(t *testing.T) {
 	t.Parallel()
 	for _, b := range []string{"x", "a text that has nothing to do with events, and is longer than a header\n", "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 100), strings.Repeat("\x00", 1000) + "x"} {
 		name := newName(t)
@@ -215,7 +215,7 @@ func TestOtherPeoplesFilesAreNotTouched(t *testing.T) {
 	}
 }
 
-func TestTruncationUnderReaderAndWriterIsAnError(t *testing.T) {
+func TestLog_TruncatedWhileOpen(t *testing.T) {
 	t.Parallel()
 	if keepsRoom {
 		t.Skip("a mapped file cannot be truncated")

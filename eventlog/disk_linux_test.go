@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-func TestAppendAfterFullDiskWorksOnceThereIsRoom(t *testing.T) {
+func TestAppend_FullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	name, ballast := filepath.Join(dir, "log"), filepath.Join(dir, "ballast")
 	put(t, ballast, make([]byte, 2<<20))

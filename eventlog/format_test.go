@@ -30,7 +30,7 @@ func goldenFile(t *testing.T) []byte {
 	return get(t, filepath.Join("testdata", "golden.log"))
 }
 
-func TestGoldenFileIsWhatIsWritten(t *testing.T) {
+func TestFormat_WritesGoldenFile(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{Now: goldenNow()})
@@ -43,7 +43,7 @@ func TestGoldenFileIsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestGoldenFileIsRead(t *testing.T) {
+func TestFormat_ReadsGoldenFile(t *testing.T) {
 	t.Parallel()
 	want(t, openReader(t, filepath.Join("testdata", "golden.log")).Events(0), golden...)
 	all, err := collect(openReader(t, filepath.Join("testdata", "golden.log")).Events(0))
@@ -58,7 +58,7 @@ func TestGoldenFileIsRead(t *testing.T) {
 	}
 }
 
-func TestExampleInTheFormatsDescriptionIsTheGoldenFile(t *testing.T) {
+func TestFormat_ExampleIsGoldenFile(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(string(get(t, "FORMAT.md")), "\r\n", "\n")
 	if dump := hex.Dump(goldenFile(t)); !strings.Contains(text, dump) {
@@ -66,7 +66,7 @@ func TestExampleInTheFormatsDescriptionIsTheGoldenFile(t *testing.T) {
 	}
 }
 
-func TestPythonReadsWhatIsWritten(t *testing.T) {
+func TestFormat_PythonReads(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestPythonReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestPythonSaysWhatIsWrongWithAHostileFile(t *testing.T) {
+func TestFormat_PythonHostileFiles(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"go.dw1.io/mmapfile/eventlog"
 )
 
-func TestWhatIsAppendedIsReadBack(t *testing.T) {
+func TestAppend_ReadBack(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -63,7 +63,7 @@ func TestWhatIsAppendedIsReadBack(t *testing.T) {
 	want(t, r.Events(0), append(data, "more")...)
 }
 
-func TestBatchIsOneAfterTheOther(t *testing.T) {
+func TestAppendBatch_Order(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{Now: ticks()})
@@ -81,7 +81,7 @@ func TestBatchIsOneAfterTheOther(t *testing.T) {
 	want(t, l.Events(0), "a", "", "ccc")
 }
 
-func TestFillThatFailsLeavesNoTrace(t *testing.T) {
+func TestAppendFunc_FailedFill(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -135,7 +135,7 @@ func TestFillThatFailsLeavesNoTrace(t *testing.T) {
 	want(t, r.Events(0), "before", "after")
 }
 
-func TestClockThatEndsTheGoroutineLeavesNoTrace(t *testing.T) {
+func TestAppend_NowEndsGoroutine(t *testing.T) {
 	t.Parallel()
 	ends := false
 	name := newName(t)
@@ -163,7 +163,7 @@ func TestClockThatEndsTheGoroutineLeavesNoTrace(t *testing.T) {
 	want(t, l.Events(0), "after")
 }
 
-func TestTimesThatDoNotFitAreTheNearestThatDo(t *testing.T) {
+func TestAppend_TimeOutOfRange(t *testing.T) {
 	t.Parallel()
 	var now time.Time
 	l := open(t, newName(t), eventlog.Options{Now: func() time.Time { return now }})
@@ -181,7 +181,7 @@ func TestTimesThatDoNotFitAreTheNearestThatDo(t *testing.T) {
 	}
 }
 
-func TestFillMaySync(t *testing.T) {
+func TestAppendFunc_FillSyncs(t *testing.T) {
 	t.Parallel()
 	for _, p := range []mmapfile.FlushPolicy{{}, {Bytes: 1}} {
 		l := open(t, newName(t), eventlog.Options{Flush: p})
@@ -203,7 +203,7 @@ func TestFillMaySync(t *testing.T) {
 	}
 }
 
-func TestFullSizeIsErrFullAndLeavesTheLogUsable(t *testing.T) {
+func TestAppend_MaxSize(t *testing.T) {
 	t.Parallel()
 	for _, max := range []int64{1, 24, 100, 4096, 5000, 1 << 20} {
 		name := newName(t)
@@ -242,7 +242,7 @@ func TestFullSizeIsErrFullAndLeavesTheLogUsable(t *testing.T) {
 	}
 }
 
-func TestSecondWriterIsLockedOut(t *testing.T) {
+func TestOpen_Locked(t *testing.T) {
 	t.Parallel()
 	if !locks {
 		t.Skip("no locks on this platform")
@@ -263,7 +263,7 @@ func TestSecondWriterIsLockedOut(t *testing.T) {
 	open(t, name, eventlog.Options{})
 }
 
-func TestSinceFindsByTime(t *testing.T) {
+func TestSince_Times(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	times := []int64{100, 200, 150, 300, 300} // the clock is set back once
@@ -283,7 +283,7 @@ func TestSinceFindsByTime(t *testing.T) {
 	}
 }
 
-func TestClockOfTheSystemIsUsed(t *testing.T) {
+func TestAppend_SystemClock(t *testing.T) {
 	t.Parallel()
 	l := open(t, newName(t), eventlog.Options{})
 	before := time.Now().Add(-10 * time.Millisecond)
@@ -296,7 +296,7 @@ func TestClockOfTheSystemIsUsed(t *testing.T) {
 	}
 }
 
-func TestEverythingAfterCloseIsErrClosed(t *testing.T) {
+func TestClose_LaterCalls(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -322,7 +322,7 @@ func TestEverythingAfterCloseIsErrClosed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileOrAskedForWrongly(t *testing.T) {
+func TestOpen_Invalid(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	if _, err := eventlog.OpenReader(name); !errors.Is(err, fs.ErrNotExist) {
@@ -344,7 +344,7 @@ func TestWhatIsNoFileOrAskedForWrongly(t *testing.T) {
 	}
 }
 
-func TestGrowthIsInStepsOfWhatIsAskedFor(t *testing.T) {
+func TestAppend_Grow(t *testing.T) {
 	t.Parallel()
 	for _, grow := range []int64{1, 4096, 10_000, 3 << 20, math.MaxInt64} {
 		if grow > 1<<40 && small() {
@@ -366,7 +366,7 @@ func TestGrowthIsInStepsOfWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestFlushPolicyIsKept(t *testing.T) {
+func TestAppend_FlushPolicy(t *testing.T) {
 	t.Parallel()
 	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1}, {Bytes: 100}, {Interval: time.Millisecond}} {
 		name := newName(t)
@@ -379,7 +379,7 @@ func TestFlushPolicyIsKept(t *testing.T) {
 	}
 }
 
-func TestAppendDoesNotAllocate(t *testing.T) {
+func TestAppend_Allocations(t *testing.T) {
 	l := open(t, newName(t), eventlog.Options{})
 	p := make([]byte, 100)
 	add(t, l, strings.Repeat("x", 100_000))

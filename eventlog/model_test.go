@@ -10,7 +10,7 @@ import (
 )
 
 // Random calls do to a log what they do to a list.
-func TestLogIsAListOfEvents(t *testing.T) {
+func TestLog_Model(t *testing.T) {
 	t.Parallel()
 	rounds := 25
 	if small() {

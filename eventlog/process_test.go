@@ -108,7 +108,7 @@ func child(t *testing.T, env, name string) *exec.Cmd {
 
 // A writer is killed at a random moment, and the next goes on with its log. A reader follows
 // through all of it, and sees every event that an append returned for, once, in order.
-func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
+func TestAppend_KilledWriter(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
@@ -211,7 +211,7 @@ func TestKilledWriterLosesNothingThatAppendReturnedFor(t *testing.T) {
 	}
 }
 
-func TestFollowSeesGrowthAndASecondWriter(t *testing.T) {
+func TestFollow_SecondWriter(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	put(t, name, nil) // not a log yet
@@ -255,7 +255,7 @@ func TestFollowSeesGrowthAndASecondWriter(t *testing.T) {
 	}
 }
 
-func TestFollowEndsWithItsContextAndWithAShorterLog(t *testing.T) {
+func TestFollow_Ends(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
