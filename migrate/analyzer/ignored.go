@@ -90,7 +90,7 @@ func (c *checker) findAsserts(f *ast.File, file string) {
 			case *ast.CaseClause:
 				asserted = n.List
 			}
-			if slices.ContainsFunc(asserted, func(e ast.Expr) bool { return namesFile(f, e) }) {
+			if slices.ContainsFunc(asserted, namesFile) {
 				c.outside.asserts[fn.Name.Name] = file
 			}
 			return true
@@ -98,20 +98,15 @@ func (c *checker) findAsserts(f *ast.File, file string) {
 	}
 }
 
-// namesFile reports whether e is *os.File in a file that is only parsed.
-func namesFile(f *ast.File, e ast.Expr) bool {
+// namesFile reports whether e points to a type File of another package, in a file that is only
+// parsed.
+func namesFile(e ast.Expr) bool {
 	star, ok := e.(*ast.StarExpr)
 	if !ok {
 		return false
 	}
 	sel, ok := star.X.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "File" {
-		return false
-	}
-	id, ok := sel.X.(*ast.Ident)
-	return ok && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
-		return s.Path.Value == `"os"` && (s.Name == nil && id.Name == "os" || s.Name != nil && s.Name.Name == id.Name)
-	})
+	return ok && sel.Sel.Name == "File"
 }
 
 // lookOutside marks the parameters of the functions that assert *os.File on another

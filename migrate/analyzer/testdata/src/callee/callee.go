@@ -2,6 +2,7 @@
 package callee
 
 import (
+	"io"
 	"os"
 
 	"progress"
@@ -36,4 +37,11 @@ func copies(name string) {
 	f, _ := os.Open(name) // want `os.Open can be`
 	f.WriteAt(nil, 0)
 	progress.Copy(os.Stdout, f)
+}
+
+func held(name string) {
+	f, _ := os.Create(name) // want `f goes to w, and progress \(progress.go:30\) asserts \*os.File`
+	f.WriteAt(nil, 0)
+	var w io.Writer = f
+	progress.New(progress.To(w)).Draw()
 }

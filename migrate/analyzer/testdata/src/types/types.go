@@ -102,6 +102,10 @@ func names(name string) {
 	h, _ := os.Open(name) // want `it also holds n`
 	h.WriteAt(nil, 0)
 	h = n
+	closes := func(f *os.File) { f.Close() }
+	i, _ := os.Open(name) // want `it also holds n`
+	closes(i)
+	closes(n)
 }
 
 type embedding struct {
