@@ -22,7 +22,7 @@ import (
 type target struct {
 	name string
 	env  []string // GOOS and the like
-	args []string // of go test
+	args []string // arguments of go test
 	tool string   // the program needed, in PATH or the bin folder; "" for none
 	exec string   // go test's -exec; {tool}, {goroot} and {dir} are replaced
 	from string   // the package that has the tool
@@ -151,13 +151,13 @@ func runAll(chosen []target, o options) error {
 	}
 	skips := reasons{}
 	var failed []string
-	var mu sync.Mutex // of the two above, and of what is printed
+	var mu sync.Mutex // guards skips, failed and the output
 	var running sync.WaitGroup
-	room := make(chan struct{}, o.jobs)
+	limit := make(chan struct{}, o.jobs)
 	for _, t := range chosen {
-		room <- struct{}{}
+		limit <- struct{}{}
 		running.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-limit }()
 			missing := t.missing(root)
 			var r result
 			if missing == "" {

@@ -18,17 +18,17 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// lastLines is how much of a crash is shown at least.
+// lastLines is the least number of lines that are shown of a crash.
 const lastLines = 150
 
-// A result is what became of the tests of one platform.
+// A result has the outcome of the tests on one platform.
 type result struct {
 	passed, failed, skipped int
-	output                  map[string]*strings.Builder // of tests that have not ended
-	failures                []string                    // output
-	why                     []string                    // of each skip
-	last                    []string                    // lines of output
-	running                 map[string]bool             // tests that have begun and not ended
+	output                  map[string]*strings.Builder // output of each running test
+	failures                []string                    // output of each failed test
+	why                     []string                    // the reason of each skip
+	last                    []string                    // the last lines of output
+	running                 map[string]bool             // the running tests
 	took                    time.Duration
 }
 

@@ -15,7 +15,7 @@ type archive struct {
 // member is a file in the archive.
 type member struct {
 	name      string
-	off, size int64 // of its content
+	off, size int64 // position of the content
 }
 
 // openArchive lists the members of the tar.

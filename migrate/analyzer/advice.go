@@ -61,8 +61,8 @@ func nameOfExpr(e ast.Expr) string {
 	return "it"
 }
 
-// instead has what package mmapfile offers for what a descriptor is often used for, by the names
-// of functions in packages syscall and golang.org/x/sys/unix, and of those that take a file.
+// instead has what package mmapfile offers in place of a function that takes a descriptor or a file.
+// The functions are those of packages syscall and golang.org/x/sys/unix, and of packages that map files.
 var instead = map[string]string{
 	"Fadvise": "File.Advise", "Fallocate": "the size of OpenFile", "Fdatasync": "File.Sync",
 	"Mmap": "File.Bytes and File.View", "Preallocate": "the size of OpenFile", "SyncFileRange": "File.SyncRange",
@@ -79,7 +79,7 @@ func (c *checker) kernelAdvice(n *ast.SelectorExpr) string {
 		if fn != nil && isLock(fn.Name()) {
 			return "lock a file of its own"
 		}
-		if calls++; calls == 3 { // of Fd, of a conversion, and of the function
+		if calls++; calls == 3 { // calls of Fd, a conversion, and the function
 			break
 		}
 	}

@@ -67,9 +67,9 @@ type checker struct {
 	graph   graph
 	outside outside
 
-	instances   map[*types.TypeParam][]types.Type // of the unexported functions
-	returned    map[string]bool                   // functions and methods of all that it imports that may return what they were given
-	methodLooks map[methodParam]string            // of the methods of this package and all it imports
+	instances   map[*types.TypeParam][]types.Type // type arguments of the unexported functions
+	returned    map[string]bool                   // names of imported functions and methods that may return what they were given
+	methodLooks map[methodParam]string            // looks of the methods in this package and all that it imports
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -127,8 +127,8 @@ func (c *checker) isDependency() bool {
 // source is a file of the package.
 type source struct {
 	file      *ast.File
-	name      string // of what was parsed, without its directory
-	generated bool   // by a program, or by cgo
+	name      string // base name of the file that was parsed
+	generated bool   // a program or cgo has written the file
 }
 
 func (c *checker) findSources() {

@@ -11,11 +11,11 @@ import (
 
 // decl is the declaration of a variable whose type is *os.File.
 type decl struct {
-	pkg     *ast.Ident  // "os" in the declared type; nil if the type is inferred
-	owner   *types.Func // the function whose parameter or result it is
-	of      string      // the name of the struct type whose field it is
-	holder  *types.Var  // the variable or field with a function type that it is in
-	refusal string      // why the declaration cannot change
+	pkg        *ast.Ident  // "os" in the declared type; nil if the type is inferred
+	owner      *types.Func // the function whose parameter or result it is
+	structName string      // name of the struct type that has the field
+	holder     *types.Var  // variable or field of the function type that it is in
+	refusal    string      // why the declaration cannot change
 }
 
 const embedded = "is embedded, which promotes its methods"
@@ -198,7 +198,7 @@ func (c *checker) declareFields(cur inspector.Cursor, n *ast.StructType, anonymo
 		c.declareVars(field.Type, vars, decl{})
 		for _, v := range vars {
 			if d := c.decls[v]; d != nil && named {
-				d.of = spec.Name.Name
+				d.structName = spec.Name.Name
 			}
 		}
 	}
@@ -218,8 +218,8 @@ func (c *checker) embedded(n *ast.StructType, field *ast.Field) *types.Var {
 	return nil
 }
 
-// standing returns the obstacle that a variable's own declaration is, if any.
-func (c *checker) standing(v *types.Var) (obstacle, bool) {
+// declObstacle returns the obstacle in a variable's own declaration, if there is one.
+func (c *checker) declObstacle(v *types.Var) (obstacle, bool) {
 	d := c.decls[v]
 	what := c.nameOf(v)
 	refuse := func(why, write string) (obstacle, bool) { return obstacle{v.Pos(), what + " " + why, write}, true }
@@ -237,11 +237,11 @@ func (c *checker) standing(v *types.Var) (obstacle, bool) {
 	var reason, write string
 	switch {
 	case d.owner != nil:
-		reason, write = c.usedElsewhere(d.owner, d.of)
+		reason, write = c.usedElsewhere(d.owner, d.structName)
 	case d.holder != nil:
-		reason, write = c.usedElsewhere(d.holder, d.of)
+		reason, write = c.usedElsewhere(d.holder, d.structName)
 	default:
-		reason, write = c.usedElsewhere(v, d.of)
+		reason, write = c.usedElsewhere(v, d.structName)
 	}
 	if reason != "" {
 		return refuse(reason, write)

@@ -76,7 +76,7 @@ func (c *checker) compareSites(a, b *site) int { return c.comparePos(a.at.Pos(),
 func (c *checker) obstacles(group *slot) []obstacle {
 	all := slices.Clone(group.obstacles)
 	for _, v := range group.vars {
-		if o, ok := c.standing(v); ok {
+		if o, ok := c.declObstacle(v); ok {
 			all = append(all, o)
 		}
 		if d := c.decls[v]; d != nil && d.pkg != nil {

@@ -14,7 +14,7 @@ type place struct {
 	what string       // for messages
 	fn   *types.Func  // the function whose parameter it is
 	look string       // how code of another package looks at its dynamic type
-	slot *slot        // of a parameter of a function value
+	slot *slot        // slot of a parameter of a function value
 	away bool         // another package declares it
 }
 
@@ -208,7 +208,7 @@ func (c *checker) returns(n *ast.ReturnStmt) {
 func (c *checker) literal(n *ast.CompositeLit) {
 	t := c.TypesInfo.TypeOf(n)
 	if p, ok := core(t).(*types.Pointer); ok {
-		t = p.Elem() // of an element whose type is left out
+		t = p.Elem() // the type of an element that leaves it out
 	}
 	for i, e := range n.Elts {
 		value, key := e, ast.Expr(nil)

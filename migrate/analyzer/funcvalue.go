@@ -192,7 +192,7 @@ func (c *checker) holderOf(cur inspector.Cursor, methods, anonymous map[string]b
 }
 
 func (c *checker) holderOfField(cur inspector.Cursor, n *ast.Field, methods, anonymous map[string]bool) decl {
-	list := cur.Parent().Parent() // of the list of fields
+	list := cur.Parent().Parent() // what has the list of fields
 	switch list.Node().(type) {
 	case *ast.StructType:
 		var d decl
@@ -200,7 +200,7 @@ func (c *checker) holderOfField(cur inspector.Cursor, n *ast.Field, methods, ano
 			d.holder, _ = c.TypesInfo.Defs[n.Names[0]].(*types.Var)
 		}
 		if spec, ok := list.Parent().Node().(*ast.TypeSpec); ok {
-			d.of = spec.Name.Name
+			d.structName = spec.Name.Name
 		}
 		switch {
 		case d.holder == nil:
@@ -218,7 +218,7 @@ func (c *checker) holderOfField(cur inspector.Cursor, n *ast.Field, methods, ano
 			owner, _ := c.TypesInfo.Defs[fn.Name].(*types.Func)
 			return decl{owner: owner, refusal: refusalOf(fn, methods)}
 		}
-		return c.holderOf(list, methods, anonymous) // that of a parameter or result
+		return c.holderOf(list, methods, anonymous) // the type of a parameter or result
 	}
 	return decl{refusal: inFuncType}
 }

@@ -9,7 +9,7 @@ import (
 
 // use is one use of a file, as far as it tells whether a mapping pays.
 type use struct {
-	name  string // of a method, or of a method that an interface asks for
+	name  string // name of the method, or of one that the interface has
 	again bool   // it is likely to run more than once for one file
 	ends  bool   // a Seek to the start or the end
 }

@@ -17,11 +17,11 @@ import (
 type outside struct {
 	names    map[string]string // each name in a file that is not compiled here, and that file
 	literals map[string]string // each type of a literal there that leaves out field names
-	asserts  map[string]string // each function there that asserts *os.File, and its file
+	asserts  map[string]string // each function there that asserts a *File, and its file
 	tests    bool              // test files are among these files
 	foreign  bool              // there is code that is neither in Go nor in assembly
 	linked   bool              // a //go:linkname names what another package has
-	memory   bool              // a pointer to an interface is made of an unsafe.Pointer
+	memory   bool              // the package may change interfaces without naming them
 }
 
 // findOutside parses the files of the package's directory that this pass does
@@ -75,7 +75,7 @@ func (c *checker) findOutside() {
 	}
 }
 
-// findAsserts notes the functions and methods of a file that assert *os.File.
+// findAsserts notes the functions and methods of a file that assert a *File.
 func (c *checker) findAsserts(f *ast.File, file string) {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)

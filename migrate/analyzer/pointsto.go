@@ -18,7 +18,7 @@ type graph struct {
 	unseen  *types.Var                  // stands for all code that is out of sight
 	// anywhere stands for unseen and all of held, where the package is not known.
 	anywhere *types.Var
-	held     map[string]*types.Var // by path: stand for what another package holds
+	held     map[string]*types.Var // stand for what other packages hold, by path
 	files    []conversion
 }
 
@@ -62,8 +62,8 @@ func (g *graph) heldBy(pkg *types.Package) *types.Var {
 	return v
 }
 
-// heldAfter returns the variables that stand for what other packages hold after a call:
-// that of the function, and those of the types that it takes or returns.
+// heldAfter returns the variables that stand for what other packages hold after a call. These
+// are the package of the function, and those of the types that it takes or returns.
 func (g *graph) heldAfter(sig *types.Signature, pkg *types.Package) []*types.Var {
 	held := []*types.Var{g.heldBy(pkg)}
 	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
@@ -110,9 +110,9 @@ func (g *graph) convert(s *slot, dst place, src ast.Expr) {
 }
 
 // propagate carries each look at a dynamic type back to all variables that the
-// value can come from, the nearest look first. A value that goes through code out of
-// sight counts only if all is set: that is enough to keep a file of this package as it
-// is, but says little to other packages.
+// value can come from, the nearest look first. Only if all is set, it follows values
+// through code out of sight. That is enough to keep a file of this package as it is,
+// but too vague for other packages.
 func (c *checker) propagate(all bool) {
 	g := &c.graph
 	for work := slices.Collect(maps.Keys(g.looks)); len(work) > 0; {

@@ -13,8 +13,8 @@ import (
 )
 
 type survey struct {
-	root  string // of the module mmapfile
-	dir   string // of the copies
+	root  string // the directory of the module mmapfile
+	dir   string // the directory of the copies
 	tool  string
 	check bool
 	list  bool

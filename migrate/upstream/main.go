@@ -29,8 +29,8 @@ import (
 
 // upstream is one run.
 type upstream struct {
-	root    string // of the module mmapfile
-	dir     string // of the copies
+	root    string // the directory of the module mmapfile
+	dir     string // the directory of the copies
 	tool    string // migrate
 	counted string // the overlay that counts mappings
 	eager   string // and that maps as soon as it can

@@ -20,7 +20,7 @@ var eager = map[string]string{
 	"readyFrom":   "1",
 	"savedShare":  "0",       // each byte counts as a call
 	"orderFrom":   "1",       // the second read in order is a run
-	"orderMax":    "1 << 30", // of any length
+	"orderMax":    "1 << 30", // a run of any length
 	"aheadBytes":  "64 << 10",
 	"prereadMax":  "64 << 10",
 	"savingMin":   "1 << 20", // a mapped write saves a millisecond

@@ -9,9 +9,9 @@ type project struct {
 	uses     string   // what runs over File, for the page
 	packages []string // whose tests run
 	leftOut  []leftOut
-	flags    []string // of go test
+	flags    []string // flags for go test
 	env      []string
-	edits    []edit   // by hand, before migrate changes the rest
+	edits    []edit   // what a person changes, before migrate changes the rest
 	with     *project // a module that opens files for it, which is changed too
 
 	benchPackage, bench string // where its own benchmarks are, and a regular expression for them

@@ -18,11 +18,11 @@ type record struct {
 	Path, Version string
 	Run           string // when and where
 	Go            string // the go line in go.mod on all sides
-	Calls         int    // that open a file, tests included
-	Migrated      int    // of them, rewritten by migrate without any edit
-	Edits         int    // by hand
+	Calls         int    // calls that open a file, tests included
+	Migrated      int    // calls that migrate rewrites without any edit
+	Edits         int    // edits by hand
 	Suites        []suiteRecord
-	BenchmarkRun  string      `json:",omitempty"` // as Run, of the benchmarks
+	BenchmarkRun  string      `json:",omitempty"` // when and where the benchmarks ran
 	Benchmarks    []benchmark `json:",omitempty"`
 }
 

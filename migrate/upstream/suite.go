@@ -66,7 +66,7 @@ func parseEvents(r io.Reader, log io.Writer) (outcome, error) {
 		switch {
 		case len(line) == 0:
 		case json.Unmarshal(line, &e) != nil:
-			log.Write(line) // of the go command itself
+			log.Write(line) // a message of the go command itself
 		default:
 			name = testName{e.Package, e.Test}
 		}
