@@ -25,15 +25,21 @@ import (
 // is not, the caller writes all of it through the inner file. Called with the range locked;
 // l is the lock of its first block.
 func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
-	switch {
-	case !f.ownDescriptor() || !f.covers(m, off, len(b)):
+	if !f.ownDescriptor() || !f.covers(m, off, len(b)) {
 		return false
-	case !f.pages.IsPrefaulted(off, len(b)) && !f.prefaults(m, off, len(b)):
-		return false
-	case f.period.Load() == noPeriod:
+	}
+	next := pageAfter(int(off) + len(b) - 1)
+	prefaulted, known := f.pages.PrefaultedBefore(next, off, len(b))
+	if !prefaulted {
+		if !f.prefaults(m, off, len(b)) {
+			return false
+		}
+		known = f.known(next, 1)
+	}
+	if f.period.Load() == noPeriod {
 		return f.writeFirst(m, l, b, off)
 	}
-	return f.mappedWrite(m, l, b, int(off))
+	return f.mappedWrite(m, l, b, int(off), known)
 }
 
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
@@ -52,7 +58,7 @@ func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) bool {
 	}
 	// If the descriptor was handed out meanwhile, the first page may have been appended.
 	rest, at := b[n:], off+int64(n)
-	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at)) {
+	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at), f.known(pageAfter(int(at)+len(rest)-1), 1)) {
 		return true
 	}
 	_, err := f.writeInner(rest, at)
@@ -64,12 +70,13 @@ const firstWhole = 64 << 10
 
 // mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
 // false if the file was truncated concurrently. Otherwise bytes past the new end would be
-// lost, and reappear when the file grows. Called with the range locked.
-func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int) (ok bool) {
+// lost, and reappear when the file grows. known says that the page after b is in memory.
+// Called with the range locked.
+func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, known bool) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
-		ok = f.timedStore(m, b, off, l)
+		ok = f.timedStore(m, b, off, l, known)
 	} else {
-		ok = f.store(m, b, off)
+		ok = f.store(m, b, off, known)
 	}
 	if ok {
 		f.noteMappedWrite()
@@ -83,9 +90,9 @@ const timeEvery = 32
 // timedStore is store with a timer. Two writes in a row that were page faults mean that
 // another process had the file written back, which protects its pages. Then no page counts
 // as prefaulted. Called with the lock l.
-func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
+func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock, known bool) bool {
 	began := time.Now()
-	ok := f.store(m, b, off)
+	ok := f.store(m, b, off, known)
 	f.endOverdue(began)
 	if !f.pages.Slow(len(b), time.Since(began)) {
 		l.slow = 0
@@ -98,15 +105,12 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock) bool {
 
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.
-func (f *file) store(m *mapping, b []byte, off int) (ok bool) {
+func (f *file) store(m *mapping, b []byte, off int, known bool) (ok bool) {
 	page := pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}
-	if !f.pages.Seen(page, 1) || f.sparse() && !f.pages.Ready(page, 1) { // f.known, inlined by hand
-		return false
-	}
-	if !f.lockMapping(m) {
+	if !known || !f.lockMapping(m) {
 		return false
 	}
 	if closeNeedsLock {

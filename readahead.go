@@ -57,10 +57,7 @@ func (f *file) readInOrder(on bool) {
 
 // known reports whether all pages of n bytes at off are known to be in memory.
 func (f *file) known(off int64, n int) bool {
-	if f.sparse() { // what was read may be a hole
-		return f.pages.Ready(off, n)
-	}
-	return f.pages.Seen(off, n)
+	return f.pages.Known(off, n)
 }
 
 // copyInOrder tells the system that the file is read in order, for a kernel copy of what is

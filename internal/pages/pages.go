@@ -211,8 +211,32 @@ func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 // Ready reports whether reads of n bytes at off copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 
+// Known reports whether all pages of n bytes at off are known to be in memory.
+func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().knownShift(), off, n) }
+
+// knownShift returns the bit that says of a block's first page that it is in memory.
+func (t *table) knownShift() uint {
+	if t != nil && t.confirm { // what is only seen may be a hole
+		return readyShift
+	}
+	return 0
+}
+
 // IsPrefaulted reports whether writes of n bytes at off go to the mapping.
 func (p *Pages) IsPrefaulted(off int64, n int) bool { return p.has(prefaultedShift, off, n) }
+
+// PrefaultedBefore is IsPrefaulted for bytes before the page at next. It also reports whether
+// that page is known to be in memory. Most often one look at a word tells both.
+func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
+	first, last, after := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits, uint64(next)>>PageBits
+	if t := p.table.Load(); t != nil && first/16 == after/16 && !always {
+		if l := t.find(first / 16 / leafBlocks); l != nil {
+			w := l.words[first/16%leafBlocks].Load()
+			return runLength(w>>prefaultedShift, first) > last-first, w>>t.knownShift()>>(after%16)&1 != 0
+		}
+	}
+	return p.IsPrefaulted(off, n), p.Known(next, 1)
+}
 
 // begin returns the table, and makes an empty one if there is none.
 func (p *Pages) begin() *table {
