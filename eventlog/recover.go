@@ -1,12 +1,9 @@
 package eventlog
 
-// A log is truncated at the first event that is not whole. If a valid event follows that one, a log
-// that was closed stays as it is, which is a [CorruptError], and the end of any other log is saved
-// before it is truncated.
+// A log is truncated at the first event that is not whole. If valid events follow, one that was
+// closed is damaged and stays as it is, and another's tail is saved first.
 
-import (
-	"go.dw1.io/mmapfile/internal/eventfile"
-)
+import "go.dw1.io/mmapfile/internal/eventfile"
 
 // Recovery is what opening a log has found. [Stream.Recovery] says what it is of a Stream.
 type Recovery struct {

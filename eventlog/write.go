@@ -170,7 +170,7 @@ func (s *stage) write(l *Log) error {
 func (l *Log) writeHeader(end, count int64) error {
 	err := error(nil)
 	if l.count == 0 {
-		err = l.put(l.end, count) // first, as in memory: see header.valid
+		err = l.put(l.end, count) // first, as in memory: see eventfile.Header.Valid
 	}
 	if err == nil {
 		err = l.put(end, count)

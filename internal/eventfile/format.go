@@ -1,5 +1,6 @@
-// Package eventfile reads the files of package eventlog, which FORMAT.md there describes: header,
-// events, and the names of segments. The command of eventlog and module raftlog use it, too.
+// Package eventfile is the files of package eventlog, which FORMAT.md there describes: names, header,
+// events, where they end, and the space after them. It knows nothing of a Log or a Stream. The
+// command of eventlog and module raftlog use it, too.
 package eventfile
 
 import (
