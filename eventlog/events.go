@@ -55,7 +55,7 @@ const (
 
 // cursor is the state of one iteration.
 type cursor struct {
-	*space
+	*logFile
 	src     eventfile.Source
 	done    <-chan struct{} // closed when a context is done; nil without one
 	off     int64           // offset of the next entry
@@ -68,8 +68,8 @@ type cursor struct {
 	batch   [batchEvents]Event
 }
 
-func (s *space) newCursor(from, minTime int64) *cursor {
-	return &cursor{space: s, src: eventfile.Source{File: s.f, Keep: true}, off: from, minTime: minTime}
+func (lf *logFile) newCursor(from, minTime int64) *cursor {
+	return &cursor{logFile: lf, src: eventfile.Source{File: lf.f, Keep: true}, off: from, minTime: minTime}
 }
 
 // look reads the end of the log.
@@ -179,13 +179,13 @@ func (c *cursor) explain(err error) error {
 }
 
 // headerError returns what is wrong with the beginning of the file.
-func (s *space) headerError() error {
+func (lf *logFile) headerError() error {
 	var b [eventfile.HeaderSize]byte
-	size, err := s.size()
+	size, err := lf.size()
 	if err != nil {
 		return nil // closed meanwhile
 	}
-	if n, err := s.f.ReadAt(b[:], 0); err == io.EOF {
+	if n, err := lf.f.ReadAt(b[:], 0); err == io.EOF {
 		return io.ErrUnexpectedEOF
 	} else if n == len(b) && !eventfile.ParseHeader(b[:]).Valid(size) {
 		return eventfile.ErrHeader
@@ -218,12 +218,12 @@ func (c *cursor) hand(err error, yield func(Event, error) bool) bool {
 }
 
 // events is the iterator of Events and Since.
-func (s *space) events(from, minTime int64) iter.Seq2[Event, error] {
+func (lf *logFile) events(from, minTime int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		// A fault in the loop's body is a panic, and does not end the process.
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		defer runtime.KeepAlive(s)
-		c := s.newCursor(from, minTime)
+		defer runtime.KeepAlive(lf)
+		c := lf.newCursor(from, minTime)
 		for look := true; look || c.off < c.end; look = false {
 			if !c.hand(c.step(look), yield) {
 				return

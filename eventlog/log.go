@@ -19,7 +19,7 @@ import (
 // of goroutines, Close included: a call that comes after Close returns an error for
 // which errors.Is(err, [os.ErrClosed]) holds.
 type Log struct {
-	space
+	logFile
 	os        *os.File // the one that f wraps
 	o         Options
 	clock     *clock
@@ -33,7 +33,7 @@ type Log struct {
 	published  atomic.Int64 // copy of end
 	minFileLen atomic.Int64 // copy of fileLen; another program has truncated a file that is shorter
 
-	// Lock order: mu, flush.mu, synced.mu; mu of space comes after mu, too. A flush runs without
+	// Lock order: mu, flush.mu, synced.mu; mu of logFile comes after mu, too. A flush runs without
 	// flush.mu, and without mu unless Close or a fill function asks for it.
 
 	mu            sync.Mutex     // held by an append
@@ -110,7 +110,7 @@ func openLocked(name string, o Options, flag int) (*Log, error) {
 		}
 		return nil, openError(name, err)
 	}
-	return &Log{space: space{f: f}, os: f.OS(), o: o, clock: newClock(o.Now)}, nil
+	return &Log{logFile: logFile{f: f}, os: f.OS(), o: o, clock: newClock(o.Now)}, nil
 }
 
 // create makes the empty file a log, and makes that durable. Its name comes first: if the process

@@ -15,7 +15,7 @@ import (
 // while the log is written. Its methods may be called from any number of goroutines, Close
 // included.
 type Reader struct {
-	space
+	logFile
 }
 
 // OpenReader opens the named log for reading. It may be called concurrently, and takes no
@@ -30,7 +30,7 @@ func OpenReader(name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{space{f: f}}, nil
+	return &Reader{logFile{f: f}}, nil
 }
 
 // Close closes the log. [Event.Data] must not be used any more. Close does not wait for the

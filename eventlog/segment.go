@@ -20,7 +20,7 @@ type segment struct {
 	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
 	bytes atomic.Int64 // length of the file in a Stream, unless it is the active one
 
-	// mu guards what follows. It is taken before the mu of space, and after that of segmentList.
+	// mu guards what follows. It is taken before the mu of logFile, and after that of segmentList.
 	mu   sync.Mutex
 	file atomic.Pointer[segmentFile] // nil if it is not open
 	refs int                         // iterators inside
@@ -29,7 +29,7 @@ type segment struct {
 
 // segmentFile is a segment that is open for reading.
 type segmentFile struct {
-	space
+	logFile
 	mem atomic.Pointer[[]byte] // the file's memory, nil if it is not mapped
 
 	word atomic.Pointer[uint64] // WriteOffset in it: finding it costs a system call
@@ -75,7 +75,7 @@ func (s *segment) open() (*segmentFile, error) {
 		f.Close()
 		return nil, err
 	}
-	file := &segmentFile{space: space{f: f}}
+	file := &segmentFile{logFile: logFile{f: f}}
 	s.file.Store(file)
 	s.l.opened.Add(1)
 	return file, nil

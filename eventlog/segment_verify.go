@@ -91,10 +91,10 @@ func scanSegment(name string, fn func(src *eventfile.Source, size int64) error) 
 	if err != nil {
 		return false, err
 	}
-	s := space{f: f}
-	defer s.close()
-	err = s.inside("open", func() error {
-		size, err := s.size()
+	lf := logFile{f: f}
+	defer lf.close()
+	err = lf.inside("open", func() error {
+		size, err := lf.size()
 		if err != nil {
 			return err
 		}

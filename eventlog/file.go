@@ -18,8 +18,8 @@ import (
 
 var le = binary.LittleEndian
 
-// space is the file of a Log or a Reader.
-type space struct {
+// logFile is the file of a Log, a Reader or a segment, open with the memory that it has mapped.
+type logFile struct {
 	f *mmapfile.File
 
 	// mu is held for reading while a goroutine uses the mapped memory, since not every
@@ -29,20 +29,20 @@ type space struct {
 }
 
 // fail returns err as os would.
-func (s *space) fail(op string, err error) error {
+func (lf *logFile) fail(op string, err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &fs.PathError{Op: op, Path: s.f.Name(), Err: err}
+	return &fs.PathError{Op: op, Path: lf.f.Name(), Err: err}
 }
 
-// inside calls fn while the file cannot be closed. fn calls no function of the caller's.
+// inside calls fn while the file cannot be closed. fn calls no function of the caller'lf.
 // A page fault in it is an error.
-func (s *space) inside(op string, fn func() error) (err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.ended.Load() {
-		return s.fail(op, os.ErrClosed)
+func (lf *logFile) inside(op string, fn func() error) (err error) {
+	lf.mu.RLock()
+	defer lf.mu.RUnlock()
+	if lf.ended.Load() {
+		return lf.fail(op, os.ErrClosed)
 	}
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -51,44 +51,44 @@ func (s *space) inside(op string, fn func() error) (err error) {
 			if !guard.IsFault(r, true) {
 				panic(r)
 			}
-			err = s.fail(op, s.faultCause())
+			err = lf.fail(op, lf.faultCause())
 		}
 	}()
 	return fn()
 }
 
 // close closes the file once no goroutine uses its memory.
-func (s *space) close() error {
-	s.ended.Store(true)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.f.Close()
+func (lf *logFile) close() error {
+	lf.ended.Store(true)
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return lf.f.Close()
 }
 
 // truncate truncates the file once no goroutine uses its memory: Windows unmaps it for that.
-func (s *space) truncate(size int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.f.Truncate(size)
+func (lf *logFile) truncate(size int64) error {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return lf.f.Truncate(size)
 }
 
 // faultCause returns why the memory of the file could not be touched: nearly always because
 // the file was truncated.
-func (s *space) faultCause() error {
-	src := eventfile.Source{File: s.f}
+func (lf *logFile) faultCause() error {
+	src := eventfile.Source{File: lf.f}
 	end, err := src.ReadEnd()
 	if errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
 	}
-	if size, serr := s.size(); err == nil && serr == nil && eventfile.HeaderSize <= end && end <= size {
+	if size, serr := lf.size(); err == nil && serr == nil && eventfile.HeaderSize <= end && end <= size {
 		return syscall.EIO
 	}
 	return io.ErrUnexpectedEOF
 }
 
 // size asks the file for its length.
-func (s *space) size() (int64, error) {
-	fi, err := s.f.Stat()
+func (lf *logFile) size() (int64, error) {
+	fi, err := lf.f.Stat()
 	if err != nil {
 		return 0, err
 	}
