@@ -1,7 +1,7 @@
 // Package aferofs is a file system for afero whose files are those of package mmapfile.
 //
-// It gains if a program reads or writes the same pages of a file again, in small calls. What gains nothing:
-// files that are read once or appended to, and all that concerns names and directories.
+// A program gains if it reads or writes the same pages of a file again, in small calls. Files that are read once
+// or appended to, names and directories gain nothing.
 // https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
 //
 //	files := afero.NewBasePathFs(aferofs.New(), dir)
@@ -20,7 +20,7 @@ import (
 
 var _ afero.File = (*mmapfile.File)(nil)
 
-// Fs opens files with package mmapfile. All else is that of [afero.OsFs].
+// Fs opens files with package mmapfile. Everything else is [afero.OsFs].
 type Fs struct{ afero.OsFs }
 
 var (
@@ -28,21 +28,21 @@ var (
 	_ afero.Symlinker = Fs{}
 )
 
-// New returns a file system of all files, as [afero.NewOsFs] does.
+// New returns the file system of the operating system, as [afero.NewOsFs] does.
 func New() afero.Fs { return Fs{} }
 
 // Name returns the name of this kind of file system.
 func (Fs) Name() string { return "mmapfile" }
 
-// Create is [os.Create].
+// Create creates or truncates a file, as [os.Create] does.
 func (f Fs) Create(name string) (afero.File, error) {
 	return f.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// Open is [os.Open].
+// Open opens a file for reading, as [os.Open] does.
 func (f Fs) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
-// OpenFile is [os.OpenFile].
+// OpenFile opens a file, as [os.OpenFile] does.
 func (Fs) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
 	f, err := mmapfile.OpenFile(name, flag, perm)
 	if err != nil {

@@ -1,11 +1,9 @@
 //go:build !js
 
-// Package billyfs is the file system of go-billy's osfs, with files that are opened for reading by package
-// mmapfile.
+// Package billyfs is go-billy's osfs, except that package mmapfile opens the files that are only read.
 //
-// It gains if a program reads the same pages of a file again, in small calls, as go-git does. What gains nothing:
-// files that are written, and all that concerns names and directories. go-git's log of 5,000 commits
-// (docs/where-it-pays.md):
+// A program gains if it reads the same pages of a file again, in small calls, as go-git does. Files that are
+// written, names and directories gain nothing. go-git's log of 5,000 commits (docs/where-it-pays.md):
 //
 // Relative to os.File: 0.83 in one process, 0.83 in new processes, 0.89 if the files are not in memory.
 //
@@ -30,10 +28,10 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// FS opens files for reading with package mmapfile. All else is that of [osfs.BoundOS].
+// FS opens files for reading with package mmapfile. Everything else is [osfs.BoundOS].
 type FS struct{ *osfs.BoundOS }
 
-// RootFS opens files for reading with package mmapfile. All else is that of [osfs.RootOS].
+// RootFS opens files for reading with package mmapfile. Everything else is [osfs.RootOS].
 type RootFS struct {
 	*osfs.RootOS
 	root *os.Root
@@ -46,11 +44,11 @@ var (
 	_ billy.Capable    = RootFS{}
 )
 
-// New returns a file system of what is below the directory dir, as [osfs.New] does.
+// New returns the file system below the directory dir, as [osfs.New] does.
 func New(dir string) billy.Filesystem { return FS{osfs.New(dir).(*osfs.BoundOS)} }
 
-// FromRoot returns a file system of what is below root, as [osfs.FromRoot] does. It saves opening the directory for
-// each file. The caller closes root.
+// FromRoot returns the file system below root, as [osfs.FromRoot] does. Unlike that of New, it does not open the
+// directory for each file. The caller closes root.
 func FromRoot(root *os.Root) (billy.Filesystem, error) {
 	base, err := osfs.FromRoot(root)
 	if err != nil {
@@ -62,12 +60,12 @@ func FromRoot(root *os.Root) (billy.Filesystem, error) {
 // Open opens a file for reading.
 func (f FS) Open(name string) (billy.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
-// OpenFile opens a file. What package mmapfile cannot open, osfs opens, or returns the error.
+// OpenFile opens a file. If package mmapfile cannot open it, osfs does, or returns the error.
 func (f FS) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, error) {
 	if flag == os.O_RDONLY {
 		dir := f.Root()
 		if native := filepath.FromSlash(name); filepath.IsAbs(native) && dir == string(filepath.Separator) {
-			dir = filepath.VolumeName(native) + dir // all files, on the volume that the name has
+			dir = filepath.VolumeName(native) + dir // the whole file system, on the volume of the name
 		}
 		if root, err := os.OpenRoot(dir); err == nil {
 			defer func() { _ = root.Close() }()
@@ -92,12 +90,12 @@ func (f RootFS) OpenFile(name string, flag int, perm fs.FileMode) (billy.File, e
 	return f.RootOS.OpenFile(name, flag, perm)
 }
 
-// open opens a file for reading. dir is the directory of which names are known, and of which root is the root.
+// open opens a file for reading. root is the directory dir, which is the start of absolute names.
 func open(root *os.Root, dir, name string) (billy.File, error) {
 	rel := relative(dir, name)
 	shown := rel
 	if native := filepath.FromSlash(name); filepath.IsAbs(native) && filepath.Dir(dir) == dir {
-		shown = filepath.Clean(native) // of all files, as osfs names it
+		shown = filepath.Clean(native) // the whole file system, where osfs keeps the absolute name
 	}
 	opened, err := mmapfile.OpenRoot(root, rel, os.O_RDONLY, 0)
 	if err != nil {
@@ -106,7 +104,7 @@ func open(root *os.Root, dir, name string) (billy.File, error) {
 	return file{opened, shown}, nil
 }
 
-// relative returns the name below dir, to which names that start with a slash are relative, too.
+// relative returns the name below dir. A name that starts with a slash is relative to dir, too.
 func relative(dir, name string) string {
 	name = filepath.FromSlash(name)
 	if filepath.IsAbs(name) {
@@ -122,7 +120,7 @@ func relative(dir, name string) string {
 	return rel
 }
 
-// Chroot returns a file system of what is below the directory path.
+// Chroot returns the file system below the directory path.
 func (f FS) Chroot(path string) (billy.Filesystem, error) {
 	sub, err := f.BoundOS.Chroot(path)
 	if err != nil {
@@ -131,7 +129,7 @@ func (f FS) Chroot(path string) (billy.Filesystem, error) {
 	return New(sub.Root()), nil
 }
 
-// Chroot returns a file system of what is below the directory path, as [osfs.RootOS.Chroot] does.
+// Chroot returns the file system below the directory path, as [osfs.RootOS.Chroot] does.
 func (f RootFS) Chroot(path string) (billy.Filesystem, error) {
 	sub, err := f.RootOS.Chroot(path)
 	if err != nil {
@@ -140,7 +138,7 @@ func (f RootFS) Chroot(path string) (billy.Filesystem, error) {
 	return chroot.New(f, sub.Root()), nil
 }
 
-// file has the name that osfs gives it.
+// file is an open file, with the name that osfs gives it.
 type file struct {
 	*mmapfile.File
 	name string

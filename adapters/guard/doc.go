@@ -2,8 +2,8 @@
 // roaring and Arrow. If another process truncates or replaces the file in place, a lookup is an error, and not
 // the end of the process.
 //
-// They read the mapping in place. So no lookup is a system call, with this package as with any other mapping.
-// What Guard costs is the same for each call, so guard a request or a query, and not each of a million lookups.
+// The libraries read the mapping in place, so no lookup is a system call. Each call of Guard costs the same. So
+// guard a request or a query, and not each of a million lookups.
 package guard
 
 import _ "go.dw1.io/mmapfile" // for the link in the comment
