@@ -116,10 +116,16 @@ func Cases() []Case {
 		memory = 128 << 20
 		steady = 10 // each page is read several times
 	)
+	slightly := Case{Part: PartLarger, Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory}, Limit: 1 / 0.97, Long: steady}
 	for _, n := range []int{1, 4, 16} {
-		add(Case{Part: PartLarger, Key: fmt.Sprintf("slightly-larger/goroutines=%d", n), What: fmt.Sprintf("`ReadAt` 4 KiB anywhere in 160 MiB, goroutines: %d", n),
-			Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory, Goroutines: n}, Limit: 1 / 0.97, Long: steady})
+		slightly.Key, slightly.What = fmt.Sprintf("slightly-larger/goroutines=%d", n), fmt.Sprintf("`ReadAt` 4 KiB anywhere in 160 MiB, goroutines: %d", n)
+		slightly.Work.Goroutines = n
+		add(slightly)
 	}
+	// A page fault in an evicted page reads as much around it as the device reads ahead.
+	slightly.Key, slightly.Place = "slightly-larger/device=loop/goroutines=16", OnLoop
+	slightly.What += fmt.Sprintf(", device that reads %d KiB ahead", LoopReadAhead)
+	add(slightly)
 	add(Case{Part: PartLarger, Key: "moving-hot-set", What: "`ReadAt` 4 KiB in 32 MiB of 512 MiB, another part eight times",
 		Size: 4 * memory, Work: Work{What: "moving", Memory: memory, Goroutines: 1}, Long: steady})
 	add(Case{Part: PartLarger, Key: "evicted-while-hot", What: "16 MiB evicted while `ReadAt` 4 KiB is hot: time until it is back at the rate of `os.File`",
