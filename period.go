@@ -28,15 +28,25 @@ const periodLasts = 50 * time.Millisecond
 // stat the file, or if the file is longer than the limit of the process: the kernel must
 // refuse writes past that.
 func (f *file) beginPeriod() bool {
-	fi, err := f.inner.Stat()
-	if err != nil || sys.FileSizeLimit() < f.size.Load() {
+	if !f.noteTime() || sys.FileSizeLimit() < f.size.Load() {
 		return false
 	}
-	f.periodTime.Store(fi.ModTime().UnixNano())
 	if f.period.CompareAndSwap(noPeriod, periodBegun) {
 		f.timePeriod()
 	}
 	return true
+}
+
+// noteTime notes the modification time that the last write has left, and reports whether it
+// could. It waits for the end of the period before, which sets another time.
+func (f *file) noteTime() bool {
+	f.periodMu.Lock()
+	defer f.periodMu.Unlock()
+	fi, err := f.inner.Stat()
+	if err == nil {
+		f.periodTime.Store(fi.ModTime().UnixNano())
+	}
+	return err == nil
 }
 
 // timePeriod starts a timer that ends the period. One is enough: a period that it ends
@@ -85,13 +95,14 @@ func (f *file) endLocked() {
 	}
 }
 
-// noteMappedWrite is called after a mapped write. If the period ended before it, the time moved
-// too early.
+// noteMappedWrite is called after a mapped write. If the period ended during the write, the
+// time moved too early, and another period begins.
 func (f *file) noteMappedWrite() {
 	if f.period.Load() == periodMapped { // most often: no cache line to take from other cores
 		return
 	}
 	if f.period.Swap(periodMapped) == noPeriod {
-		f.timePeriod() // the period ended during the write
+		f.noteTime()
+		f.timePeriod()
 	}
 }

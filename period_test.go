@@ -48,6 +48,34 @@ func TestClose_WaitsForPeriodEnd(t *testing.T) {
 	}
 }
 
+// A period does not begin with a time that the end of the one before has not set yet.
+func TestWriteAt_FirstWaitsForPeriodEnd(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	f.endPeriod()
+	f.periodMu.Lock() // as the timer does
+	if !after(func() { f.WriteAt([]byte("first"), 100) }, f.periodMu.Unlock) {
+		t.Error("it does not wait for the end of the period before")
+	}
+}
+
+// A period that ends during a mapped write leaves a time. The next period knows it, and does
+// not take it for one that a program has set.
+func TestPeriod_EndsDuringWrite(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	f.endPeriod()
+	f.periodTime.Store(1)
+	f.noteMappedWrite()
+	fi, err := f.inner.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.periodTime.Load(), fi.ModTime().UnixNano(); got != want {
+		t.Errorf("the time of the period is %d, want %d", got, want)
+	}
+}
+
 // Truncate waits for the writes of a mapping that is published while it waits.
 func TestTruncate_WaitsForNewMapping(t *testing.T) {
 	t.Parallel()
