@@ -53,14 +53,14 @@ func mapFirst(f *file) {
 		return
 	}
 	defer f.mu.Unlock()
-	if m := f.m.Load(); f.closed || m != nil && int64(m.limit) >= size || f.mapTo(size, true) != nil {
+	if m := f.m.Load(); f.closed || m != nil && int64(m.callLen) >= size || f.mapTo(size, true) != nil {
 		return
 	}
 	// What a file system restricts, such as a tmpfs, does not matter for the files of a test.
 	m := *f.m.Load()
-	m.limit = len(m.data)
+	m.callLen = len(m.data)
 	f.m.Store(&m)
-	if !split {
+	if !noUnifiedCache {
 		f.pages.NotePrefaulted(0, int64(len(m.data)))
 	}
 	record("mapped " + place.(string))
