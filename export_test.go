@@ -123,6 +123,9 @@ func init() {
 // WroteMapped reports whether the current period of f has had a mapped write.
 func WroteMapped(f *File) bool { return f.period.Load() == periodMapped }
 
+// PeriodTime returns the modification time that began the current period, in nanoseconds.
+func PeriodTime(f *File) int64 { return f.periodTime.Load() }
+
 // PeriodOver reports whether the last period of mapped writes of f, and its timer, have ended.
 func PeriodOver(f *File) bool {
 	f.periodMu.Lock()

@@ -134,12 +134,21 @@ func TestWriteAt_TimeMovesAfterRename(t *testing.T) {
 		func() error { return os.Link(name+"-0", name+"-2") },
 		func() error { return unix.Setxattr(name+"-0", "user.mmapfile", []byte("x"), 0) },
 	} {
-		mustWriteMapped(t, f)
-		begun := modTime(t, f.Name()+map[bool]string{false: "-0"}[i == 0])
+		begun := time.Time{}
+		for range 20 {
+			mustWriteMapped(t, f)
+			begun = modTime(t, f.Name()+map[bool]string{false: "-0"}[i == 0])
+			if mmapfile.PeriodTime(f) == begun.UnixNano() {
+				break
+			} // else the file was written back, so that a mapped write was a fault, which moves the time
+		}
 		waitForTick(t, name, begun)
 		if err := change(); err != nil {
 			t.Log(err)
 			continue
+		}
+		if mmapfile.PeriodTime(f) != begun.UnixNano() {
+			t.Skip("the file is written back all the time")
 		}
 		if _, err := f.WriteAt([]byte("again"), 100); err != nil {
 			t.Fatal(err)
