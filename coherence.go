@@ -4,6 +4,9 @@ package mmapfile
 // themselves. OpenBSD needs system calls for it (see noUnifiedCache), and without mappings memory is
 // a copy.
 
+// copied reports whether Bytes has returned a copy, which is so only without mappings.
+func (f *file) copied() bool { return f.copies.Load() != nil }
+
 // writeBack makes bytes stored into memory visible to system calls: n bytes at off, or all if
 // n is negative.
 func (f *file) writeBack(off int64, n int) error {

@@ -32,9 +32,6 @@ type copies struct {
 
 type fileCopy struct{ data, was []byte }
 
-// copied reports whether Bytes has returned a copy.
-func (f *file) copied() bool { return !canMap && f.copies.Load() != nil }
-
 // bytesCopy is Bytes without mappings.
 func (f *file) bytesCopy() []byte {
 	size, regular := f.stat()

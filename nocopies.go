@@ -8,7 +8,6 @@ import "errors"
 
 type copies struct{}
 
-func (f *file) copied() bool                           { return false }
 func (f *file) writeBackCopies(off int64, n int) error { return nil }
 func (f *file) refreshCopies(b []byte, off int64)      {}
 func (f *file) bytesCopy() []byte                      { return nil }
