@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -266,41 +264,11 @@ func renderNothing(res *results.Set) (string, error) {
 	return text + "\n" + programLosses(res) + "\n" + programsOrigin(res), err
 }
 
-// adapterPrograms are the programs whose figures stand in the comments of packages of ../adapters.
-var adapterPrograms = []named{
-	{"git-log", "billyfs/fs.go"},
-	{"leveldb", "leveldbstorage/storage.go"},
-	{"pebble", "pebblevfs/fs.go"},
-}
-
-// adapterLine is the line of a package's comment that has the figures.
-var adapterLine = regexp.MustCompile(`(?m)^// Relative to os\.File: .*$`)
-
-// programPages is the page with all rows, and the adapters, whose comments have figures.
+// programPages is the page with all rows.
 func programPages(res *results.Set, dir string) ([]Artifact, error) {
 	page, err := renderProgramsPage(res)
 	if err != nil {
 		return nil, err
 	}
-	made := []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}
-	for _, p := range adapterPrograms {
-		if !slices.Contains(programNames(res), p.row) {
-			continue
-		}
-		ratio := func(state int) string {
-			return results.Number(res.Ratio(results.ProgramRow(p.row, results.ProgramStates[state].Key), "mmapfile", "os"))
-		}
-		line := fmt.Sprintf("// Relative to os.File: %s in one process, %s in new processes, %s if the files are not in memory.",
-			ratio(0), ratio(1), ratio(2))
-		path := filepath.Join(dir, "..", "adapters", filepath.FromSlash(p.what))
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if !adapterLine.Match(text) {
-			return nil, fmt.Errorf("%s has no line of figures", path)
-		}
-		made = append(made, Artifact{path, adapterLine.ReplaceAllLiteral(text, []byte(line))})
-	}
-	return made, nil
+	return []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}, nil
 }

@@ -99,33 +99,6 @@ func TestPrograms_Published(t *testing.T) {
 	}
 }
 
-func TestPrograms_Adapters(t *testing.T) {
-	sample := strings.NewReplacer("program=tar/", "program=git-log/", "what-tar", "what-git-log").Replace(programsSample("1"))
-	file, _ := oldPages(t, sample, programsBlock, gainsBlock, littleBlock, nothingBlock)
-	adapter := filepath.Join(filepath.Dir(file), "..", "..", "adapters", "billyfs", "fs.go")
-	if err := publish(file, false); err == nil {
-		t.Error("no error without the adapter")
-	}
-	if err := os.MkdirAll(filepath.Dir(adapter), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(adapter, []byte("// Package billyfs\n//\n// Relative to os.File: -\npackage billyfs\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := publish(file, true); err == nil {
-		t.Error("the check passes with an old line")
-	}
-	for _, check := range []bool{false, true} {
-		if err := publish(file, check); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(adapter)
-	if want := "//\n// Relative to os.File: 0.50 in one process, 0."; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("%q is missing in\n%s (%v)", want, text, err)
-	}
-}
-
 // Each program stands in one of the three tables, that of its time.
 func TestPays_Tables(t *testing.T) {
 	res := resultstest.Parse(t, programsSample("1"))
