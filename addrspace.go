@@ -98,7 +98,7 @@ func retry(wait bool, do func() error) error {
 	return err
 }
 
-// collect starts a collection that unmaps the ranges of closed Files that are not in use,
+// collect runs a collection that unmaps the ranges of closed Files that are not in use,
 // unless one is running.
 func collect() {
 	if collecting.TryLock() {

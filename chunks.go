@@ -47,16 +47,16 @@ func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 
 // walk is one walk over a file.
 type walk struct {
-	f        *File
-	size     int64
-	yield    func(Chunk, error) bool
-	off      int64
-	m        *mapping
-	mem      []byte // if nothing is mapped: a copy of the file
-	touching bool   // a fault now comes from the walk, not from the loop's body
-	gone     bool   // a page was gone: ask the file first
-	known    int64  // the file is in memory up to here,
-	gen      uint32 // as of this gen of evictions
+	f         *File
+	size      int64
+	yield     func(Chunk, error) bool
+	off       int64
+	m         *mapping
+	mem       []byte // if nothing is mapped: a copy of the file
+	touching  bool   // a fault now comes from the walk, not from the loop's body
+	gone      bool   // a page was gone: ask the file first
+	prereadTo int64  // the file is in memory up to here,
+	gen       uint32 // as of this gen of evictions
 }
 
 // on continues until the end, or until a page is gone. Then it reports true, and the next
@@ -72,7 +72,7 @@ func (w *walk) on() (again bool) {
 			return false
 		}
 		w.gone = false
-		p, err := w.shownSize()
+		p, err := w.next()
 		switch {
 		case len(p) > 0 && !w.step(p):
 			return false
@@ -124,9 +124,9 @@ func (w *walk) step(p []byte) bool {
 
 // preread loads a window into memory, and for smaller ones what comes next.
 func (w *walk) preread(off, n int64) {
-	if off+n > w.known || w.gen != pages.Evictions() {
+	if off+n > w.prereadTo || w.gen != pages.Evictions() {
 		n = max(n, pages.AheadBytes)
-		w.gen, w.known = pages.Evictions(), off+n
+		w.gen, w.prereadTo = pages.Evictions(), off+n
 		w.f.preread(w.m, off, n)
 	}
 }
@@ -141,8 +141,8 @@ func (w *walk) caught(old bool, again *bool) {
 	}
 }
 
-// ask asks the file for its length, and returns the next window. At the end that is empty.
-func (w *walk) shownSize() ([]byte, error) {
+// next asks the file for its length, and returns the next window. At the end that is empty.
+func (w *walk) next() ([]byte, error) {
 	f := w.f
 	size := f.shownSize()
 	n := min(w.size, size-w.off)

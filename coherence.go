@@ -1,14 +1,14 @@
 package mmapfile
 
 // Memory and system calls must show the same bytes of a file. Most systems do that by
-// themselves. OpenBSD needs system calls for it (see noUnifiedCache), and without mappings memory is
-// a copy.
+// themselves. OpenBSD needs system calls for it (see noUnifiedCache), and without mappings
+// memory is a copy.
 
 // copied reports whether Bytes has returned a copy, which is so only without mappings.
 func (f *file) copied() bool { return f.copies.Load() != nil }
 
 // writeBack makes bytes stored into memory visible to system calls: n bytes at off, or all if
-// n is negative.
+// n is negative. What fails is reported by Sync and Close, which try it again.
 func (f *file) writeBack(off int64, n int) error {
 	if noUnifiedCache {
 		return f.flush()

@@ -56,6 +56,13 @@ func LearnLate(f *File, size int64, fn func()) {
 	f.learn(a, size)
 }
 
+// RaiseLate lets a write up to end, which began before fn, end after it.
+func RaiseLate(f *File, end int64, fn func()) {
+	was := f.knownSize()
+	fn()
+	f.raise(was, end)
+}
+
 // ReclaimLooks returns how often a call that lacks address space looks for it, if the last
 // collection has found all ranges in use.
 func ReclaimLooks() (n int) {

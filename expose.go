@@ -8,7 +8,7 @@ import (
 
 // onPages runs call. It returns os.ErrClosed if m was not mapped until its end.
 func (f *file) onPages(m *mapping, call func() error) error {
-	if !f.lockMapping(m) {
+	if !f.tryLockMapping(m) {
 		return os.ErrClosed
 	}
 	defer f.unlockMappings()
@@ -38,7 +38,9 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 	if size > mapLimit {
 		whole = end // no more than necessary, since address space is short
 	}
-	if m, err = f.mapped(whole, true); err != nil {
+	if m, err = f.mapped(whole, true); err == io.EOF { // it has been truncated to nothing
+		return nil, nil, 0, nil
+	} else if err != nil {
 		return nil, nil, 0, err
 	}
 	page := int64(pageSize)

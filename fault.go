@@ -23,7 +23,7 @@ func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 	switch size, regular := f.stat(); {
 	case regular && size < off+int64(len(p)):
 		return io.ErrUnexpectedEOF
-	case !m.writable && guard.Readable(p):
+	case !m.writable && guard.Readable(p): // or it was truncated and is longer again: nothing tells
 		return fs.ErrPermission
 	}
 	return syscall.EIO

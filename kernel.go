@@ -2,11 +2,13 @@ package mmapfile
 
 import (
 	"io"
+	"math"
 	"time"
 )
 
 // Reads, writes and copies by system call, with what each of them means for the File. All do
-// the same, in this order. The parts that do not apply are left out.
+// the same, in this order, and leave out what does not apply. A copy may panic in code of the
+// caller, so what must follow it is deferred.
 //
 //  1. writeBack: the system sees what was stored into memory
 //  2. knownSize, before the call, so that a truncation meanwhile is noticed
@@ -22,8 +24,11 @@ func (f *file) readInner(b []byte, off int64) (n int, err error) {
 	was := f.knownSize()
 	n, err = f.inner.ReadAt(b, off)
 	if end := off + int64(n); n > 0 && end > was.known {
-		if f.m.Load() != nil { // else the file is asked when it is mapped
+		switch {
+		case f.m.Load() != nil: // else the file is asked when it is mapped
 			f.raise(was, end)
+		case err == io.EOF:
+			f.staleSize() // another process has made it longer
 		}
 	} else if err == io.EOF && end < was.known {
 		if n == 0 {
@@ -79,7 +84,7 @@ func (f *file) readNext(b []byte) (n int, err error) {
 func (f *file) writeNext(b []byte) (n int, err error) {
 	f.writeBack(0, -1)
 	counted := f.cur.enter(f.inner)
-	n, err = f.inner.Write(b)
+	n, err = f.writeCursor(b)
 	off := f.cur.leave(counted, int64(n))
 	if n > 0 {
 		f.movedEnd()
@@ -90,6 +95,15 @@ func (f *file) writeNext(b []byte) (n int, err error) {
 	return n, f.check(err)
 }
 
+// writeCursor writes b at the kernel's offset, in turn with mapped writes.
+func (f *file) writeCursor(b []byte) (n int, err error) {
+	if m := f.m.Load(); m != nil && m.locks != nil && f.ownDescriptor() {
+		held := m.locks.lock(0, math.MaxInt) // the offset is not known
+		defer m.locks.unlock(held)
+	}
+	return f.inner.Write(b)
+}
+
 // writeAgain repeats a failed Write of a File that holds the cursor. os.File.WriteAt does not
 // report how much it wrote before an error, but Write does. It sets the kernel's offset, which
 // is not in use.
@@ -97,7 +111,7 @@ func (f *file) writeAgain(b []byte) (n int, err error) {
 	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))
 	}
-	n, err = f.inner.Write(b)
+	n, err = f.writeCursor(b)
 	if n > 0 {
 		f.movedEnd()
 	}
@@ -122,8 +136,7 @@ func (f *file) seekInner(offset int64, whence int) (int64, error) {
 }
 
 // kernelCopy runs copy, a copy at the kernel's offsets from src to dst. One of them may be
-// nil, because it is no File. The other end may be code of the caller, which panics: hence
-// defer.
+// nil, because it is no File.
 func kernelCopy(src, dst *file, copy func() (int64, error)) (n int64, err error) {
 	if dst != nil {
 		dst.writeBack(0, -1)

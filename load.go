@@ -8,10 +8,9 @@ import (
 	"go.dw1.io/mmapfile/internal/guard"
 )
 
-// Only this file, and callers' code under View, accesses memory of a mapping. A copy fails
-// if a page cannot be loaded: the file was truncated, the disk is full under a hole, the
-// device failed, or the File was closed. Then the caller repeats the whole call through the
-// inner file.
+// A copy from a mapping fails if a page cannot be loaded: the file was truncated, the disk is
+// full under a hole, the device failed, or the File was closed. Then the caller repeats the
+// whole call through the inner file.
 
 var pageSize = os.Getpagesize()
 
@@ -34,8 +33,8 @@ func (f *file) unlockMappings() {
 	}
 }
 
-// lockMapping is lockMappings if f still uses m. Otherwise it reports false and locks nothing.
-func (f *file) lockMapping(m *mapping) bool {
+// tryLockMapping is lockMappings if f still uses m. Otherwise it reports false and locks nothing.
+func (f *file) tryLockMapping(m *mapping) bool {
 	f.lockMappings()
 	if closeNeedsLock && f.m.Load() != m {
 		f.unlockMappings()
@@ -51,7 +50,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	if !f.pages.Ready(int64(off), n) {
 		return false
 	}
-	if !f.lockMapping(m) {
+	if !f.tryLockMapping(m) {
 		return false
 	}
 	if closeNeedsLock { // otherwise an empty defer would cost a nanosecond
@@ -77,7 +76,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards.
 func (f *file) loadKnown(m *mapping, b []byte, off int) (ok bool) {
-	if !f.lockMapping(m) {
+	if !f.tryLockMapping(m) {
 		return false
 	}
 	defer f.unlockMappings()

@@ -29,17 +29,17 @@ func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
 		return false
 	}
 	next := pageAfter(int(off) + len(b) - 1)
-	prefaulted, known := f.pages.PrefaultedBefore(next, off, len(b))
+	prefaulted, nextKnown := f.pages.PrefaultedBefore(next, off, len(b))
 	if !prefaulted {
 		if !f.prefaults(m, off, len(b)) {
 			return false
 		}
-		known = f.known(next, 1)
+		nextKnown = f.known(next, 1)
 	}
 	if f.period.Load() == noPeriod {
 		return f.writeFirst(m, l, b, off)
 	}
-	return f.mappedWrite(m, l, b, int(off), known)
+	return f.mappedWrite(m, l, b, int(off), nextKnown)
 }
 
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
@@ -70,13 +70,13 @@ const firstWhole = 64 << 10
 
 // mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
 // false if the file was truncated concurrently. Otherwise bytes past the new end would be
-// lost, and reappear when the file grows. known says that the page after b is in memory.
+// lost, and reappear when the file grows. nextKnown says that the page after b is in memory.
 // Called with the range locked.
-func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, known bool) (ok bool) {
+func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, nextKnown bool) (ok bool) {
 	if l.writes++; l.writes%timeEvery == 0 {
-		ok = f.timedStore(m, b, off, l, known)
+		ok = f.timedStore(m, b, off, l, nextKnown)
 	} else {
-		ok = f.store(m, b, off, known)
+		ok = f.store(m, b, off, nextKnown)
 	}
 	if ok {
 		f.noteMappedWrite()
@@ -90,11 +90,12 @@ const timeEvery = 32
 // timedStore is store with a timer. Two writes in a row that were page faults mean that
 // another process had the file written back, which protects its pages. Then no page counts
 // as prefaulted. Called with the lock l.
-func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock, known bool) bool {
+func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock, nextKnown bool) bool {
 	began := time.Now()
-	ok := f.store(m, b, off, known)
+	ok := f.store(m, b, off, nextKnown)
+	took := time.Since(began)
 	f.endOverdue(began)
-	if !f.pages.Slow(len(b), time.Since(began)) {
+	if !f.pages.Slow(len(b), took) {
 		l.slow = 0
 	} else if l.slow++; l.slow == 2 {
 		l.slow = 0
@@ -105,12 +106,12 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock, known boo
 
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.
-func (f *file) store(m *mapping, b []byte, off int, known bool) (ok bool) {
+func (f *file) store(m *mapping, b []byte, off int, nextKnown bool) (ok bool) {
 	page := pageAfter(off + len(b) - 1)
 	if f.isLast(m, page) {
 		return f.storeLast(m, b, off)
 	}
-	if !known || !f.lockMapping(m) {
+	if !nextKnown || !f.tryLockMapping(m) {
 		return false
 	}
 	if closeNeedsLock {
@@ -138,7 +139,7 @@ func (f *file) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	if race.Detector { // see internal/race
 		return false
 	}
-	if !f.lockMapping(m) {
+	if !f.tryLockMapping(m) {
 		return false
 	}
 	defer f.unlockMappings()

@@ -76,7 +76,11 @@ func (f *file) mapsOn(kind sys.Storage, write bool) bool {
 
 // mapNew is mapTo if the present mapping m, if any, is too short.
 func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Access) error {
-	if !roomFor(min(size, mapLimit), whole) {
+	need := size
+	if !whole {
+		need = min(size, mapLimit)
+	}
+	if !roomFor(need, whole) {
 		return errNoMemory
 	}
 	length := size

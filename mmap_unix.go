@@ -117,7 +117,7 @@ func flushMemory(data []byte) error {
 	return unix.Msync(data, unix.MS_SYNC)
 }
 
-// reloadMemory makes the mapping show what system calls have written.
+// refreshMemory makes the mapping show what system calls have written.
 func refreshMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
 
 // withFd calls fn while f cannot be closed.

@@ -185,5 +185,5 @@ func flushMemory(data []byte) error {
 	return windows.FlushViewOfFile(addrOf(data), uintptr(len(data)))
 }
 
-// reloadMemory has nothing to do: views and system calls see the same bytes.
+// refreshMemory has nothing to do: views and system calls see the same bytes.
 func refreshMemory([]byte) {}

@@ -48,6 +48,19 @@ func TestClose_WaitsForPeriodEnd(t *testing.T) {
 	}
 }
 
+// A write at the kernel's offset, where a copy has it, is serialized with mapped writes.
+func TestWrite_WaitsForMappedWrite(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	counted := f.cur.enter(f.inner)
+	defer f.cur.leave(counted, 0)
+	locks := f.m.Load().locks
+	held := locks.lock(0, 1)
+	if !after(func() { f.Write([]byte("cursor")) }, func() { locks.unlock(held) }) {
+		t.Error("it does not wait for a mapped write")
+	}
+}
+
 // A period does not begin with a time that the end of the one before has not set yet.
 func TestWriteAt_FirstWaitsForPeriodEnd(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func (f *file) holds(m *mapping, i int) (ok bool) {
 // hasAll reports whether m has each page from that of the byte at off to that of the byte
 // at last. Then the file reaches the byte at last.
 func (f *file) hasAll(m *mapping, off, last int) bool {
-	if !f.lockMapping(m) {
+	if !f.tryLockMapping(m) {
 		return false
 	}
 	defer f.unlockMappings()

@@ -87,7 +87,7 @@ func (f *file) inMemory(off, end int64) (in bool, err error) {
 	switch {
 	case f.residencyUnknown.Load():
 		return false, errResidencyUnknown
-	case f.sparse(): // where RWF_NOWAIT is not supported, and no page is being read
+	case f.storageOf() == sys.StorageMemory: // where RWF_NOWAIT is not supported, and no page is being read
 		page := int64(pageSize)
 		var n int64
 		n, err = sys.CachedPages(f.inner, off, end-off)
@@ -136,7 +136,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 	if n > prereadMax && off+n <= size && !f.known(off+n-1, 1) {
 		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
-	inOrder := off > 0 && f.viewed.Swap(off+n) == off
+	inOrder := f.viewed.Swap(off+n) == off && off > 0
 	if !inOrder {
 		f.readInOrder(false)
 	}
@@ -172,7 +172,7 @@ var copyBuf = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 func (f *file) readIn(off, end int64) bool {
 	mark := pages.Ready
 	if f.sparse() {
-		mark = pages.Seen // it may be a hole
+		mark = pages.Seen // what was read may be a hole; what the system counts is none
 	}
 	buf := copyBuf.Get().(*[32 << 10]byte)
 	defer copyBuf.Put(buf)
@@ -207,7 +207,7 @@ func (f *file) prefetch(off, n int64) error {
 	if f.tracks() && f.cached(off, off+n) {
 		mark := pages.Seen
 		if f.sparse() {
-			mark = pages.Ready
+			mark = pages.Ready // it is no hole, see readIn
 		}
 		f.pages.Note(mark, off, n)
 		return nil

@@ -14,7 +14,7 @@ type region struct {
 	rest    []byte // what is reserved after shown then
 	state   atomic.Uint32
 	counted bool         // as a mapped File in Stats
-	exposed atomic.Bool  // Bytes has returned slices
+	exposed atomic.Bool  // callers may hold its memory
 	pins    atomic.Int64 // if closeNeedsLock: calls of View inside
 	cleanup runtime.Cleanup
 }

@@ -44,8 +44,8 @@ func (f *file) raise(was sizeState, end int64) {
 	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
 		size = f.size.Load()
 	}
-	if f.truncatedSince(was) {
-		f.staleSize() // which came first, the end or the truncation?
+	if f.truncatedSince(was) || f.learns.Load() != was.learns {
+		f.staleSize() // which came first, the end or the truncation, which may be another process's?
 	}
 }
 

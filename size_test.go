@@ -72,6 +72,50 @@ func TestLen_OwnCalls(t *testing.T) {
 }
 
 // What a call has asked before a truncation and learns after a write does not change Len.
+func TestLen_AfterReadOfEnd(t *testing.T) {
+	t.Parallel()
+	for _, mapped := range []bool{false, true} {
+		name := filetest.Temp(t, filetest.Pattern(100))
+		f := filetest.Open(t, name)
+		if mapped {
+			mustMap(t, f)
+		}
+		if n := f.Len(); n != 100 {
+			t.Fatal(n)
+		}
+		for _, size := range []int{200, 50, 300} { // by another program
+			if err := os.WriteFile(name, filetest.Pattern(size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := f.ReadAt(make([]byte, 400), 0); n != size || err != io.EOF {
+				t.Fatal(n, err)
+			}
+			if n := f.Len(); n != size {
+				t.Errorf("mapped %v: Len is %d after a read that met the end at %d", mapped, n, size)
+			}
+		}
+	}
+}
+
+// A write that ends late does not undo what Stat has learnt meanwhile.
+func TestLen_LateWrite(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(100))
+	f := filetest.Open(t, name)
+	f.Len()
+	mmapfile.RaiseLate(f, 200, func() {
+		if err := os.Truncate(name, 50); err != nil {
+			t.Fatal(err)
+		}
+		if fi, err := f.Stat(); err != nil || fi.Size() != 50 {
+			t.Fatal(fi, err)
+		}
+	})
+	if n := f.Len(); n != 50 {
+		t.Errorf("Len is %d, want 50", n)
+	}
+}
+
 func TestLen_LateAnswer(t *testing.T) {
 	t.Parallel()
 	const size = 10_000

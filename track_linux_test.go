@@ -362,6 +362,18 @@ func TestReadAt_TmpfsIsMapped(t *testing.T) {
 	}
 }
 
+// Advice and a copy ask what is in memory before the file system is known.
+func TestAdvise_TmpfsIsMappedLater(t *testing.T) {
+	const size = 8 << 20
+	f := tmpfsFile(t, make([]byte, size), size)
+	if err := f.Advise(0, size, WillNeed); err != nil {
+		t.Fatal(err)
+	}
+	if f.residencyUnknown.Load() {
+		t.Error("not asked any more what is in memory")
+	}
+}
+
 // Whole blocks are prefaulted, and no block beside them.
 func TestPages_PrefaultBlocks(t *testing.T) {
 	f := lazyFile(t, 4*pages.BlockSize)

@@ -355,7 +355,8 @@ func (p *Pages) forget(mask uint64, off, end int64) {
 	}
 }
 
-// Truncated forgets what is past the end of a file that has become shorter.
+// Truncated forgets the blocks past the end of a file that has become shorter, and the one
+// with the end.
 func (p *Pages) Truncated(size int64) {
 	if t := p.table.Load(); t != nil {
 		t.end.Store(min(t.end.Load(), size))

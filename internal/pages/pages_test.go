@@ -202,3 +202,19 @@ func TestPages_SyncedRange(t *testing.T) {
 		}
 	}
 }
+
+// Reads past the offsets that the state has room for are in order, too.
+func TestPages_OrderAtLargeOffsets(t *testing.T) {
+	t.Parallel()
+	for _, off := range []int64{0, 1 << 50} {
+		var p Pages
+		ask := false
+		for range trackFrom + orderFrom + 2 {
+			ask = ask || p.Read(off, 4096, false).Ask
+			off += 4096
+		}
+		if !ask {
+			t.Errorf("reads up to %d are not in order", off)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	asked := t.asked.Load()
 	switch {
 	case short:
-	case state&offsetMask != uint64(off) && (asked == 0 || asked < off || asked > end): // mapped reads do not move the offset
+	case state&offsetMask != uint64(off)&offsetMask && (asked == 0 || asked < off || asked > end): // mapped reads do not move the offset
 		if t.run.Load() > 0 {
 			t.run.Store(0)
 			t.asked.Store(0)
@@ -66,7 +66,7 @@ func Ahead(off int64, far bool) (end, again int64) {
 	return (off + AheadBytes) >> BlockBits << BlockBits, off + AheadBytes
 }
 
-// Calls returns the system calls that Look has not been told of.
+// Calls returns the system calls since the last one for which Next.Look was set.
 func (p *Pages) Calls() uint64 { return p.state.Load() >> offsetBits % LookEvery }
 
 // count reports whether it is time to look for evictions.

@@ -79,8 +79,7 @@ func (p *Pages) continuesRun(block int64, n int, price uint64) bool {
 }
 
 // NotePrefaulted records that the pages of n bytes at off are prefaulted, and then that the
-// leaf has some. In this order a concurrent Sync may clear them twice, but never misses
-// them.
+// leaf has some. A Sync between the two leaves them to the next one.
 func (p *Pages) NotePrefaulted(off, n int64) {
 	p.Note(Prefaulted, off, n)
 	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
@@ -157,10 +156,10 @@ func (p *Pages) Slow(n int, took time.Duration) bool {
 	return true
 }
 
-// Unprefault makes writes go to the kernel again, until they have paid twice the price.
+// Unprefault makes writes go to the kernel again, until they have paid four times the price.
 func (p *Pages) Unprefault() {
 	t := p.begin()
 	t.lost()
-	t.lost() // all of it must be prefaulted again
+	t.lost() // twice, since all of it must be prefaulted again
 	p.Synced(0, math.MaxInt64)
 }
