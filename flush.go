@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
+
+	"go.dw1.io/mmapfile/internal/periodic"
 )
 
 // FlushPolicy says when a File makes written bytes durable without a call of [File.Sync].
@@ -55,35 +55,20 @@ var flushData = (*file).syncData
 func newFlusher(f *file, p FlushPolicy) *flusher {
 	fl := &flusher{limit: p.Bytes, stop: func() {}}
 	if p.Interval > 0 {
-		ended := make(chan struct{})
-		fl.stop = sync.OnceFunc(func() { close(ended) })
-		runtime.AddCleanup(f, func(stop func()) { stop() }, fl.stop)
-		go fl.tick(weak.Make(f), p.Interval, ended)
+		fl.stop = periodic.Start(f, p.Interval, fl.flushUnflushed)
 	}
 	return fl
 }
 
-// tick flushes at every interval, until Close, or until the File is gone.
-func (fl *flusher) tick(w weak.Pointer[file], interval time.Duration, ended <-chan struct{}) {
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-t.C:
-		}
-		f := w.Value()
-		if f == nil {
-			return
-		}
-		if fl.unflushed() {
-			fl.mu.Lock()
-			if !fl.stopped {
-				fl.flush(f)
-			}
-			fl.mu.Unlock()
-		}
+// flushUnflushed flushes at an interval.
+func (fl *flusher) flushUnflushed(f *file) {
+	if !fl.unflushed() {
+		return
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if !fl.stopped {
+		fl.flush(f)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/periodic"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -152,28 +152,6 @@ func (l *Log) startFlusher() {
 	l.synced.reset(l.end, 0)
 	l.flush.stop = func() {}
 	if interval := l.o.Flush.Interval; interval > 0 {
-		ended := make(chan struct{})
-		stop := sync.OnceFunc(func() { close(ended) })
-		l.flush.stop = stop
-		runtime.AddCleanup(l, func(stop func()) { stop() }, stop)
-		go flushEvery(weak.Make(l), interval, ended)
-	}
-}
-
-// flushEvery flushes a log until it is closed, or unreachable.
-func flushEvery(w weak.Pointer[Log], interval time.Duration, ended <-chan struct{}) {
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-t.C:
-		}
-		l := w.Value()
-		if l == nil {
-			return
-		}
-		l.Sync() // which keeps the error
+		l.flush.stop = periodic.Start(l, interval, func(l *Log) { l.Sync() }) // which keeps the error
 	}
 }
