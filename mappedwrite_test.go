@@ -54,6 +54,29 @@ func readyFile(t *testing.T, size int64) *File {
 	return f
 }
 
+// A mapped write loads from the page after it, which must not make it wait for the disk.
+func TestWriteAt_PageAfterUnknown(t *testing.T) {
+	f := lazyFile(t, 4*pages.BlockSize)
+	if f.Bytes() == nil || f.m.Load().locks == nil {
+		t.Skip("no write is mapped here")
+	}
+	m := f.m.Load()
+	for _, end := range []int64{int64(pageSize), 2 * pages.BlockSize} { // in the block of the page after, and before it
+		b := make([]byte, 100)
+		off := end - int64(len(b))
+		f.pages.NotePrefaulted(end-int64(pageSize), int64(pageSize))
+		f.period.Store(periodBegun)
+		if f.tryWrite(m, &m.locks[0], b, off) {
+			t.Errorf("a write up to %d is mapped, and the page after it is not known", end)
+		}
+		f.pages.Note(pages.Ready, end, 1)
+		f.period.Store(periodBegun)
+		if !f.tryWrite(m, &m.locks[0], b, off) {
+			t.Errorf("a write up to %d is not mapped", end)
+		}
+	}
+}
+
 // mapsWrites reports whether do makes a mapped write to f.
 func mapsWrites(f *File, do func()) bool {
 	for f.periodEnd.Load() != 0 { // a timer would end it

@@ -171,8 +171,18 @@ func TestReadAt_TellsTheOrder(t *testing.T) {
 }
 
 func TestView_TellsTheOrder(t *testing.T) {
-	const size = 16 << 20
+	const size, n = 16 << 20, 1 << 20
 	f := lazyFile(t, size)
+	if f.Bytes() == nil {
+		t.Skip("not mapped")
+	}
+	for off := int64(0); off < 2*n; off += n {
+		f.viewed.Store(5)
+		f.preread(f.m.Load(), off, n)
+		if f.viewed.Load() != off+n {
+			t.Errorf("a View at %d does not note where it ends", off)
+		}
+	}
 	drop(t, f)
 	told := false
 	for c, err := range f.Chunks(1 << 20) {
@@ -185,7 +195,7 @@ func TestView_TellsTheOrder(t *testing.T) {
 	if !told {
 		t.Error("not told about Chunks")
 	}
-	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.inOrder.Load() && !f.known(100, 100) {
+	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.inOrder.Load() && !f.pages.Known(100, 100) {
 		t.Errorf("not told back by a View elsewhere: %v", err)
 	}
 }
@@ -256,7 +266,7 @@ func TestAdvise_WillNeed(t *testing.T) {
 	}
 	pages.Evict()
 	for range 2 { // the first one asks
-		if err := f.Advise(0, 4096, WillNeed); err != nil || !f.known(0, 4096) {
+		if err := f.Advise(0, 4096, WillNeed); err != nil || !f.pages.Known(0, 4096) {
 			t.Errorf("not known to be in memory: %v", err)
 		}
 	}
