@@ -98,9 +98,9 @@ func (w *walk) windows(data []byte) bool {
 		page := (end - 1) | mask + 1
 		w.preread(off, size)
 		w.touching = true
-		if page < bound && f.known(page, 1) {
+		if page < bound && f.pages.Known(page, 1) {
 			race.LoadWord((*uint32)(unsafe.Pointer(&data[page])))
-		} else if last := int(end - 1); !f.known(end-1, 1) || data[last] == 0 && !w.m.lineAfter(last+1) {
+		} else if last := int(end - 1); !f.pages.Known(end-1, 1) || data[last] == 0 && !w.m.lineAfter(last+1) {
 			w.touching = false
 			return true
 		}

@@ -13,10 +13,7 @@ func (f *file) writeBack(off int64, n int) error {
 	if noUnifiedCache {
 		return f.flush()
 	}
-	if !canMap {
-		return f.writeBackCopies(off, n)
-	}
-	return nil
+	return f.writeBackCopies(off, n)
 }
 
 // refresh makes bytes that a system call has written visible to loads: b at off, or all if b
@@ -27,9 +24,7 @@ func (f *file) refresh(b []byte, off int64) {
 			refreshMemory(m.data)
 		}
 	}
-	if !canMap {
-		f.refreshCopies(b, off)
-	}
+	f.refreshCopies(b, off)
 }
 
 // flush does the part of Sync that the inner file's does not do: it writes back what was

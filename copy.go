@@ -141,7 +141,7 @@ func (f *file) skip() (n int64, end bool) {
 		off, size := f.cur.pos, f.size.Load()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
-		ok = off < size && size <= int64(m.callLen) && f.known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
+		ok = off < size && size <= int64(m.callLen) && f.pages.Known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
 		if ok && to == size {
 			now, err := f.seekEnd()
 			end = err == nil && now == size

@@ -146,7 +146,7 @@ func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 // shows reports whether m has n bytes at off that are in the file, by the size that f knows.
 // The last of them is in memory.
 func (f *file) shows(m *mapping, off, n int64) bool {
-	return !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.known(off+n-1, 1)
+	return !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.Known(off+n-1, 1)
 }
 
 // noSize returns the reason that the file has no size that could be mapped.

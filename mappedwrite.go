@@ -34,7 +34,7 @@ func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
 		if !f.prefaults(m, off, len(b)) {
 			return false
 		}
-		nextKnown = f.known(next, 1)
+		nextKnown = f.pages.Known(next, 1)
 	}
 	if f.period.Load() == noPeriod {
 		return f.writeFirst(m, l, b, off)
@@ -58,7 +58,7 @@ func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) bool {
 	}
 	// If the descriptor was handed out meanwhile, the first page may have been appended.
 	rest, at := b[n:], off+int64(n)
-	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at), f.known(pageAfter(int(at)+len(rest)-1), 1)) {
+	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
 		return true
 	}
 	_, err := f.writeInner(rest, at)
@@ -84,7 +84,8 @@ func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, nextKnow
 	return ok
 }
 
-// timeEvery is the number of mapped writes from one that is timed to the next: behind-64B.
+// timeEvery is the number of mapped writes from one that is timed to the next. Without timing,
+// writes to pages that are written back meanwhile stay page faults (benchdata/policies.md).
 const timeEvery = 32
 
 // timedStore is store with a timer. Two writes in a row that were page faults mean that
@@ -180,7 +181,7 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 	if from >= to {
 		return false // it has been truncated
 	}
-	if !f.known(from, int(to-from)) && !f.cached(from, to) {
+	if !f.pages.Known(from, int(to-from)) && !f.cached(from, to) {
 		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
 	}
 	if from >= to {
@@ -194,7 +195,7 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		f.pages.NotePrefaulted(from, to-from)
 	case errors.Is(err, errors.ErrUnsupported):
 		// Each page faults at its first write. It is in memory.
-		if !f.known(off, int(end-off)) {
+		if !f.pages.Known(off, int(end-off)) {
 			return false
 		}
 		f.pages.NotePrefaulted(off, end-off)

@@ -28,7 +28,7 @@ func (m *mapping) touch(off int64) {
 // the whole of that byte's page.
 func (f *file) inside(m *mapping, i int) (ok bool) {
 	page := pageAfter(i)
-	if f.isLast(m, page) || !f.known(page, 1) {
+	if f.isLast(m, page) || !f.pages.Known(page, 1) {
 		return false
 	}
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
@@ -72,7 +72,7 @@ func (f *file) reaches(m *mapping, i int) bool {
 		return true
 	}
 	page := pageAfter(i)
-	if f.isLast(m, page) || !f.known(page, 1) {
+	if f.isLast(m, page) || !f.pages.Known(page, 1) {
 		return false
 	}
 	m.touch(page)

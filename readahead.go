@@ -55,11 +55,6 @@ func (f *file) readInOrder(on bool) {
 	}
 }
 
-// known reports whether all pages of n bytes at off are known to be in memory.
-func (f *file) known(off int64, n int) bool {
-	return f.pages.Known(off, n)
-}
-
 // copyInOrder tells the system that the file is read in order, for a kernel copy of what is
 // not in memory, and reports whether it did.
 func (f *file) copyInOrder() bool {
@@ -111,7 +106,7 @@ func (f *file) cached(off, end int64) bool {
 // looks there for the end of the file (see reaches).
 func (f *file) readNextPage(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
-	if page >= f.size.Load() || f.known(page, 1) {
+	if page >= f.size.Load() || f.pages.Known(page, 1) {
 		return
 	}
 	if f.sparse() {
@@ -133,7 +128,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 		return
 	}
 	size := min(f.size.Load(), int64(len(m.data)))
-	if n > prereadMax && off+n <= size && !f.known(off+n-1, 1) {
+	if n > prereadMax && off+n <= size && !f.pages.Known(off+n-1, 1) {
 		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
 	inOrder := f.viewed.Swap(off+n) == off && off > 0
@@ -142,7 +137,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 	}
 	for end := min(off+min(n, prereadMax), size); off < end; {
 		next := min((off+pages.AheadBytes)/pages.BlockSize*pages.BlockSize, end)
-		if !f.known(off, int(next-off)) {
+		if !f.pages.Known(off, int(next-off)) {
 			start, stop := off/pages.BlockSize*pages.BlockSize, min((next+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, size)
 			in, err := f.inMemory(start, stop)
 			switch {
@@ -201,7 +196,7 @@ func (f *file) prefetch(off, n int64) error {
 	switch n = min(n, size-off, maxInt); {
 	case f.ended.Load():
 		return os.ErrClosed
-	case n <= 0 || f.known(off, int(n)):
+	case n <= 0 || f.pages.Known(off, int(n)):
 		return nil
 	}
 	if f.tracks() && f.cached(off, off+n) {

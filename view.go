@@ -51,7 +51,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	f.lost()
-	if m := f.m.Load(); f.shows(m, off, n) && f.known(off, int(min(n, prereadMax))) {
+	if m := f.m.Load(); f.shows(m, off, n) && f.pages.Known(off, int(min(n, prereadMax))) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}

@@ -202,8 +202,8 @@ const (
 )
 
 // search looks for a valid event after the one that is not whole. If there is none, the rest is a
-// torn end, and not damage. Without this search each crash would leave a file that nobody needs, or
-// events that were durable would be dropped.
+// torn end, and not damage. Without this search each crash would leave a copy of the torn end,
+// or events that were durable would be dropped.
 func (v *validator) search(why error) *Damage {
 	sums := int64(0)
 	for off := v.End + 1; v.limit-off >= EntrySize; off++ {

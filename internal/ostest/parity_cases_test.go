@@ -278,7 +278,7 @@ func init() {
 			r.writeAt(f, []byte("across the end after many stores"), max(0, size-5))
 			r.readAt(f, 60, max(0, size-10))
 		}},
-		sequence{"hole behind the end", three, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f filetest.File, size int64) {
+		sequence{"hole past the end", three, append(writers, os.O_RDWR|os.O_TRUNC), allModes, false, func(r *run, f filetest.File, size int64) {
 			r.seek(f, size+50, io.SeekStart)
 			r.read(f, 1)
 			r.write(f, []byte("hole"))

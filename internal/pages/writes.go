@@ -10,14 +10,7 @@ import (
 // a block go through pwrite until mapped ones would have saved the cost of prefaulting.
 // Both the cost and the saving are measured.
 
-// Saving returns the nanoseconds that a small mapped write saves.
-func (p *Pages) Saving() uint64 {
-	if t := p.table.Load(); t != nil {
-		return t.writeSaving()
-	}
-	return savingMin
-}
-
+// writeSaving returns the nanoseconds that a small mapped write saves.
 func (r *record) writeSaving() uint64 { return max(uint64(r.saving.Load()), savingMin) }
 
 // Times reports whether the next pwrite, of n bytes, is to be timed for SetSaving.
