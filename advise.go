@@ -90,7 +90,7 @@ func (f *file) advise(off, n int64, a Advice) error {
 	if a == PopulateWrite && !m.writable {
 		return fs.ErrPermission
 	}
-	known := min(int64(len(p)), f.size.Load()-off) // p may extend to the end of the last page
+	known := min(int64(len(p)), f.length.Known()-off) // p may extend to the end of the last page
 	for range populateTries {
 		err = f.onPages(m, func() error { return f.advisePages(p, off, a) })
 		if a < PopulateRead || err == nil || err == os.ErrClosed {

@@ -91,7 +91,7 @@ func (w *walk) windows(data []byte) bool {
 	f, size, mask, yield := w.f.file, w.size, int64(pageSize-1), w.yield
 	for off := w.off; ; {
 		end := off + size
-		bound := min(f.size.Load(), int64(len(data)))
+		bound := min(f.length.Known(), int64(len(data)))
 		if end > bound || closeNeedsLock && f.m.Load() == nil {
 			return true
 		}

@@ -38,7 +38,7 @@ func (f *file) flush() (err error) {
 	for m := f.m.Load(); m != nil; m = m.prev {
 		n := int64(len(m.data))
 		if mapsBeyondEnd {
-			n = min(n, f.size.Load())
+			n = min(n, f.length.Known())
 		}
 		if m.writable && n > 0 {
 			if e := flushMemory(m.data[:n]); err == nil {

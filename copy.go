@@ -73,7 +73,7 @@ func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 		if !f.lockCursor() {
 			break
 		}
-		off, size := f.cur.pos, f.size.Load()
+		off, size := f.cur.pos, f.length.Known()
 		if size-off <= int64(room) {
 			b := dst.AvailableBuffer()[:room]
 			n, end, _ := f.loadEndLocked(m, b, off)
@@ -115,7 +115,7 @@ func (f *file) rest() int {
 		return 0
 	}
 	defer f.cur.mu.Unlock()
-	size := f.size.Load()
+	size := f.length.Known()
 	if size-f.cur.pos > restUnasked {
 		size, _ = f.seekEnd()
 	}
@@ -138,7 +138,7 @@ func (f *file) skip() (n int64, end bool) {
 		if m == nil || !f.lockCursor() {
 			break
 		}
-		off, size := f.cur.pos, f.size.Load()
+		off, size := f.cur.pos, f.length.Known()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
 		ok = off < size && size <= int64(m.callLen) && f.pages.Known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
@@ -159,7 +159,7 @@ func (f *file) skip() (n int64, end bool) {
 // copyTo makes the inner file write to w. dst is the File that has w as its inner file, if
 // any.
 func (f *file) copyTo(w io.Writer, dst *file) (int64, error) {
-	return kernelCopy(f, dst, func() (int64, error) { return f.inner.WriteTo(w) })
+	return kernelCopy(f, dst, nil, func() (int64, error) { return f.inner.WriteTo(w) })
 }
 
 // ReadFrom reads from r until [io.EOF], writes the bytes at the cursor, and moves the
@@ -201,7 +201,8 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 // copyFrom makes the inner file read from r. src is the File that has r as its inner file,
 // if any.
 func (f *file) copyFrom(r io.Reader, src *file) (int64, error) {
-	return kernelCopy(src, f, func() (int64, error) {
+	limit, _ := r.(*io.LimitedReader)
+	return kernelCopy(src, f, limit, func() (int64, error) {
 		if f.flusher != nil {
 			return f.flusher.copyFrom(f, r)
 		}

@@ -118,7 +118,7 @@ func (c *cursor) enter(inner *os.File) (counted bool) {
 // begin, or -1 if that is not known.
 func (c *cursor) leave(counted bool, n int64) (off int64) {
 	off = -1
-	if n > 0 && c.state.Load()&cursorKernel == 0 {
+	if c.state.Load()&cursorKernel == 0 {
 		off = c.hint.Add(n) - n
 	}
 	if counted {

@@ -51,16 +51,16 @@ func OwnCursor(f *File) bool { return f.cur.state.Load() == cursorOurs }
 
 // LearnLate lets a call that asked for f's length before fn learn size after it.
 func LearnLate(f *File, size int64, fn func()) {
-	a := f.knownSize()
+	was := f.length.Before()
 	fn()
-	f.learn(a, size)
+	f.length.Answered(was, size)
 }
 
 // RaiseLate lets a write up to end, which began before fn, end after it.
 func RaiseLate(f *File, end int64, fn func()) {
-	was := f.knownSize()
+	was := f.length.Before()
 	fn()
-	f.raise(was, end)
+	f.length.Reached(was, end)
 }
 
 // ReclaimLooks returns how often a call that lacks address space looks for it, if the last
@@ -116,7 +116,25 @@ func OnFlush(f *File, fn func() error) { onFlush.Store(f.file, fn) }
 
 var onFlush sync.Map // of func() error by *file
 
+// WriteLate makes a WriteAt of f during which fn is called: after the call has begun, and
+// before the system writes.
+func WriteLate(f *File, b []byte, off int64, fn func()) (n int, err error) {
+	writes.Store(f.file, fn)
+	n, err = f.WriteAt(b, off)
+	if _, missed := writes.LoadAndDelete(f.file); missed {
+		panic("the write was no system call")
+	}
+	return n, err
+}
+
+var writes sync.Map // of func() by *file
+
 func init() {
+	onWrite = func(f *file) {
+		if fn, ok := writes.LoadAndDelete(f); ok {
+			fn.(func())()
+		}
+	}
 	flushData = func(f *file) error {
 		if fn, ok := onFlush.Load(f); ok {
 			if err := fn.(func() error)(); err != nil {

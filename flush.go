@@ -76,11 +76,16 @@ func (fl *flusher) unflushed() bool {
 	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
 }
 
-// write makes a call that writes, counts what it wrote, and flushes if that is due.
-func (fl *flusher) write(f *file, call func() (int, error)) (n int, err error) {
+// write makes a call that writes at most most bytes, counts what it wrote, and flushes if
+// that is due. A call that fails may have written all but one of them: os.File does not report
+// what WriteAt wrote before an error.
+func (fl *flusher) write(f *file, most int, call func() (int, error)) (n int, err error) {
 	fl.gate.RLock()
 	n, err = call()
-	fl.pending.Add(int64(n))
+	if err == nil {
+		most = n
+	}
+	fl.pending.Add(int64(most))
 	fl.gate.RUnlock()
 	fl.flushDue(f)
 	return n, err
@@ -119,18 +124,24 @@ func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
 	}
 	for left > 0 {
 		part := io.LimitedReader{R: r, N: min(piece, left)}
-		k, err := f.inner.ReadFrom(&part)
+		k, err := fl.copyPart(f, &part)
 		n += k
 		if left -= k; whole != nil {
 			whole.N = left
 		}
-		fl.pending.Add(k)
 		fl.flushDue(f)
 		if err != nil || part.N > 0 {
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+// copyPart is f.inner.ReadFrom. It counts what was read also if the Reader panics.
+func (fl *flusher) copyPart(f *file, part *io.LimitedReader) (n int64, err error) {
+	asked := part.N
+	defer func() { fl.pending.Add(asked - part.N) }()
+	return f.inner.ReadFrom(part)
 }
 
 // flushDue flushes if the limit is reached. Called with no lock held.

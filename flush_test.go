@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -390,4 +391,30 @@ func TestFlushPolicy_BesideBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	filetest.SameBytes(t, "the file", filetest.Read(t, name), want)
+}
+
+// What was written before a Reader of the caller panics is flushed.
+func TestFlushPolicy_ReaderPanics(t *testing.T) {
+	t.Parallel()
+	f, _ := openWithPolicy(t, 0, mmapfile.FlushPolicy{Bytes: 1 << 30})
+	r := &panickingConn{f, 3}
+	if filetest.Recovered(func() { f.ReadFrom(r) }) == nil {
+		t.Fatal("the Reader has not panicked")
+	}
+	if n := mmapfile.Pending(f); n != 300 {
+		t.Errorf("%d bytes are pending, want 300", n)
+	}
+}
+
+// panickingConn is a Reader that the kernel could copy from. It panics after some reads.
+type panickingConn struct {
+	syscall.Conn
+	reads int
+}
+
+func (c *panickingConn) Read(b []byte) (int, error) {
+	if c.reads--; c.reads < 0 {
+		panic("no more")
+	}
+	return copy(b, make([]byte, 100)), nil
 }

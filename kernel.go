@@ -11,7 +11,7 @@ import (
 // caller, so what must follow it is deferred.
 //
 //  1. writeBack: the system sees what was stored into memory
-//  2. knownSize, before the call, so that a truncation meanwhile is noticed
+//  2. length.Before, so that a truncation meanwhile is noticed
 //  3. cursor.enter and leave around the call, if it is one at the kernel's offset
 //  4. the length that the call has shown, or that it is unknown
 //  5. refresh: memory shows what the call has written
@@ -21,20 +21,20 @@ import (
 // readInner is os.File.ReadAt.
 func (f *file) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
-	was := f.knownSize()
+	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if end := off + int64(n); n > 0 && end > was.known {
-		switch {
-		case f.m.Load() != nil: // else the file is asked when it is mapped
-			f.raise(was, end)
-		case err == io.EOF:
-			f.staleSize() // another process has made it longer
+	if end := off + int64(n); n > 0 && end > was.Known {
+		if f.m.Load() != nil { // else the file is asked when it is mapped
+			f.length.Reached(was, end)
 		}
-	} else if err == io.EOF && end < was.known {
+		if f.length.Current() {
+			f.length.Stale() // another program has made it longer
+		}
+	} else if err == io.EOF && end < was.Known {
 		if n == 0 {
-			f.staleSize()
+			f.length.Stale()
 		} else {
-			f.learn(was, end)
+			f.length.Answered(was, end)
 		}
 		f.pages.Truncated(end)
 	}
@@ -42,25 +42,32 @@ func (f *file) readInner(b []byte, off int64) (n int, err error) {
 	return n, f.check(err)
 }
 
+// onWrite is set by tests that make other calls while a write is in flight.
+var onWrite func(f *file)
+
 // writeInner is os.File.WriteAt.
 func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
-	was := f.knownSize()
+	was := f.length.Before()
 	var began time.Time
 	timed := f.pages.Times(len(b))
 	if timed {
 		began = time.Now()
+	}
+	if onWrite != nil {
+		onWrite(f)
 	}
 	n, err = f.inner.WriteAt(b, off)
 	if timed && err == nil {
 		f.pages.SetSaving(time.Since(began))
 	}
 	if n > 0 {
-		if end := off + int64(n); end > was.known {
-			f.raise(was, end)
-		}
+		f.length.Reached(was, off+int64(n))
 		f.refresh(b[:n], off)
-		f.noteWrite(off, int64(n), was.known)
+		f.noteWrite(off, int64(n), was.Known)
+	}
+	if err != nil {
+		f.movedEnd() // os.File does not report what WriteAt wrote before an error
 	}
 	return n, f.check(err)
 }
@@ -72,7 +79,9 @@ func (f *file) readNext(b []byte) (n int, err error) {
 	n, err = f.inner.Read(b)
 	off := f.cur.leave(counted, int64(n))
 	if err == io.EOF {
-		f.staleSize() // this was the end, at whatever offset
+		f.length.Stale() // this was the end, at whatever offset
+	} else if off+int64(n) > f.length.Known() && f.length.Current() {
+		f.length.Stale() // another program has made it longer
 	}
 	if off >= 0 {
 		f.noteRead(off, int64(n), n < len(b))
@@ -90,7 +99,7 @@ func (f *file) writeNext(b []byte) (n int, err error) {
 		f.movedEnd()
 	}
 	if off >= 0 {
-		f.noteWrite(off, int64(n), f.size.Load())
+		f.noteWrite(off, int64(n), f.length.Known())
 	}
 	return n, f.check(err)
 }
@@ -120,7 +129,7 @@ func (f *file) writeAgain(b []byte) (n int, err error) {
 
 // movedEnd notes that a call wrote bytes at an unknown offset.
 func (f *file) movedEnd() {
-	f.staleSize()
+	f.length.Stale()
 	f.refresh(nil, 0)
 }
 
@@ -135,26 +144,38 @@ func (f *file) seekInner(offset int64, whence int) (int64, error) {
 	return n, f.check(err)
 }
 
+// noteCopied records that n bytes at off were copied by the kernel. off is negative if it is
+// not known. ended says that they were the last of the file.
+func (f *file) noteCopied(off, n int64, ended bool) {
+	end, known := off+n, f.length.Known()
+	if f.length.Current() && (off < 0 || end > known || ended && end != known) {
+		f.length.Stale()
+	}
+}
+
 // kernelCopy runs copy, a copy at the kernel's offsets from src to dst. One of them may be
-// nil, because it is no File.
-func kernelCopy(src, dst *file, copy func() (int64, error)) (n int64, err error) {
+// nil, because it is no File. limit bounds the copy, unless it is nil.
+func kernelCopy(src, dst *file, limit *io.LimitedReader, copy func() (int64, error)) (n int64, err error) {
 	if dst != nil {
 		dst.writeBack(0, -1)
 		defer dst.movedEnd()
 		counted := dst.cur.enter(dst.inner)
 		defer func() { dst.cur.leave(counted, n) }()
 	}
-	told := false
+	returned := false
 	if src != nil {
 		src.writeBack(0, -1)
 		counted := src.cur.enter(src.inner)
-		defer func() { src.cur.leave(counted, n) }()
-		told = src.copyInOrder()
+		defer func() {
+			off := src.cur.leave(counted, n)
+			src.noteCopied(off, n, !returned || err == nil && (limit == nil || limit.N > 0))
+		}()
+		if src.copyInOrder() {
+			defer src.readInOrder(false)
+		}
 	}
 	n, err = copy()
-	if told {
-		src.readInOrder(false)
-	}
+	returned = true
 	if src != nil {
 		src.check(err)
 	}

@@ -176,7 +176,7 @@ func (f *file) prefaults(m *mapping, off int64, n int) bool {
 // memory, or only the pages of the bytes.
 func (f *file) prefault(m *mapping, off, end int64) bool {
 	page := int64(pageSize)
-	last := min((f.size.Load()+page-1)&^(page-1), int64(len(m.data)))
+	last := min((f.length.Known()+page-1)&^(page-1), int64(len(m.data)))
 	from, to := off/pages.BlockSize*pages.BlockSize, min((end+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, last)
 	if from >= to {
 		return false // it has been truncated

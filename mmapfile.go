@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/length"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -32,27 +33,26 @@ type File struct {
 // that readers on several cores share its cache line.
 //
 // Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
-// ascending order, mu, sizeMu. No lock is taken while one of these is held: periodMu,
-// copies.mu, sizeMu. Two locks of all Files come last: collecting and, on Windows,
+// ascending order, mu. No lock is taken while one of these is held: periodMu, copies.mu,
+// and that of length. Two locks of all Files come last: collecting and, on Windows,
 // placing.
 type file struct {
-	inner *os.File
-	m     atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
-	size  atomic.Int64            // the file's length as last known: perhaps stale, see reaches
+	inner  *os.File
+	m      atomic.Pointer[mapping] // what calls may use; nil while not mapped and after Close
+	length length.Length
+	pages  pages.Pages
 
 	flusher   *flusher // its FlushPolicy; nil if it has none
 	private   bool     // copy on write: see private.go
 	immutable bool     // Options promised that no other program changes the file
-	pages     pages.Pages
 
-	period            atomic.Uint32 // the state of a period of mapped writes: see period.go
-	never             atomic.Bool   // the file cannot be mapped: stop trying
-	innerExposed      atomic.Bool   // OS has returned the inner file, which its caller may close
-	residencyUnknown  atomic.Bool   // the system cannot report what is in memory
-	inOrder           atomic.Bool   // the system was told that the file is read in order
-	viewed            atomic.Int64  // the offset after what preread was last asked for
-	storage           atomic.Uint32 // sys.Storage once asked; 0 before
-	sizeGen, sizeSeen atomic.Uint32 // whether size is current: see size.go
+	period           atomic.Uint32 // the state of a period of mapped writes: see period.go
+	never            atomic.Bool   // the file cannot be mapped: stop trying
+	innerExposed     atomic.Bool   // OS has returned the inner file, which its caller may close
+	residencyUnknown atomic.Bool   // the system cannot report what is in memory
+	inOrder          atomic.Bool   // the system was told that the file is read in order
+	viewed           atomic.Int64  // the offset after what preread was last asked for
+	storage          atomic.Uint32 // sys.Storage once asked; 0 before
 
 	cur    cursor
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
@@ -65,10 +65,6 @@ type file struct {
 
 	flag int      // given to the open call of this package; -1 if other code opened the file
 	dir  *dirPath // set if DirFS has opened a directory
-
-	sizeMu sync.Mutex    // held to change learns and truncs
-	learns atomic.Uint32 // incremented when a call has asked the file for its length
-	truncs atomic.Uint32 // incremented before and after each truncation of this File: odd during one
 
 	periodMu   sync.Mutex   // held while the file is marked as modified
 	periodTime atomic.Int64 // the modification time at the first write of a period; 0 before any
@@ -88,7 +84,6 @@ func newFile(inner *os.File, flag int) *File {
 	o.handle.file = &o.state
 	f := &o.state
 	f.inner, f.flag = inner, flag
-	f.staleSize()
 	if flag > 0 && flag&os.O_WRONLY != 0 {
 		f.never.Store(true) // a mapping is read, too
 	}

@@ -28,7 +28,7 @@ const periodLasts = 50 * time.Millisecond
 // stat the file, or if the file is longer than the limit of the process: the kernel must
 // refuse writes past that.
 func (f *file) beginPeriod() bool {
-	if !f.noteTime() || sys.FileSizeLimit() < f.size.Load() {
+	if !f.noteTime() || sys.FileSizeLimit() < f.length.Known() {
 		return false
 	}
 	if f.period.CompareAndSwap(noPeriod, periodBegun) {

@@ -108,7 +108,7 @@ func TestTruncate_WaitsForNewMapping(t *testing.T) {
 		for range 10_000 {
 			runtime.Gosched()
 		}
-		if size := f.size.Load(); size != 1<<20 {
+		if size := f.length.Known(); size != 1<<20 {
 			t.Errorf("truncated to %d beside a mapped write", size)
 		}
 		m.locks.unlock(held)

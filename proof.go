@@ -16,7 +16,7 @@ func pageAfter(i int) int64 { return int64(i|(pageSize-1)) + 1 }
 // isLast reports whether page is at or past the known end of the file, or of m. Then it
 // proves nothing.
 func (f *file) isLast(m *mapping, page int64) bool {
-	return page >= f.size.Load() || page >= int64(len(m.data))
+	return page >= f.length.Known() || page >= int64(len(m.data))
 }
 
 // touch faults if the file does not have the page at off.

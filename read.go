@@ -36,7 +36,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 // covers reports whether n bytes at off lie inside the file, by the size that f knows, and
 // inside the usable part of m. off is not negative.
 func (f *file) covers(m *mapping, off int64, n int) bool {
-	return off <= f.size.Load()-int64(n) && off <= int64(m.callLen-n)
+	return off <= f.length.Known()-int64(n) && off <= int64(m.callLen-n)
 }
 
 // loadEnd is load for a read that meets the end of the file. It copies the bytes before
@@ -58,7 +58,7 @@ func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
 // loadEndLocked is loadEnd with the cursor locked. last reports that the file ends after
 // the n bytes.
 func (f *file) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok bool) {
-	size := f.size.Load()
+	size := f.length.Known()
 	if size > int64(m.callLen) || off < size-int64(len(b)) || off > size {
 		return 0, false, false // the kernel decides how far past the end a read may start
 	}
@@ -154,7 +154,7 @@ func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 		offset += f.cur.pos // an overflow is negative, which the kernel refuses
 		whence = io.SeekStart
 	}
-	if whence != io.SeekStart || offset < 0 || offset > f.size.Load() {
+	if whence != io.SeekStart || offset < 0 || offset > f.length.Known() {
 		var err error
 		if offset, err = f.inner.Seek(offset, whence); err != nil {
 			return 0, err

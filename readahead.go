@@ -22,7 +22,7 @@ const prereadMax = 4 << 20
 // cgroup they cost: the system counts a question and a mapped read as a second use of a
 // page, and keeps it. A pass over twice the memory took 1.4 to 2 times as long.
 func (f *file) lookAhead(off, n int64, far bool) {
-	size := f.size.Load()
+	size := f.length.Known()
 	if off >= size {
 		var regular bool
 		if size, regular = f.stat(); !regular {
@@ -61,8 +61,8 @@ func (f *file) copyInOrder() bool {
 	if !f.tracks() || !f.ownDescriptor() || f.inOrder.Load() {
 		return false
 	}
-	size, off := f.size.Load(), f.cur.hint.Load()
-	if f.sizeSeen.Load() != f.sizeGen.Load() {
+	size, off := f.length.Known(), f.cur.hint.Load()
+	if !f.length.Current() {
 		size, _ = f.stat()
 	}
 	end, _ := pages.Ahead(off, true)
@@ -106,7 +106,7 @@ func (f *file) cached(off, end int64) bool {
 // looks there for the end of the file (see reaches).
 func (f *file) readNextPage(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
-	if page >= f.size.Load() || f.pages.Known(page, 1) {
+	if page >= f.length.Known() || f.pages.Known(page, 1) {
 		return
 	}
 	if f.sparse() {
@@ -127,7 +127,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 	if !canMap || noUnifiedCache {
 		return
 	}
-	size := min(f.size.Load(), int64(len(m.data)))
+	size := min(f.length.Known(), int64(len(m.data)))
 	if n > prereadMax && off+n <= size && !f.pages.Known(off+n-1, 1) {
 		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
 	}
@@ -187,8 +187,8 @@ func (f *file) readIn(off, end int64) bool {
 // prefetch starts to read n bytes at off into memory, unless they are known to be there. It
 // maps nothing.
 func (f *file) prefetch(off, n int64) error {
-	size := f.size.Load()
-	if f.sizeSeen.Load() != f.sizeGen.Load() {
+	size := f.length.Known()
+	if !f.length.Current() {
 		if size = f.shownSize(); size < 0 {
 			return f.noSize()
 		}

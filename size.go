@@ -2,74 +2,17 @@ package mmapfile
 
 import "io"
 
-// size is the file's length as last known. It is current while sizeSeen == sizeGen. An
-// append or a kernel copy, which moves the end to an unknown place, increments sizeGen. A
-// call that asks the file sets sizeSeen to the value of sizeGen before it asked.
-
-// staleSize notes that size may be wrong.
-func (f *file) staleSize() { f.sizeGen.Add(1) }
-
-// sizeState is what was known of the length before a call that finds it out.
-type sizeState struct {
-	known               int64
-	gen, truncs, learns uint32
-}
-
-// knownSize returns what is known of the length, and what tells whether that has changed.
-func (f *file) knownSize() sizeState {
-	was := sizeState{gen: f.sizeGen.Load(), truncs: f.truncs.Load(), learns: f.learns.Load()}
-	was.known = f.size.Load() // last: a change of it fails learn
-	return was
-}
-
-// learn remembers size, which the file had at some time since was. If another call has
-// changed size meanwhile, which one is newer is unknown.
-func (f *file) learn(was sizeState, size int64) {
-	if size == was.known && f.sizeSeen.Load() == f.sizeGen.Load() {
-		return
-	}
-	f.sizeMu.Lock()
-	defer f.sizeMu.Unlock()
-	// Counters, since size may have returned to an earlier value.
-	if f.truncatedSince(was) || f.learns.Load() != was.learns || !f.size.CompareAndSwap(was.known, size) {
-		f.staleSize()
-		return
-	}
-	f.learns.Add(1)
-	f.sizeSeen.Store(was.gen)
-}
-
-// raise remembers that the file has reached end at some time since was.
-func (f *file) raise(was sizeState, end int64) {
-	for size := f.size.Load(); size < end && !f.size.CompareAndSwap(size, end); {
-		size = f.size.Load()
-	}
-	if f.truncatedSince(was) || f.learns.Load() != was.learns {
-		f.staleSize() // which came first, the end or the truncation, which may be another process's?
-	}
-}
-
-// truncatedSince reports whether a truncation of this File was in progress at was or later.
-func (f *file) truncatedSince(was sizeState) bool {
-	return was.truncs%2 != 0 || f.truncs.Load() != was.truncs
-}
-
-// countTruncation begins or ends a truncation. It waits for learn, which must not set an
-// earlier size after the end.
-func (f *file) countTruncation() {
-	f.sizeMu.Lock()
-	defer f.sizeMu.Unlock()
-	f.truncs.Add(1)
-}
+// What asks the file for its length, and so combines internal/length with the inner file, the
+// cursor and what a private File shows.
 
 // stat asks the file for its length, and remembers it.
 func (f *file) stat() (size int64, regular bool) {
-	was := f.knownSize()
+	was := f.length.Before()
 	fi, err := f.inner.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return 0, false
 	}
-	f.learn(was, fi.Size())
+	f.length.Answered(was, fi.Size())
 	return fi.Size(), true
 }
 
@@ -82,7 +25,7 @@ func (f *File) Len() int {
 		return 0
 	}
 	size, regular := int64(0), false
-	if f.sizeSeen.Load() != f.sizeGen.Load() {
+	if !f.length.Current() {
 		// On Windows os.File.Stat does not see that Close has given the handle to another file.
 		f.lockMappings()
 		if !closeNeedsLock || !f.closed {
@@ -91,7 +34,7 @@ func (f *File) Len() int {
 		f.unlockMappings()
 	}
 	if !regular {
-		size = f.size.Load()
+		size = f.length.Known()
 	}
 	return int(min(max(f.shown(size), 0), maxInt))
 }
@@ -145,10 +88,10 @@ func (f *file) fileSize() int64 {
 // seekEnd asks the file for its length, with the cursor locked and held by the File. The
 // cheapest question moves the kernel's offset.
 func (f *file) seekEnd() (size int64, err error) {
-	was := f.knownSize()
+	was := f.length.Before()
 	size, err = f.inner.Seek(0, io.SeekEnd)
 	if err == nil {
-		f.learn(was, size)
+		f.length.Answered(was, size)
 	}
 	return size, err
 }

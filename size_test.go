@@ -120,6 +120,89 @@ func TestLen_LateWrite(t *testing.T) {
 	}
 }
 
+// A write that began before a truncation, and is inside the file as it was then, extends it.
+func TestLen_TruncatedDuringWrite(t *testing.T) {
+	t.Parallel()
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(1000)))
+	if n := f.Len(); n != 1000 {
+		t.Fatal(n)
+	}
+	if n, err := mmapfile.WriteLate(f, make([]byte, 100), 500, func() {
+		if err := f.Truncate(100); err != nil {
+			t.Error(err)
+		}
+	}); n != 100 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n := f.Len(); n != 600 {
+		t.Errorf("Len is %d, want 600", n)
+	}
+}
+
+// A write extends a file that another program has truncated. What a call has learnt before,
+// and returns late, does not undo that.
+func TestLen_LateAnswerAfterWrite(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(f *mmapfile.File) error{
+		"Stat":   func(f *mmapfile.File) error { _, err := f.Stat(); return err },
+		"ReadAt": func(f *mmapfile.File) error { _, err := f.ReadAt(make([]byte, 10), 0); return err },
+	} {
+		path := filetest.Temp(t, filetest.Pattern(1000))
+		f := filetest.Open(t, path)
+		if err := first(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Len()
+		if err := os.Truncate(path, 100); err != nil {
+			t.Fatal(err)
+		}
+		mmapfile.LearnLate(f, 100, func() {
+			if _, err := f.WriteAt(make([]byte, 100), 100); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := f.Len(); n != 200 {
+			t.Errorf("%s: Len is %d, want 200", name, n)
+		}
+	}
+}
+
+// A copy by the kernel that meets an end which another program has moved shows that end.
+func TestLen_AfterKernelCopy(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{200, 50, 0} {
+		for _, limit := range []int64{0, 150} {
+			path := filetest.Temp(t, filetest.Pattern(100))
+			f := filetest.Open(t, path)
+			if n := f.Len(); n != 100 {
+				t.Fatal(n)
+			}
+			if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+			dst, err := os.Create(filetest.Temp(t, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dst.Close()
+			want := size
+			if limit == 0 {
+				_, err = io.Copy(dst, f)
+			} else {
+				want = min(size, limit)
+				g := filetest.Open(t, filetest.Temp(t, nil))
+				_, err = g.ReadFrom(&io.LimitedReader{R: f, N: limit})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := f.Len(); int64(n) != size {
+				t.Errorf("Len is %d after a copy of %d bytes, want %d", n, want, size)
+			}
+		}
+	}
+}
+
 func TestLen_LateAnswer(t *testing.T) {
 	t.Parallel()
 	const size = 10_000

@@ -15,10 +15,10 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	f.endPeriod()
 	f.lockMappings() // see Len
 	defer f.unlockMappings()
-	was := f.knownSize()
+	was := f.length.Before()
 	fi, err := f.inner.Stat()
 	if err == nil && fi.Mode().IsRegular() && (!closeNeedsLock || !f.closed) {
-		f.learn(was, fi.Size())
+		f.length.Answered(was, fi.Size())
 	}
 	return fi, err
 }

@@ -22,7 +22,7 @@ func (f *File) Truncate(size int64) error {
 	if f.flusher == nil {
 		return f.check(f.truncate(size))
 	}
-	_, err := f.flusher.write(f.file, func() (int, error) {
+	_, err := f.flusher.write(f.file, 1, func() (int, error) {
 		if err := f.truncate(size); err != nil {
 			return 0, err
 		}
@@ -34,21 +34,17 @@ func (f *File) Truncate(size int64) error {
 func (f *file) truncate(size int64) error {
 	l, held := f.lockWrites()
 	defer f.unlockWrites(l, held)
-	f.countTruncation()
-	defer f.countTruncation()
 	f.writeBack(0, -1)
-	old := f.size.Load()
-	if 0 <= size && size < old {
-		f.size.Store(size) // first, so that no call relies on bytes that are gone
+	old := f.length.BeginTruncate(size)
+	err := f.truncateInner(size)
+	if err == nil {
+		f.pages.Truncated(size)
 	}
-	if err := f.truncateInner(size); err != nil {
-		f.size.Store(old)
-		return err
+	f.length.EndTruncate(old, size, err == nil)
+	if err == nil {
+		f.refresh(nil, 0)
 	}
-	f.pages.Truncated(size)
-	f.size.Store(size) // a write past the end meanwhile makes it stale
-	f.refresh(nil, 0)
-	return nil
+	return err
 }
 
 // truncateInner truncates the inner file. If the system refuses that for a mapped file, it

@@ -23,7 +23,7 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 		return f.writePrivate(b, off)
 	}
 	if f.flusher != nil {
-		return f.flusher.write(f.file, func() (int, error) { return f.writeAt(b, off) })
+		return f.flusher.write(f.file, len(b), func() (int, error) { return f.writeAt(b, off) })
 	}
 	return f.writeAt(b, off)
 }
@@ -69,7 +69,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 		return f.writeNextPrivate(b)
 	}
 	if f.flusher != nil {
-		return f.flusher.write(f.file, func() (int, error) { return f.write(b) })
+		return f.flusher.write(f.file, len(b), func() (int, error) { return f.write(b) })
 	}
 	return f.write(b)
 }

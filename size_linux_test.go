@@ -1,0 +1,71 @@
+//go:build !nommap
+
+package mmapfile_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/filetest"
+)
+
+func init() { filetest.Children["short-writes"] = childShortWrites }
+
+// A write that fails half-way makes the file longer, though WriteAt reports no bytes.
+func TestLen_AfterFailedWriteAt(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(100))
+	filetest.RunChild(t, filetest.ChildCommand(t, nil, "short-writes", name))
+}
+
+// childShortWrites writes past the limit of the process.
+func childShortWrites(args []string) error {
+	const limit = 500_000
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return err
+	}
+	f, err := mmapfile.Options{Flush: mmapfile.FlushPolicy{Bytes: 1 << 30}}.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if n := f.Len(); n != 100 {
+		return fmt.Errorf("Len is %d at first", n)
+	}
+	if _, err := f.WriteAt(make([]byte, limit), 200); !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("a write past the limit: %v", err)
+	}
+	if n := f.Len(); n != limit {
+		return fmt.Errorf("Len is %d, the file has %d bytes", n, limit)
+	}
+	if n := mmapfile.Pending(f); n < limit-200 {
+		return fmt.Errorf("%d bytes are pending, %d were written", n, limit-200)
+	}
+	return nil
+}
+
+func TestLen_AfterFullDisk(t *testing.T) {
+	name := filepath.Join(filetest.SmallDisk(t), "file")
+	filetest.Write(t, name, filetest.Pattern(100))
+	f := filetest.Open(t, name)
+	if n := f.Len(); n != 100 {
+		t.Fatal(n)
+	}
+	if _, err := f.WriteAt(make([]byte, 2<<20), 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := f.Len(); int64(n) != fi.Size() || n == 100 {
+		t.Errorf("Len is %d, the file has %d bytes", n, fi.Size())
+	}
+}
