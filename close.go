@@ -48,7 +48,7 @@ func (f *File) Close() error {
 		}
 	}
 	err := sys.Close(f.inner)
-	f.cur.retire() // now, so that no call goes on at an offset that the kernel does not have
+	f.cur.Retire() // now, so that no call goes on at an offset that the kernel does not have
 	if err == nil && serr != nil {
 		err = f.fail("close", cause(serr))
 	}
@@ -80,7 +80,7 @@ func (f *file) lostInner() bool {
 	if !f.closed {
 		f.end()
 	}
-	f.cur.retire()
+	f.cur.Retire()
 	return true
 }
 

@@ -73,16 +73,16 @@ func (f *file) fill(dst *bytes.Buffer) (n int64, end bool) {
 		if !f.lockCursor() {
 			break
 		}
-		off, size := f.cur.pos, f.length.Known()
+		off, size := f.cur.Pos(), f.length.Known()
 		if size-off <= int64(room) {
 			b := dst.AvailableBuffer()[:room]
 			n, end, _ := f.loadEndLocked(m, b, off)
-			f.cur.pos += int64(n)
-			f.cur.mu.Unlock()
+			f.cur.SetPos(f.cur.Pos() + int64(n))
+			f.cur.Unlock()
 			dst.Write(b[:n])
 			return int64(n), end
 		}
-		f.cur.mu.Unlock()
+		f.cur.Unlock()
 		rest := f.rest()
 		if size > int64(m.callLen) || !f.pages.Ready(off, int(size-off)) {
 			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
@@ -114,12 +114,12 @@ func (f *file) rest() int {
 	if f.m.Load() == nil || !f.lockCursor() {
 		return 0
 	}
-	defer f.cur.mu.Unlock()
+	defer f.cur.Unlock()
 	size := f.length.Known()
-	if size-f.cur.pos > restUnasked {
+	if size-f.cur.Pos() > restUnasked {
 		size, _ = f.seekEnd()
 	}
-	if rest := size - f.cur.pos; 0 < rest && rest <= maxInt/4 {
+	if rest := size - f.cur.Pos(); 0 < rest && rest <= maxInt/4 {
 		return int(rest)
 	}
 	return 0
@@ -138,7 +138,7 @@ func (f *file) skip() (n int64, end bool) {
 		if m == nil || !f.lockCursor() {
 			break
 		}
-		off, size := f.cur.pos, f.length.Known()
+		off, size := f.cur.Pos(), f.length.Known()
 		to := min(size, off&^int64(pageSize-1)+skipPiece)
 		last := min(to, size-1) // the page after a piece proves that the file has all of it
 		ok = off < size && size <= int64(m.callLen) && f.pages.Known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
@@ -148,10 +148,10 @@ func (f *file) skip() (n int64, end bool) {
 			ok = end
 		}
 		if ok {
-			f.cur.pos = to
+			f.cur.SetPos(to)
 			n += to - off
 		}
-		f.cur.mu.Unlock()
+		f.cur.Unlock()
 	}
 	return n, end
 }

@@ -52,7 +52,7 @@ func (f *File) OS() *os.File {
 // directly.
 func (f *file) handOver() {
 	f.writeBack(0, -1)
-	f.cur.giveUp(f.inner)
+	f.cur.GiveUp(f.inner)
 	f.movedEnd()
 }
 
@@ -123,12 +123,7 @@ func (f *File) SetWriteDeadline(t time.Time) error {
 // inner file, which checks the deadline; a read at an offset would not.
 func (f *file) timed(err error) error {
 	if err == nil {
-		f.cur.giveUp(f.inner)
+		f.cur.GiveUp(f.inner)
 	}
 	return err
 }
-
-// ownDescriptor reports whether only the File has the descriptor. Other code that has it
-// may change what a write does (F_SETFL with O_APPEND), so all writes are system calls
-// then.
-func (f *file) ownDescriptor() bool { return f.cur.state.Load()&cursorKernel == 0 }

@@ -47,7 +47,7 @@ func MapsOn(f *File, kind sys.Storage, write bool) bool {
 func CloseInner(f *File) { f.inner.Close() }
 
 // OwnCursor reports whether f keeps its cursor, and not the kernel.
-func OwnCursor(f *File) bool { return f.cur.state.Load() == cursorOurs }
+func OwnCursor(f *File) bool { return f.cur.InFile() }
 
 // LearnLate lets a call that asked for f's length before fn learn size after it.
 func LearnLate(f *File, size int64, fn func()) {

@@ -75,9 +75,9 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 // readNext is os.File.Read, at the kernel's offset.
 func (f *file) readNext(b []byte) (n int, err error) {
 	f.writeBack(0, -1)
-	counted := f.cur.enter(f.inner)
+	counted := f.cur.Enter(f.inner)
 	n, err = f.inner.Read(b)
-	off := f.cur.leave(counted, int64(n))
+	off := f.cur.Leave(counted, int64(n))
 	if err == io.EOF {
 		f.length.Stale() // this was the end, at whatever offset
 	} else if off+int64(n) > f.length.Known() && f.length.Current() {
@@ -92,14 +92,14 @@ func (f *file) readNext(b []byte) (n int, err error) {
 // writeNext is os.File.Write, at the kernel's offset.
 func (f *file) writeNext(b []byte) (n int, err error) {
 	f.writeBack(0, -1)
-	counted := f.cur.enter(f.inner)
+	counted := f.cur.Enter(f.inner)
 	n, err = f.writeCursor(b)
-	off := f.cur.leave(counted, int64(n))
+	off := f.cur.Leave(counted, int64(n))
 	if n > 0 {
 		f.movedEnd()
-	}
-	if off >= 0 {
-		f.noteWrite(off, int64(n), f.length.Known())
+		if off >= 0 {
+			f.noteWrite(off, int64(n), f.length.Known())
+		}
 	}
 	return n, f.check(err)
 }
@@ -117,7 +117,7 @@ func (f *file) writeCursor(b []byte) (n int, err error) {
 // report how much it wrote before an error, but Write does. It sets the kernel's offset, which
 // is not in use.
 func (f *file) writeAgain(b []byte) (n int, err error) {
-	if _, err := f.inner.Seek(f.cur.pos, io.SeekStart); err != nil {
+	if _, err := f.inner.Seek(f.cur.Pos(), io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))
 	}
 	n, err = f.writeCursor(b)
@@ -135,12 +135,12 @@ func (f *file) movedEnd() {
 
 // seekInner is os.File.Seek, of the kernel's offset.
 func (f *file) seekInner(offset int64, whence int) (int64, error) {
-	counted := f.cur.enter(f.inner)
+	counted := f.cur.Enter(f.inner)
 	n, err := f.inner.Seek(offset, whence)
 	if err == nil {
 		f.sought(n)
 	}
-	f.cur.leave(counted, 0)
+	f.cur.Leave(counted, 0)
 	return n, f.check(err)
 }
 
@@ -159,15 +159,15 @@ func kernelCopy(src, dst *file, limit *io.LimitedReader, copy func() (int64, err
 	if dst != nil {
 		dst.writeBack(0, -1)
 		defer dst.movedEnd()
-		counted := dst.cur.enter(dst.inner)
-		defer func() { dst.cur.leave(counted, n) }()
+		counted := dst.cur.Enter(dst.inner)
+		defer func() { dst.cur.Leave(counted, n) }()
 	}
 	returned := false
 	if src != nil {
 		src.writeBack(0, -1)
-		counted := src.cur.enter(src.inner)
+		counted := src.cur.Enter(src.inner)
 		defer func() {
-			off := src.cur.leave(counted, n)
+			off := src.cur.Leave(counted, n)
 			src.noteCopied(off, n, !returned || err == nil && (limit == nil || limit.N > 0))
 		}()
 		if src.copyInOrder() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/cursor"
 	"go.dw1.io/mmapfile/internal/length"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -32,7 +33,7 @@ type File struct {
 // file is what a File points to. Every call reads the first block, and few write it, so
 // that readers on several cores share its cache line.
 //
-// Locks are taken in this order: flusher.gate, flusher.mu, cur.mu, the rangeLocks in
+// Locks are taken in this order: flusher.gate, flusher.mu, cur, the rangeLocks in
 // ascending order, mu. No lock is taken while one of these is held: periodMu, copies.mu,
 // and that of length. Two locks of all Files come last: collecting and, on Windows,
 // placing.
@@ -54,7 +55,7 @@ type file struct {
 	viewed           atomic.Int64  // the offset after what preread was last asked for
 	storage          atomic.Uint32 // sys.Storage once asked; 0 before
 
-	cur    cursor
+	cur    cursor.Cursor
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
 	mu      sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
@@ -88,7 +89,7 @@ func newFile(inner *os.File, flag int) *File {
 		f.never.Store(true) // a mapping is read, too
 	}
 	if flag < 0 || flag&os.O_APPEND != 0 {
-		f.cur.state.Store(cursorKernel)
+		f.cur.StayInKernel()
 	}
 	return &o.handle
 }

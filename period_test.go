@@ -52,8 +52,8 @@ func TestClose_WaitsForPeriodEnd(t *testing.T) {
 func TestWrite_WaitsForMappedWrite(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
-	counted := f.cur.enter(f.inner)
-	defer f.cur.leave(counted, 0)
+	counted := f.cur.Enter(f.inner)
+	defer f.cur.Leave(counted, 0)
 	locks := f.m.Load().locks
 	held := locks.lock(0, 1)
 	if !after(func() { f.Write([]byte("cursor")) }, func() { locks.unlock(held) }) {
@@ -155,7 +155,7 @@ func TestWriteAt_LongBesideDescriptor(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
 	b := bytes.Repeat([]byte{7}, 3*firstWhole)
-	f.cur.giveUp(f.inner)
+	f.cur.GiveUp(f.inner)
 	if !f.writeFirst(f.m.Load(), &f.m.Load().locks[0], b, 4096) {
 		t.Fatal("the write failed")
 	}

@@ -41,7 +41,7 @@ func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, er
 	f := newFile(inner, flag)
 	f.private = true
 	f.never.Store(true) // its one mapping is complete
-	f.cur.state.Store(cursorOurs)
+	f.cur.StartInFile()
 	if err := f.mapPrivate(flag&os.O_RDWR != 0, size); err != nil {
 		inner.Close()
 		return refuse(err)
@@ -110,10 +110,10 @@ func (f *file) readNextPrivate(b []byte) (n int, err error) {
 	if len(b) == 0 || !f.lockCursor() { // f is closed
 		return f.inner.Read(b)
 	}
-	defer f.cur.mu.Unlock()
-	n, err = f.readPrivate(b[:min(len(b), maxRead)], f.cur.pos)
+	defer f.cur.Unlock()
+	n, err = f.readPrivate(b[:min(len(b), maxRead)], f.cur.Pos())
 	if n > 0 {
-		f.cur.pos += int64(n)
+		f.cur.SetPos(f.cur.Pos() + int64(n))
 		err = nil // the next call returns it
 	}
 	return n, err
@@ -125,7 +125,7 @@ func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
 	if !f.lockCursor() { // f is closed
 		return f.inner.Seek(offset, whence)
 	}
-	defer f.cur.mu.Unlock()
+	defer f.cur.Unlock()
 	if whence == io.SeekEnd {
 		if size := f.shownSize(); size >= 0 {
 			offset, whence = offset+size, io.SeekStart
@@ -165,9 +165,9 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 // writeNextPrivate is Write.
 func (f *file) writeNextPrivate(b []byte) (n int, err error) {
 	if len(b) > 0 && f.lockCursor() {
-		defer f.cur.mu.Unlock()
-		n, err = f.writePrivate(b, f.cur.pos)
-		f.cur.pos += int64(n)
+		defer f.cur.Unlock()
+		n, err = f.writePrivate(b, f.cur.Pos())
+		f.cur.SetPos(f.cur.Pos() + int64(n))
 		return n, err
 	}
 	if f.flag&os.O_RDWR == 0 {

@@ -44,13 +44,10 @@ func (f *file) covers(m *mapping, off int64, n int) bool {
 // ask, a seek to the end, moves the kernel's offset. So loadEnd asks only if the File
 // holds the cursor and no call uses it.
 func (f *file) loadEnd(m *mapping, b []byte, off int64) (n int, ok bool) {
-	if m.callLen == 0 || f.cur.state.Load() > cursorOurs || !f.cur.mu.TryLock() {
+	if m.callLen == 0 || !f.cur.TryLock(f.inner) {
 		return 0, false
 	}
-	defer f.cur.mu.Unlock()
-	if !f.cur.take(f.inner) {
-		return 0, false
-	}
+	defer f.cur.Unlock()
 	n, _, ok = f.loadEndLocked(m, b, off)
 	return n, ok
 }
@@ -93,7 +90,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	}
 	if f.lockCursor() {
 		n, err = f.readCursor(b)
-		f.cur.mu.Unlock()
+		f.cur.Unlock()
 		return n, err
 	}
 	return f.readNext(b)
@@ -105,15 +102,15 @@ func (f *file) readCursor(b []byte) (n int, err error) {
 		return f.inner.Read(b)
 	}
 	b = b[:min(len(b), maxRead)]
-	off := f.cur.pos
+	off := f.cur.Pos()
 	if m := f.m.Load(); m != nil {
 		if f.covers(m, off, len(b)) {
 			if f.load(m, b, int(off)) {
-				f.cur.pos = off + int64(len(b))
+				f.cur.SetPos(off + int64(len(b)))
 				return len(b), nil
 			}
 		} else if n, _, ok := f.loadEndLocked(m, b, off); ok {
-			f.cur.pos = off + int64(n)
+			f.cur.SetPos(off + int64(n))
 			if n == 0 {
 				err = io.EOF
 			}
@@ -122,7 +119,7 @@ func (f *file) readCursor(b []byte) (n int, err error) {
 	}
 	n, err = f.readInner(b, off)
 	if n > 0 {
-		f.cur.pos = off + int64(n)
+		f.cur.SetPos(off + int64(n))
 		err = nil // the next call returns it, as with one system call
 	}
 	return n, err
@@ -140,7 +137,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	}
 	if f.lockCursor() {
 		n, err := f.seekCursor(offset, whence)
-		f.cur.mu.Unlock()
+		f.cur.Unlock()
 		return n, err
 	}
 	return f.seekInner(offset, whence)
@@ -151,7 +148,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 // the File keeps the cursor.
 func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 	if whence == io.SeekCurrent {
-		offset += f.cur.pos // an overflow is negative, which the kernel refuses
+		offset += f.cur.Pos() // an overflow is negative, which the kernel refuses
 		whence = io.SeekStart
 	}
 	if whence != io.SeekStart || offset < 0 || offset > f.length.Known() {
@@ -160,6 +157,6 @@ func (f *file) seekCursor(offset int64, whence int) (int64, error) {
 			return 0, err
 		}
 	}
-	f.cur.pos = offset
+	f.cur.SetPos(offset)
 	return offset, nil
 }

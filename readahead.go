@@ -61,7 +61,7 @@ func (f *file) copyInOrder() bool {
 	if !f.tracks() || !f.ownDescriptor() || f.inOrder.Load() {
 		return false
 	}
-	size, off := f.length.Known(), f.cur.hint.Load()
+	size, off := f.length.Known(), f.cur.Hint()
 	if !f.length.Current() {
 		size, _ = f.stat()
 	}

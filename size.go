@@ -68,15 +68,13 @@ func (f *file) ownSize(size int64) int64 {
 
 // fileSize is shownSize of the file itself.
 func (f *file) fileSize() int64 {
-	if f.cur.state.Load() == cursorOurs && f.cur.mu.TryLock() {
-		defer f.cur.mu.Unlock()
-		if f.cur.state.Load() == cursorOurs {
-			size, err := f.seekEnd()
-			if err != nil {
-				return -1
-			}
-			return size
+	if f.cur.TryLockInFile() {
+		defer f.cur.Unlock()
+		size, err := f.seekEnd()
+		if err != nil {
+			return -1
 		}
+		return size
 	}
 	size, regular := f.stat()
 	if !regular {

@@ -141,7 +141,7 @@ func TestRead_InOrderNotInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p := f.cur.hint.Load(); f.pages.Ready(p+4<<20, 1) {
+	if p := f.cur.Hint(); f.pages.Ready(p+4<<20, 1) {
 		t.Error("a page is ready that is not in memory")
 	}
 }

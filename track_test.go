@@ -312,7 +312,7 @@ func TestReadFrom_HintFollows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if hint := f.cur.hint.Load(); hint != pos && f.cur.state.Load() == 0 {
+			if hint := f.cur.Hint(); hint != pos && !f.cur.InFile() && !f.cur.Shared() {
 				t.Errorf("flush %d: the hint is %d, the kernel's offset %d", flush, hint, pos)
 			}
 		}
@@ -337,7 +337,7 @@ func TestSeek_CursorOfAnUnmappedFile(t *testing.T) {
 			t.Fatalf("Read at %d: %d, %v", off, n, err)
 		}
 	}
-	if f.cur.state.Load() != cursorOurs {
+	if !f.cur.InFile() {
 		t.Error("the cursor is still in the kernel")
 	}
 	end := int64(len(want))

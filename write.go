@@ -76,12 +76,12 @@ func (f *File) Write(b []byte) (n int, err error) {
 
 func (f *file) write(b []byte) (n int, err error) {
 	if len(b) > 0 && f.lockCursor() {
-		n, err = f.writeAt(b, f.cur.pos)
+		n, err = f.writeAt(b, f.cur.Pos())
 		if err != nil {
 			n, err = f.writeAgain(b)
 		}
-		f.cur.pos += int64(n)
-		f.cur.mu.Unlock()
+		f.cur.SetPos(f.cur.Pos() + int64(n))
+		f.cur.Unlock()
 		return n, err
 	}
 	return f.writeNext(b)
