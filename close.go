@@ -32,8 +32,8 @@ func (f *File) Close() error {
 		defer f.flusher.gate.Unlock()
 		serr = f.flush()
 	}
-	f.mu.Lock()
-	if !f.closed {
+	l := f.lockWrites()
+	if !f.closed.Load() {
 		// The race detector sees this: the caller must not modify the memory any more.
 		if err := f.writeBack(0, math.MaxInt); err != nil {
 			serr = err
@@ -41,7 +41,7 @@ func (f *File) Close() error {
 		f.end()
 		f.endPeriod()
 	}
-	f.mu.Unlock()
+	f.unlockWrites(l)
 	if f.flusher != nil {
 		if err := f.flusher.end(f.file); err != nil {
 			serr = err
@@ -57,8 +57,7 @@ func (f *File) Close() error {
 
 // end ends the use of mappings. Called with mu held.
 func (f *file) end() {
-	f.closed = true
-	f.ended.Store(true)
+	f.closed.Store(true)
 	f.unpublish()
 	stats.calls.Add(f.pages.Calls())
 }
@@ -77,7 +76,7 @@ func (f *file) lostInner() bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed {
+	if !f.closed.Load() {
 		f.end()
 	}
 	f.cur.Retire()

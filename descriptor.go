@@ -17,12 +17,10 @@ func (f *File) Fd() uintptr {
 	if f == nil {
 		return ^uintptr(0)
 	}
-	if !f.private {
-		f.handOver()
-	}
+	f.handOver()
 	f.mu.RLock() // os.File.Fd does not check for a concurrent Close
 	defer f.mu.RUnlock()
-	if f.closed {
+	if f.closed.Load() {
 		return ^uintptr(0)
 	}
 	return f.inner.Fd()
@@ -40,19 +38,22 @@ func (f *File) OS() *os.File {
 	if f == nil {
 		return nil
 	}
-	if !f.private {
-		f.handOver()
-	}
+	f.handOver()
 	f.endPeriod() // which cannot move the modification time once the inner file is closed
 	f.innerExposed.Store(true)
 	return f.inner
 }
 
-// handOver moves the cursor to the kernel for good, for code that uses the descriptor
-// directly.
+// handOver prepares for code that uses the descriptor directly: the cursor moves to the kernel
+// for good, and no mapped write is in progress. A private File keeps its cursor.
 func (f *file) handOver() {
+	f.endReadOrder()
+	if f.private {
+		return
+	}
 	f.writeBack(0, -1)
 	f.cur.GiveUp(f.inner)
+	f.writes.Drain() // those after it find that the cursor was given up
 	f.movedEnd()
 }
 

@@ -146,14 +146,12 @@ func init() {
 }
 
 // WroteMapped reports whether the current period of f has had a mapped write.
-func WroteMapped(f *File) bool { return f.period.Load() == periodMapped }
+func WroteMapped(f *File) bool { return f.mtime.Mapped() }
 
 // PeriodTime returns the modification time that began the current period, in nanoseconds.
-func PeriodTime(f *File) int64 { return f.periodTime.Load() }
+func PeriodTime(f *File) int64 { return f.mtime.Time() }
 
 // PeriodOver reports whether the last period of mapped writes of f, and its timer, have ended.
 func PeriodOver(f *File) bool {
-	f.periodMu.Lock()
-	defer f.periodMu.Unlock()
-	return f.periodEnd.Load() == 0 && f.period.Load() == noPeriod
+	return f.mtime.Over()
 }

@@ -89,7 +89,7 @@ func (f *file) mapped(size int64, expose bool) (*mapping, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.closed.Load() {
 		return nil, os.ErrClosed
 	}
 	if m := f.m.Load(); closeNeedsLock && (m == nil || int64(len(m.data)) < size) {
@@ -153,7 +153,7 @@ func (f *file) shows(m *mapping, off, n int64) bool {
 func (f *file) noSize() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if _, err := f.inner.Stat(); f.closed || errors.Is(err, os.ErrClosed) {
+	if _, err := f.inner.Stat(); f.closed.Load() || errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
 	}
 	return errors.ErrUnsupported

@@ -15,7 +15,7 @@ import (
 // faultCause returns the reason that p faulted.
 func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 	f.mu.RLock()
-	closed := f.closed
+	closed := f.closed.Load()
 	f.mu.RUnlock()
 	if closed {
 		return os.ErrClosed
@@ -73,7 +73,7 @@ const causeLooks = 16
 func (f *file) faultAt(r any) (m *mapping, off int) {
 	f.mu.RLock()
 	m = f.m.Load()
-	if f.closed {
+	if f.closed.Load() {
 		m = f.revoked
 	}
 	f.mu.RUnlock()

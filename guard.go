@@ -56,11 +56,11 @@ func (f *file) beginGuard() bool {
 	if !closeNeedsLock {
 		f.mu.RLock()
 		defer f.mu.RUnlock()
-		return !f.closed
+		return !f.closed.Load()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.closed.Load() {
 		return false
 	}
 	f.guards++
@@ -72,7 +72,7 @@ func (f *file) releaseGuard() {
 	if closeNeedsLock {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.guards--; f.guards == 0 && f.closed {
+		if f.guards--; f.guards == 0 && f.closed.Load() {
 			f.revoke()
 		}
 	}

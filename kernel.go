@@ -2,7 +2,6 @@ package mmapfile
 
 import (
 	"io"
-	"math"
 	"time"
 )
 
@@ -45,8 +44,9 @@ func (f *file) readInner(b []byte, off int64) (n int, err error) {
 // onWrite is set by tests that make other calls while a write is in flight.
 var onWrite func(f *file)
 
-// writeInner is os.File.WriteAt.
-func (f *file) writeInner(b []byte, off int64) (n int, err error) {
+// writeInner is os.File.WriteAt. counted says that it holds no lock, and is to end the write
+// that Begin of f.writes has begun.
+func (f *file) writeInner(b []byte, off int64, counted bool) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
@@ -58,6 +58,9 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 		onWrite(f)
 	}
 	n, err = f.inner.WriteAt(b, off)
+	if counted {
+		f.writes.End()
+	}
 	if timed && err == nil {
 		f.pages.SetSaving(time.Since(began))
 	}
@@ -93,7 +96,14 @@ func (f *file) readNext(b []byte) (n int, err error) {
 func (f *file) writeNext(b []byte) (n int, err error) {
 	f.writeBack(0, -1)
 	counted := f.cur.Enter(f.inner)
-	n, err = f.writeCursor(b)
+	if counted {
+		f.writes.BeginAnywhere()
+		n, err = f.inner.Write(b)
+		f.writes.End()
+	} else {
+		f.writes.Drain() // no write is mapped that begins after it
+		n, err = f.inner.Write(b)
+	}
 	off := f.cur.Leave(counted, int64(n))
 	if n > 0 {
 		f.movedEnd()
@@ -104,15 +114,6 @@ func (f *file) writeNext(b []byte) (n int, err error) {
 	return n, f.check(err)
 }
 
-// writeCursor writes b at the kernel's offset, in turn with mapped writes.
-func (f *file) writeCursor(b []byte) (n int, err error) {
-	if m := f.m.Load(); m != nil && m.locks != nil && f.ownDescriptor() {
-		held := m.locks.lock(0, math.MaxInt) // the offset is not known
-		defer m.locks.unlock(held)
-	}
-	return f.inner.Write(b)
-}
-
 // writeAgain repeats a failed Write of a File that holds the cursor. os.File.WriteAt does not
 // report how much it wrote before an error, but Write does. It sets the kernel's offset, which
 // is not in use.
@@ -120,7 +121,9 @@ func (f *file) writeAgain(b []byte) (n int, err error) {
 	if _, err := f.inner.Seek(f.cur.Pos(), io.SeekStart); err != nil {
 		return 0, f.fail("write", cause(err))
 	}
-	n, err = f.writeCursor(b)
+	f.writes.BeginAnywhere()
+	n, err = f.inner.Write(b)
+	f.writes.End()
 	if n > 0 {
 		f.movedEnd()
 	}
@@ -161,6 +164,8 @@ func kernelCopy(src, dst *file, limit *io.LimitedReader, copy func() (int64, err
 		defer dst.movedEnd()
 		counted := dst.cur.Enter(dst.inner)
 		defer func() { dst.cur.Leave(counted, n) }()
+		dst.writes.BeginAnywhere()
+		defer dst.writes.End()
 	}
 	returned := false
 	if src != nil {

@@ -3,6 +3,7 @@ package mmapfile
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -10,22 +11,25 @@ import (
 	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/mtime"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/rangelock"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // A write goes to the mapping once its pages are prefaulted, because the first mapped write
 // to a page is a fault. internal/pages counts until that pays. The kernel does not see a
 // mapped write, so a period of them begins with a write through the kernel, and ends with
-// what the kernel does at a write (period.go). Nor does a mapped write fail where the file
+// what the kernel does at a write (internal/mtime). Nor does a mapped write fail where the file
 // was truncated, so what comes after the bytes has to prove that they are in the file.
 
 // tryWrite writes b at off through the mapping, and reports whether b is in the file. If it
 // is not, the caller writes all of it through the inner file. Called with the range locked;
 // l is the lock of its first block.
-func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
-	if !f.ownDescriptor() || !f.covers(m, off, len(b)) {
+func (f *file) tryWrite(l *rangelock.Lock, b []byte, off int64) bool {
+	m := f.m.Load()
+	if m == nil || !m.writes || !f.writes.MayMap() || !f.ownDescriptor() || !f.covers(m, off, len(b)) {
 		return false
 	}
 	next := pageAfter(int(off) + len(b) - 1)
@@ -36,7 +40,7 @@ func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
 		}
 		nextKnown = f.pages.Known(next, 1)
 	}
-	if f.period.Load() == noPeriod {
+	if !f.mtime.Active() {
 		return f.writeFirst(m, l, b, off)
 	}
 	return f.mappedWrite(m, l, b, int(off), nextKnown)
@@ -44,24 +48,24 @@ func (f *file) tryWrite(m *mapping, l *rangeLock, b []byte, off int64) bool {
 
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
 // or its first page if b is long. The rest is a mapped write.
-func (f *file) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) bool {
+func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bool {
 	n := len(b)
 	if n > firstWhole {
 		n = pages.PageSize
 	}
-	if _, err := f.writeInner(b[:n], off); err != nil {
+	if _, err := f.writeInner(b[:n], off, false); err != nil {
 		return false
 	}
-	begun := f.beginPeriod()
+	// The kernel must refuse writes past the limit of the process.
+	begun := sys.FileSizeLimit() >= f.length.Known() && f.mtime.Begin(f.modified(), off)
 	if n == len(b) {
 		return true
 	}
-	// If the descriptor was handed out meanwhile, the first page may have been appended.
 	rest, at := b[n:], off+int64(n)
-	if begun && f.ownDescriptor() && f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
+	if begun && f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
 		return true
 	}
-	_, err := f.writeInner(rest, at)
+	_, err := f.writeInner(rest, at, false)
 	return err == nil
 }
 
@@ -72,38 +76,37 @@ const firstWhole = 64 << 10
 // false if the file was truncated concurrently. Otherwise bytes past the new end would be
 // lost, and reappear when the file grows. nextKnown says that the page after b is in memory.
 // Called with the range locked.
-func (f *file) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, nextKnown bool) (ok bool) {
-	if l.writes++; l.writes%timeEvery == 0 {
+func (f *file) mappedWrite(m *mapping, l *rangelock.Lock, b []byte, off int, nextKnown bool) (ok bool) {
+	if l.Writes.Count() {
 		ok = f.timedStore(m, b, off, l, nextKnown)
 	} else {
 		ok = f.store(m, b, off, nextKnown)
 	}
 	if ok {
-		f.noteMappedWrite()
+		f.mtime.Wrote(f.modified())
 	}
 	return ok
 }
 
-// timeEvery is the number of mapped writes from one that is timed to the next. Without timing,
-// writes to pages that are written back meanwhile stay page faults (benchdata/policies.md).
-const timeEvery = 32
-
-// timedStore is store with a timer. Two writes in a row that were page faults mean that
-// another process had the file written back, which protects its pages. Then no page counts
-// as prefaulted. Called with the lock l.
-func (f *file) timedStore(m *mapping, b []byte, off int, l *rangeLock, nextKnown bool) bool {
+// timedStore is store with a timer.
+func (f *file) timedStore(m *mapping, b []byte, off int, l *rangelock.Lock, nextKnown bool) bool {
 	began := time.Now()
 	ok := f.store(m, b, off, nextKnown)
 	took := time.Since(began)
-	f.endOverdue(began)
-	if !f.pages.Slow(len(b), took) {
-		l.slow = 0
-	} else if l.slow++; l.slow == 2 {
-		l.slow = 0
-		f.pages.Unprefault()
-	}
+	f.mtime.EndOverdue(f.modified(), began)
+	f.pages.Timed(&l.Writes, len(b), took)
 	return ok
 }
+
+// modified returns the inner file as internal/mtime needs it.
+func (f *file) modified() mtime.File { return modified{f.inner} }
+
+type modified struct{ *os.File }
+
+func (f modified) MarkModified(before, off int64) { sys.MarkModified(f.File, before, off) }
+
+// endPeriod marks the file as modified if mapped writes were not seen by the kernel yet.
+func (f *file) endPeriod() { f.mtime.End(f.modified()) }
 
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.

@@ -42,7 +42,7 @@ func readyFile(t *testing.T, size int64) *File {
 	if err := f.Truncate(size); err != nil { // of holes
 		t.Fatal(err)
 	}
-	if int64(len(f.Bytes())) != size || f.m.Load().locks == nil {
+	if int64(len(f.Bytes())) != size || !f.m.Load().writes {
 		t.Skip("no write is mapped here")
 	}
 	if kind := sys.StorageOf(f.inner); kind == sys.StorageMemory {
@@ -57,21 +57,21 @@ func readyFile(t *testing.T, size int64) *File {
 // A mapped write loads from the page after it, which must not make it wait for the disk.
 func TestWriteAt_PageAfterUnknown(t *testing.T) {
 	f := lazyFile(t, 4*pages.BlockSize)
-	if f.Bytes() == nil || f.m.Load().locks == nil {
+	if f.Bytes() == nil || !f.m.Load().writes {
 		t.Skip("no write is mapped here")
 	}
-	m := f.m.Load()
+	lock := &f.writes.Locks()[0]
 	for _, end := range []int64{int64(pageSize), 2 * pages.BlockSize} { // in the block of the page after, and before it
 		b := make([]byte, 100)
 		off := end - int64(len(b))
 		f.pages.NotePrefaulted(end-int64(pageSize), int64(pageSize))
-		f.period.Store(periodBegun)
-		if f.tryWrite(m, &m.locks[0], b, off) {
+		f.mtime.Start()
+		if f.tryWrite(lock, b, off) {
 			t.Errorf("a write up to %d is mapped, and the page after it is not known", end)
 		}
 		f.pages.Note(pages.Ready, end, 1)
-		f.period.Store(periodBegun)
-		if !f.tryWrite(m, &m.locks[0], b, off) {
+		f.mtime.Start()
+		if !f.tryWrite(lock, b, off) {
 			t.Errorf("a write up to %d is not mapped", end)
 		}
 	}
@@ -79,14 +79,12 @@ func TestWriteAt_PageAfterUnknown(t *testing.T) {
 
 // mapsWrites reports whether do makes a mapped write to f.
 func mapsWrites(f *File, do func()) bool {
-	for f.periodEnd.Load() != 0 { // a timer would end it
+	for f.mtime.Timed() { // it would end it
 		runtime.Gosched()
 	}
-	f.periodMu.Lock()           // which the last timer may have
-	f.period.Store(periodBegun) // a period has begun
-	f.periodMu.Unlock()
+	f.mtime.Start()
 	do()
-	return f.period.Load() == periodMapped
+	return f.mtime.Mapped()
 }
 
 func TestWriteAt_MappedBesideTruncation(t *testing.T) {
@@ -272,29 +270,12 @@ func TestWriteAt_MappedMovesTheTime(t *testing.T) {
 	}
 }
 
-// A write during the end of a period belongs to the next period, which ends too.
-func TestWriteAt_MappedAtPeriodEnd(t *testing.T) {
-	t.Parallel()
-	f := readyFile(t, 1<<20)
-	if !mapsWrites(f, func() {
-		f.endPeriod()
-		f.noteMappedWrite()
-	}) {
-		t.Fatal("the write was not noted")
-	}
-	for began := time.Now(); f.period.Load() != noPeriod; runtime.Gosched() {
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("nothing ends the period")
-		}
-	}
-}
-
 // A caller may write the file's own Bytes to it.
 func TestWriteAt_MappedOwnBytes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, n int }{{100_000, 50_000}, {3 << 20, 3 << 19}, {12 << 20, 9 << 20}} {
 		f, m := mappedFile(t, int64(c.size))
-		if m.locks == nil {
+		if !m.writes {
 			t.Skip("no write is mapped here")
 		}
 		want := make([]byte, c.size)
@@ -360,7 +341,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 		}
 		write(off)
 	}
-	for i := 0; f.period.Load() != periodMapped; i++ {
+	for i := 0; !f.mtime.Mapped(); i++ {
 		if i == 100 {
 			t.Fatal("the pages are prefaulted, and writes are not mapped")
 		}
@@ -375,7 +356,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	for range 3 {
 		write(off)
 	}
-	if f.period.Load() == periodMapped {
+	if f.mtime.Mapped() {
 		t.Error("mapped just after a Sync")
 	}
 }

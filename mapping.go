@@ -12,10 +12,10 @@ import (
 // time. It is never changed once published.
 type mapping struct {
 	data        []byte
-	callLen     int         // how much of data calls may use: all, or none on a network file system
-	writable    bool        // stores reach the file
-	copyOnWrite bool        // pages of a private File, whose content does not prove where the file ends
-	locks       *rangeLocks // nil if writes must not use it
+	callLen     int  // how much of data calls may use: all, or none on a network file system
+	writable    bool // stores reach the file
+	copyOnWrite bool // pages of a private File, whose content does not prove where the file ends
+	writes      bool // calls may write through it
 	region      *region
 	prev        *mapping // the shorter one before, for callers that still hold its slices
 }
@@ -109,10 +109,8 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 		data: data, callLen: int(min(limit, int64(len(data)))), writable: writable,
 		region: newRegion(f, data),
 	}
-	if writable && access.Plain {
-		if next.locks = new(rangeLocks); m != nil && m.locks != nil {
-			next.locks = m.locks
-		}
+	if next.writes = writable && access.Plain; next.writes {
+		f.writes.Make() // before the mapping is published
 	}
 	if m == nil {
 		next.region.countFile()

@@ -9,7 +9,9 @@ import (
 
 	"go.dw1.io/mmapfile/internal/cursor"
 	"go.dw1.io/mmapfile/internal/length"
+	"go.dw1.io/mmapfile/internal/mtime"
 	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/rangelock"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -33,9 +35,9 @@ type File struct {
 // file is what a File points to. Every call reads the first block, and few write it, so
 // that readers on several cores share its cache line.
 //
-// Locks are taken in this order: flusher.gate, flusher.mu, cur, the rangeLocks in
-// ascending order, mu. No lock is taken while one of these is held: periodMu, copies.mu,
-// and that of length. Two locks of all Files come last: collecting and, on Windows,
+// Locks are taken in this order: flusher.gate, flusher.mu, cur, those of writes in
+// ascending order, mu. No lock is taken while one of these is held: copies.mu, and those of
+// order, mtime and length. Two locks of all Files come last: collecting and, on Windows,
 // placing.
 type file struct {
 	inner  *os.File
@@ -43,33 +45,29 @@ type file struct {
 	length length.Length
 	pages  pages.Pages
 
-	flusher   *flusher // its FlushPolicy; nil if it has none
-	private   bool     // copy on write: see private.go
-	immutable bool     // Options promised that no other program changes the file
+	flusher   *flusher      // its FlushPolicy; nil if it has none
+	private   bool          // copy on write: see private.go
+	immutable bool          // Options promised that no other program changes the file
+	never     atomic.Bool   // the file cannot be mapped: stop trying
+	storage   atomic.Uint32 // sys.Storage once asked; 0 before
 
-	period           atomic.Uint32 // the state of a period of mapped writes: see period.go
-	never            atomic.Bool   // the file cannot be mapped: stop trying
-	innerExposed     atomic.Bool   // OS has returned the inner file, which its caller may close
-	residencyUnknown atomic.Bool   // the system cannot report what is in memory
-	inOrder          atomic.Bool   // the system was told that the file is read in order
-	viewed           atomic.Int64  // the offset after what preread was last asked for
-	storage          atomic.Uint32 // sys.Storage once asked; 0 before
+	residencyUnknown atomic.Bool  // the system cannot report what is in memory
+	order            readOrder    // whether the system was told that the file is read in order
+	viewed           atomic.Int64 // the offset after what preread was last asked for
 
-	cur    cursor.Cursor
+	cur    cursor.Cursor          // who holds the offset of Read, Write and Seek
+	writes rangelock.Gate         // which writes may go to the mapping
+	mtime  mtime.Period           // what the kernel does at a write, for mapped ones
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
-	mu      sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
-	closed  bool         // under mu
-	ended   atomic.Bool  // closed, for calls that take no lock and make no system call
-	revoked *mapping     // under mu: what m was at Close, for Guard
-	guards  int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
+	mu           sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
+	closed       atomic.Bool  // set under mu
+	innerExposed atomic.Bool  // OS has returned the inner file, which its caller may close
+	revoked      *mapping     // under mu: what m was at Close, for Guard
+	guards       int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
 
 	flag int      // given to the open call of this package; -1 if other code opened the file
 	dir  *dirPath // set if DirFS has opened a directory
-
-	periodMu   sync.Mutex   // held while the file is marked as modified
-	periodTime atomic.Int64 // the modification time at the first write of a period; 0 before any
-	periodEnd  atomic.Int64 // when a timer ends the period, since started; 0 if there is no timer
 }
 
 // newFile wraps inner, which was opened with flag. A negative flag means that other code

@@ -492,6 +492,60 @@ func mountImage(t *testing.T) (dir string) {
 	return dir
 }
 
+// The end of a period on a file of another owner allocates no block of a sparse file.
+func TestStat_OtherOwnersSparseFile(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has a file of another owner, and may write to it")
+	}
+	const at, size = 8 << 20, 16 << 20
+	name := filetest.Temp(t, nil)
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	f := mustOpenMapped(t, name)
+	write := func() {
+		mmapfile.PrefaultAll(f)
+		if _, err := f.WriteAt([]byte("stored"), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := func() int64 {
+		var st unix.Stat_t
+		if err := unix.Stat(name, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Blocks
+	}
+	write()
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	before, ended := blocks(), false
+	for i := 0; !ended; i++ {
+		if i == 10_000 {
+			t.Fatal("no mapped write, so this tests nothing")
+		}
+		write() // by the kernel, which begins a period
+		write()
+		func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			unix.SetfsuidRetUid(65534) // of this thread
+			defer unix.SetfsuidRetUid(0)
+			ended = mmapfile.WroteMapped(f)
+			if _, err := f.Stat(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if now := blocks(); now != before {
+		t.Errorf("%d blocks are allocated, and were %d before", now, before)
+	}
+}
+
 // A file system that was shut down refuses writes by the end of the period.
 func TestWriteAt_FileSystemShutDown(t *testing.T) {
 	t.Parallel()

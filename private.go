@@ -80,7 +80,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0 || len(b) == 0:
 		return f.inner.ReadAt(b, off)
-	case f.closed:
+	case f.closed.Load():
 		return 0, f.fail("read", os.ErrClosed)
 	}
 	for {
@@ -142,7 +142,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0 || len(b) == 0:
 		return f.inner.WriteAt(b, off)
-	case f.closed:
+	case f.closed.Load():
 		return 0, f.fail("write", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
 		return f.inner.WriteAt(b, off) // returns the error
@@ -182,7 +182,7 @@ func (f *file) truncatePrivate(size int64) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	switch {
-	case f.closed:
+	case f.closed.Load():
 		return f.fail("truncate", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
 		return f.inner.Truncate(size) // returns the error
@@ -194,7 +194,7 @@ func (f *file) truncatePrivate(size int64) error {
 func (f *file) stillOpen(op string) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed {
+	if f.closed.Load() {
 		return f.fail(op, os.ErrClosed)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -47,18 +48,44 @@ func (f *file) lookAhead(off, n int64, far bool) {
 	}
 }
 
+// readOrder says whether the system was told that a file is read in order. Other code that
+// has the descriptor may have advice of its own, so it is told nothing from then on.
+type readOrder struct {
+	mu        sync.Mutex // held while the system is told
+	on        atomic.Bool
+	handedOut bool // under mu: other code has the descriptor
+}
+
 // readInOrder tells the system, once, that the file is read in order, or that it no longer
-// is. It does not if other code has the descriptor, and may have advice of its own.
+// is.
 func (f *file) readInOrder(on bool) {
-	if f.inOrder.Load() != on && f.ownDescriptor() && f.inOrder.CompareAndSwap(!on, on) {
+	o := &f.order
+	if o.on.Load() == on || !f.ownDescriptor() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.on.Load() != on && !o.handedOut {
 		sys.ReadInOrder(f.inner, on)
+		o.on.Store(on)
+	}
+}
+
+// endReadOrder takes back what the system was told, before a descriptor is handed out.
+func (f *file) endReadOrder() {
+	o := &f.order
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.handedOut = true
+	if o.on.Swap(false) {
+		sys.ReadInOrder(f.inner, false)
 	}
 }
 
 // copyInOrder tells the system that the file is read in order, for a kernel copy of what is
 // not in memory, and reports whether it did.
 func (f *file) copyInOrder() bool {
-	if !f.tracks() || !f.ownDescriptor() || f.inOrder.Load() {
+	if !f.tracks() || !f.ownDescriptor() || f.order.on.Load() {
 		return false
 	}
 	size, off := f.length.Known(), f.cur.Hint()
@@ -194,7 +221,7 @@ func (f *file) prefetch(off, n int64) error {
 		}
 	}
 	switch n = min(n, size-off, maxInt); {
-	case f.ended.Load():
+	case f.closed.Load():
 		return os.ErrClosed
 	case n <= 0 || f.pages.Known(off, int(n)):
 		return nil

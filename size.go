@@ -28,7 +28,7 @@ func (f *File) Len() int {
 	if !f.length.Current() {
 		// On Windows os.File.Stat does not see that Close has given the handle to another file.
 		f.lockMappings()
-		if !closeNeedsLock || !f.closed {
+		if !closeNeedsLock || !f.closed.Load() {
 			size, regular = f.stat()
 		}
 		f.unlockMappings()
@@ -51,7 +51,7 @@ func (f *file) shown(size int64) int64 {
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed {
+	if f.closed.Load() {
 		return -1
 	}
 	return f.ownSize(size)

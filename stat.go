@@ -17,7 +17,7 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	defer f.unlockMappings()
 	was := f.length.Before()
 	fi, err := f.inner.Stat()
-	if err == nil && fi.Mode().IsRegular() && (!closeNeedsLock || !f.closed) {
+	if err == nil && fi.Mode().IsRegular() && (!closeNeedsLock || !f.closed.Load()) {
 		f.length.Answered(was, fi.Size())
 	}
 	return fi, err

@@ -54,8 +54,8 @@ func (f *file) syncWhole(sync func() error) error {
 	f.pages.Synced(0, math.MaxInt64) // before, because a long one protects pages early
 	err := sync()
 	f.pages.Synced(0, math.MaxInt64)
-	if m := f.m.Load(); m != nil && m.locks != nil {
-		f.pages.Judge(m.locks.takeWrites)
+	if l := f.writes.Locks(); l != nil {
+		f.pages.Judge(l.TakeWrites)
 	}
 	return err
 }

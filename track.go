@@ -112,7 +112,7 @@ func (f *file) mapIfPays(end int64, calls uint64) {
 		return
 	}
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.closed.Load() {
 		return
 	}
 	size, regular := f.stat()

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -155,19 +157,86 @@ func TestReadAt_TellsTheOrder(t *testing.T) {
 		drop(t, f)
 		off := int64(0)
 		withFd(f.inner, func(fd int) { unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead
-		for ; off < size && !f.inOrder.Load(); off += int64(n) {
+		for ; off < size && !f.order.on.Load(); off += int64(n) {
 			readAt(t, f, off, n)
 		}
-		if !f.inOrder.Load() {
+		if !f.order.on.Load() {
 			t.Errorf("not told about reads of %d bytes in order", n)
 		}
 		for i := range int64(3) {
 			readAt(t, f, size/2-i*3_000_000, n)
 		}
-		if f.inOrder.Load() {
+		if f.order.on.Load() {
 			t.Errorf("not told that reads of %d bytes are no longer in order", n)
 		}
 	}
+}
+
+// What the system was told about the order is taken back before a descriptor is handed out, and
+// nothing is told from then on.
+func TestFd_TakesBackTheOrder(t *testing.T) {
+	t.Parallel()
+	for name, handOut := range map[string]func(f *File){
+		"Fd": func(f *File) { f.Fd() },
+		"OS": func(f *File) { f.OS() },
+		"SyscallConn": func(f *File) {
+			if c, err := f.SyscallConn(); err == nil {
+				c.Control(func(uintptr) {})
+			}
+		},
+	} {
+		f := lazyFile(t, 1<<20)
+		f.readInOrder(true)
+		if !f.order.on.Load() {
+			t.Fatal("not told")
+		}
+		if handOut(f); f.order.on.Load() {
+			t.Errorf("%s hands out a descriptor with advice", name)
+		}
+		if f.readInOrder(true); f.order.on.Load() {
+			t.Errorf("advice is given after %s", name)
+		}
+	}
+	for range 200 {
+		f := lazyFile(t, 1)
+		var both sync.WaitGroup
+		both.Go(func() { f.readInOrder(true) })
+		both.Go(func() { f.Fd() })
+		both.Wait()
+		if f.order.on.Load() {
+			t.Fatal("advice is given beside Fd")
+		}
+		f.Close()
+	}
+}
+
+// A Writer of the caller may panic inside a copy by the kernel.
+func TestWriteTo_PanicTakesBackTheOrder(t *testing.T) {
+	f := lazyFile(t, 8<<20)
+	f.Len()
+	drop(t, f)
+	told := false
+	w := panickingWriter{f, func() { told = f.order.on.Load() }}
+	func() {
+		defer func() { recover() }()
+		f.WriteTo(w)
+	}()
+	if !told {
+		t.Skip("not told about this copy")
+	}
+	if f.order.on.Load() {
+		t.Error("advice is left")
+	}
+}
+
+type panickingWriter struct {
+	syscall.Conn
+	fn func()
+}
+
+func (w panickingWriter) Write([]byte) (int, error) {
+	w.fn()
+	panic("a Writer of the caller")
 }
 
 func TestView_TellsTheOrder(t *testing.T) {
@@ -189,13 +258,13 @@ func TestView_TellsTheOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = told || f.inOrder.Load()
+		told = told || f.order.on.Load()
 		_ = c
 	}
 	if !told {
 		t.Error("not told about Chunks")
 	}
-	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.inOrder.Load() && !f.pages.Known(100, 100) {
+	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.order.on.Load() && !f.pages.Known(100, 100) {
 		t.Errorf("not told back by a View elsewhere: %v", err)
 	}
 }
@@ -204,10 +273,10 @@ func TestReadAt_InMemoryTellsNothing(t *testing.T) {
 	const size = 8 << 20
 	for range 5 { // a page that is locked, for example to be written, counts as missing
 		f := lazyFile(t, size) // just written
-		for off := int64(0); off < size && !f.inOrder.Load(); off += 4096 {
+		for off := int64(0); off < size && !f.order.on.Load(); off += 4096 {
 			readAt(t, f, off, 4096)
 		}
-		if !f.inOrder.Load() {
+		if !f.order.on.Load() {
 			return
 		}
 	}

@@ -32,8 +32,8 @@ func (f *File) Truncate(size int64) error {
 }
 
 func (f *file) truncate(size int64) error {
-	l, held := f.lockWrites()
-	defer f.unlockWrites(l, held)
+	l := f.lockWrites()
+	defer f.unlockWrites(l)
 	f.writeBack(0, -1)
 	old := f.length.BeginTruncate(size)
 	err := f.truncateInner(size)

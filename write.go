@@ -4,7 +4,7 @@ import (
 	"os"
 	"unsafe"
 
-	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/rangelock"
 )
 
 // WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n
@@ -31,31 +31,52 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 // writeAt writes b through the mapping if its pages are prefaulted, and through the inner
 // file otherwise.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
-	m := f.m.Load()
-	if m == nil || m.locks == nil || off < 0 || len(b) == 0 {
-		return f.writeInner(b, off)
+	if off < 0 || len(b) == 0 {
+		return f.writeInner(b, off, false)
+	}
+	locks := f.writes.Begin()
+	if locks == nil {
+		return f.writeInner(b, off, true)
 	}
 	// No defer: nothing panics.
-	block := off >> pages.BlockBits
-	l := &m.locks[lockOf(block)]
-	if (off+int64(len(b))-1)>>pages.BlockBits == block {
+	l, only := locks.Of(off, len(b))
+	if only {
 		l.Lock()
-		n, err = f.writeLocked(m, l, b, off)
+		n, err = f.writeLocked(l, b, off)
 		l.Unlock()
 		return n, err
 	}
-	held := m.locks.lock(off, len(b))
-	n, err = f.writeLocked(m, l, b, off)
-	m.locks.unlock(held)
+	held := locks.Lock(off, len(b))
+	n, err = f.writeLocked(l, b, off)
+	locks.Unlock(held)
 	return n, err
 }
 
 // writeLocked is writeAt with the range locked. l is the lock of its first block.
-func (f *file) writeLocked(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	if f.tryWrite(m, l, b, off) {
+func (f *file) writeLocked(l *rangelock.Lock, b []byte, off int64) (n int, err error) {
+	if f.tryWrite(l, b, off) {
 		return len(b), nil
 	}
-	return f.writeInner(b, off)
+	return f.writeInner(b, off, false)
+}
+
+// lockWrites waits until no write holds a lock, and takes mu. The result is passed to
+// unlockWrites.
+func (f *file) lockWrites() *rangelock.Locks {
+	for {
+		l := f.writes.Locks()
+		l.LockAll()
+		f.mu.Lock()
+		if f.writes.Locks() == l {
+			return l
+		}
+		f.unlockWrites(l) // they were made meanwhile
+	}
+}
+
+func (f *file) unlockWrites(l *rangelock.Locks) {
+	f.mu.Unlock()
+	l.UnlockAll()
 }
 
 // Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it

@@ -138,19 +138,47 @@ func (p *Pages) Judge(writes func() int64) {
 	}
 }
 
-// Slow judges a mapped write of n bytes that was timed. It reports whether the write was
-// slower than a system call, and so a page fault: the file was written back meanwhile.
-func (p *Pages) Slow(n int, took time.Duration) bool {
+// Writes counts the mapped writes of a part of a file. It is used with that part locked.
+type Writes struct {
+	n    uint32 // since the last Sync
+	slow uint32 // timed ones in a row that were page faults
+}
+
+// Count counts a mapped write, and reports whether it is to be timed.
+func (w *Writes) Count() (timed bool) {
+	w.n++
+	return w.n%TimeEvery == 0
+}
+
+// TimeEvery is the number of mapped writes from one that is timed to the next. Without timing,
+// writes to pages that are written back meanwhile stay page faults (benchdata/policies.md).
+const TimeEvery = 32
+
+// Take returns the number of mapped writes since the last call.
+func (w *Writes) Take() int64 {
+	n := w.n
+	w.n = 0
+	return int64(n)
+}
+
+// Timed judges a mapped write of n bytes that was timed. One that is slower than a system call
+// was a page fault. Two in a row mean that another process had the file written back, which
+// protects its pages. Then no page counts as prefaulted.
+func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	t := p.begin()
 	if uint64(took) < 2*t.writeSaving()*weight(int64(n)) {
 		t.gained()
-		return false
+		w.slow = 0
+		return
 	}
-	return true
+	if w.slow++; w.slow == 2 {
+		w.slow = 0
+		p.unprefault()
+	}
 }
 
-// Unprefault makes writes go to the kernel again, until they have paid four times the price.
-func (p *Pages) Unprefault() {
+// unprefault makes writes go to the kernel again, until they have paid four times the price.
+func (p *Pages) unprefault() {
 	t := p.begin()
 	t.lost()
 	t.lost() // twice, since all of it must be prefaulted again

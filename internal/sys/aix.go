@@ -14,7 +14,7 @@ const (
 )
 
 // MarkModified does nothing: the system moves the time at msync and at the last unmap.
-func MarkModified(*os.File, int64) {}
+func MarkModified(*os.File, int64, int64) {}
 
 // StorageOf treats every file as remote: AIX tells remote files in no way that could be
 // tested.

@@ -33,7 +33,7 @@ func StorageOf(f *os.File) Storage {
 // MarkModified sets f's times to now, which futimes(2) allows with the right to write the
 // file. before is the modification time that the last write through the kernel has left. If
 // the present one differs, and is not the change time, a program has set it, and it stands.
-func MarkModified(f *os.File, before int64) {
+func MarkModified(f *os.File, before, _ int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) == nil && (st.Mtim.Nano() == before || st.Mtim == st.Ctim) {

@@ -78,13 +78,13 @@ const (
 // watchers, and clears the set-user-ID bit and capabilities. before is the time that the
 // last write through the kernel has left. The kernel moves the change time with it. If the
 // present one differs from before and from the change time, a program has set it, and it
-// stands.
+// stands. off is the offset of a byte that was written.
 //
 // Only the file's owner may set the modification time alone. Allocating a byte that already
 // exists needs no such right, and is a change of the file with all its effects
 // (file_modified in fs/inode.c). Setting both times needs the right to write
 // (utimensat(2)).
-func MarkModified(f *os.File, before int64) {
+func MarkModified(f *os.File, before, off int64) {
 	withFd(f, func(fd int) {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) != nil {
@@ -93,7 +93,7 @@ func MarkModified(f *os.File, before int64) {
 		now, omit := unix.Timespec{Nsec: unix.UTIME_NOW}, unix.Timespec{Nsec: unix.UTIME_OMIT}
 		set := st.Mtim.Nano() != before && st.Mtim != st.Ctim
 		allocate := func() bool {
-			return st.Size > 0 && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 1) == nil
+			return off < st.Size && unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, 1) == nil
 		}
 		caps, _ := unix.Fgetxattr(fd, "security.capability", nil)
 		privileged := caps > 0 || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0

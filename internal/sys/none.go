@@ -15,16 +15,16 @@ const Maps = false
 
 const SyncsRanges = false
 
-func Datasync(f *os.File) error    { return f.Sync() }
-func StorageOf(*os.File) Storage   { return StorageRemote }
-func AddressSpace() int64          { return 0 }
-func FileSizeLimit() int64         { return math.MaxInt64 }
-func MajorFaults() (int64, bool)   { return 0, false }
-func MarkModified(*os.File, int64) {}
-func SyncMemory([]byte) error      { return errors.ErrUnsupported }
-func Advise([]byte, int) error     { return errors.ErrUnsupported }
-func LockMemory([]byte) error      { return errors.ErrUnsupported }
-func UnlockMemory([]byte) error    { return errors.ErrUnsupported }
+func Datasync(f *os.File) error           { return f.Sync() }
+func StorageOf(*os.File) Storage          { return StorageRemote }
+func AddressSpace() int64                 { return 0 }
+func FileSizeLimit() int64                { return math.MaxInt64 }
+func MajorFaults() (int64, bool)          { return 0, false }
+func MarkModified(*os.File, int64, int64) {}
+func SyncMemory([]byte) error             { return errors.ErrUnsupported }
+func Advise([]byte, int) error            { return errors.ErrUnsupported }
+func LockMemory([]byte) error             { return errors.ErrUnsupported }
+func UnlockMemory([]byte) error           { return errors.ErrUnsupported }
 
 func AccessOf(*os.File, int) (Access, error)            { return Access{}, errors.ErrUnsupported }
 func Prefault(*os.File, []byte, int64) error            { return errors.ErrUnsupported }

@@ -101,7 +101,7 @@ var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 // MS-FSCC 2.4.7 says how that is requested). before is the time that the last write through
 // the system has left. If the present write time differs from before and from the change
 // time (if there is one), a program has set it, and it stands.
-func MarkModified(f *os.File, before int64) {
+func MarkModified(f *os.File, before, _ int64) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
 	withFd(f, func(fd int) {

@@ -1,0 +1,145 @@
+// Package rangelock says which writes of a file may be in progress at the same time.
+//
+// Invariant: a write to the mapping that may go on, by [Gate.MayMap], overlaps no other write
+// in progress. Writes by system call may overlap each other: the kernel orders them. So a
+// range that two calls write has the bytes of one of them, as with os.File, before, while and
+// after the file is mapped.
+package rangelock
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"go.dw1.io/mmapfile/internal/pages"
+)
+
+// Gate orders the writes of one File. The zero value has no locks: all writes are system
+// calls, and are counted. With locks, a write holds those of its range. It may go to the
+// mapping unless a counted write is in progress, which holds none. No write waits for that:
+// it is a system call in its turn. A File that is not mapped for writing allocates no locks.
+type Gate struct {
+	locks   atomic.Pointer[Locks]
+	counted atomic.Int32 // writes in progress that hold no lock
+}
+
+// Locks has one lock for each block of 64 KiB, shared by the blocks of the same hash. They
+// are locked in ascending order.
+type Locks [1 << lockBits]Lock
+
+// Lock is the lock of some blocks.
+type Lock struct {
+	sync.Mutex
+	Writes pages.Writes // under the lock
+	_      [48]byte     // each lock in a cache line of its own
+}
+
+const lockBits = 4
+
+// Make gives the gate its locks, if it has none. It is called before a mapping that may be
+// written through is published.
+func (g *Gate) Make() {
+	if g.locks.Load() == nil {
+		g.locks.CompareAndSwap(nil, new(Locks))
+	}
+}
+
+// Locks returns the locks, or nil if there are none.
+func (g *Gate) Locks() *Locks { return g.locks.Load() }
+
+// Begin begins a write. If there are locks, it returns them, and the caller locks the range.
+// If the result is nil, the write is a system call that holds no lock, and End ends it.
+func (g *Gate) Begin() *Locks {
+	if l := g.locks.Load(); l != nil {
+		return l
+	}
+	g.counted.Add(1)
+	l := g.locks.Load()
+	if l != nil { // made meanwhile: a write to the mapping may have missed the count
+		g.counted.Add(-1)
+	}
+	return l
+}
+
+// BeginAnywhere begins a write by system call at an offset that is not known. It waits for
+// the writes that hold a lock, and makes further ones system calls until End.
+func (g *Gate) BeginAnywhere() {
+	g.counted.Add(1)
+	g.Drain()
+}
+
+// End ends a write that holds no lock.
+func (g *Gate) End() { g.counted.Add(-1) }
+
+// MayMap reports whether a write that holds its lock may go to the mapping.
+func (g *Gate) MayMap() bool { return g.counted.Load() == 0 }
+
+// Drain waits for the writes in progress that hold a lock.
+func (g *Gate) Drain() {
+	if l := g.locks.Load(); l != nil {
+		l.Unlock(l.Lock(0, math.MaxInt))
+	}
+}
+
+// Of returns the lock of the block at off, and whether that is the only one of n bytes there.
+func (l *Locks) Of(off int64, n int) (lock *Lock, only bool) {
+	block := off >> pages.BlockBits
+	return &l[lockOf(block)], (off+int64(n)-1)>>pages.BlockBits == block
+}
+
+// lockOf returns the lock of a block. Blocks at a regular distance have different locks.
+// Otherwise two goroutines that write the halves of a file would contend at each step.
+func lockOf(block int64) uint32 {
+	return uint32(block) * 0x9E3779B1 >> (32 - lockBits) // Knuth's multiplicative hashing
+}
+
+// Lock waits until no other write of n bytes at off holds a lock. The result has a bit for
+// each lock, and is passed to Unlock.
+func (l *Locks) Lock(off int64, n int) (held uint16) {
+	first, last := off>>pages.BlockBits, (off+int64(n)-1)>>pages.BlockBits
+	if last-first >= 4*int64(len(l)) {
+		held = 1<<len(l) - 1
+	}
+	for block := first; block <= last && held != 1<<len(l)-1; block++ {
+		held |= 1 << lockOf(block)
+	}
+	for rest := held; rest != 0; rest &= rest - 1 {
+		l[bits.TrailingZeros16(rest)%len(l)].Lock()
+	}
+	return held
+}
+
+// Unlock releases the locks that Lock has returned.
+func (l *Locks) Unlock(held uint16) {
+	for ; held != 0; held &= held - 1 {
+		l[bits.TrailingZeros16(held)%len(l)].Unlock()
+	}
+}
+
+// LockAll waits for all writes that hold a lock, and keeps out further ones until UnlockAll.
+// Without locks (nil) both do nothing.
+func (l *Locks) LockAll() {
+	if l != nil {
+		l.Lock(0, math.MaxInt)
+	}
+}
+
+// UnlockAll undoes LockAll.
+func (l *Locks) UnlockAll() {
+	if l != nil {
+		l.Unlock(1<<len(l) - 1)
+	}
+}
+
+// TakeWrites returns the number of mapped writes since the last call. Those in progress are
+// left to the next call.
+func (l *Locks) TakeWrites() (n int64) {
+	for i := range l {
+		if l[i].TryLock() {
+			n += l[i].Writes.Take()
+			l[i].Unlock()
+		}
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package rangelock
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/pages"
+)
+
+func TestGate_WithoutLocks(t *testing.T) {
+	t.Parallel()
+	var g Gate
+	if g.Begin() != nil || g.MayMap() {
+		t.Error("a write without a lock is not counted")
+	}
+	g.Make()
+	l := g.Locks()
+	if g.Make(); l == nil || g.Locks() != l {
+		t.Error("the locks are made twice")
+	}
+	if g.Begin() != l || g.MayMap() {
+		t.Error("the write that was counted before is forgotten")
+	}
+	g.End()
+	if !g.MayMap() {
+		t.Error("a write that holds its lock is counted")
+	}
+	(*Locks)(nil).LockAll()
+	(*Locks)(nil).UnlockAll()
+}
+
+func TestBeginAnywhere_WaitsForLocks(t *testing.T) {
+	t.Parallel()
+	var g Gate
+	g.Make()
+	l := g.Locks()
+	held := l.Lock(1<<30, 100)
+	var begun atomic.Bool
+	done := make(chan bool)
+	go func() {
+		g.BeginAnywhere()
+		begun.Store(true)
+		close(done)
+	}()
+	for g.MayMap() {
+		runtime.Gosched() // it is counted before it waits
+	}
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if begun.Load() {
+		t.Error("it does not wait")
+	}
+	l.Unlock(held)
+	<-done
+	if g.MayMap() {
+		t.Error("a write may be mapped beside it")
+	}
+	if g.End(); !g.MayMap() {
+		t.Error("its end is not counted")
+	}
+}
+
+// Ranges that overlap share a lock, and a range of any length has all locks of its blocks.
+func TestLocks_Ranges(t *testing.T) {
+	t.Parallel()
+	var l Locks
+	for _, c := range []struct {
+		off int64
+		n   int
+	}{{0, 1}, {pages.BlockSize - 1, 2}, {5 * pages.BlockSize, 3 * pages.BlockSize}, {0, math.MaxInt}, {1 << 50, 100}} {
+		held := l.Lock(c.off, c.n)
+		for at := c.off; at < c.off+min(int64(c.n), 100*pages.BlockSize); at += pages.BlockSize {
+			lock, _ := l.Of(at, 1)
+			if lock.TryLock() {
+				t.Errorf("%d bytes at %d: the block at %d is not locked", c.n, c.off, at)
+				lock.Unlock()
+			}
+		}
+		l.Unlock(held)
+		for i := range l {
+			if !l[i].TryLock() {
+				t.Fatalf("%d bytes at %d: lock %d is not released", c.n, c.off, i)
+			}
+			l[i].Unlock()
+		}
+	}
+	if _, only := l.Of(pages.BlockSize-1, 2); only {
+		t.Error("a range over two blocks has one lock")
+	}
+	if size := unsafe.Sizeof(l[0]); size != 64 {
+		t.Errorf("a lock has %d bytes", size)
+	}
+}
+
+// Writes that may go to the mapping overlap no other write, while locks are made and copies by
+// the kernel run. cells are the bytes of a file: a mapped write is two stores, a system call one.
+func TestGate_Storm(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		var g Gate
+		var kernel sync.Mutex
+		var mapping, calls atomic.Int32
+		var all sync.WaitGroup
+		call := func() {
+			calls.Add(1)
+			kernel.Lock()
+			if mapping.Load() > 0 {
+				t.Error("a write by system call beside a mapped one")
+			}
+			kernel.Unlock()
+			calls.Add(-1)
+		}
+		for i := range 4 {
+			all.Go(func() {
+				for j := range 30 {
+					switch {
+					case i == 0 && j == 10:
+						g.Make()
+					case i == 1 && j%7 == 0:
+						g.BeginAnywhere()
+						call()
+						g.End()
+					default:
+						l := g.Begin()
+						if l == nil {
+							call()
+							g.End()
+							continue
+						}
+						held := l.Lock(100, 10)
+						if g.MayMap() {
+							mapping.Add(1)
+							if calls.Load() > 0 {
+								t.Error("a mapped write beside a system call")
+							}
+							runtime.Gosched()
+							mapping.Add(-1)
+						} else {
+							call()
+						}
+						l.Unlock(held)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if !g.MayMap() {
+			t.Fatal("a write is counted for ever")
+		}
+	}
+}
+
+func TestTakeWrites_LeavesThoseInProgress(t *testing.T) {
+	t.Parallel()
+	var l Locks
+	for i := range l {
+		l[i].Writes.Count()
+	}
+	held := l.Lock(0, 1)
+	if n := l.TakeWrites(); n != int64(len(l))-1 {
+		t.Errorf("%d writes", n)
+	}
+	l.Unlock(held)
+	if n := l.TakeWrites(); n != 1 {
+		t.Errorf("%d writes are left", n)
+	}
+}

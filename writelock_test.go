@@ -1,0 +1,289 @@
+package mmapfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/rangelock"
+)
+
+// after reports whether do waits for release. It gives do some time first, so a slow do may
+// look like one that waits.
+func after(do, release func()) (waits bool) {
+	var released atomic.Bool
+	waited := make(chan bool)
+	go func() {
+		do()
+		waited <- released.Load()
+	}()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	released.Store(true)
+	release()
+	return <-waited
+}
+
+// A timer that marks the file as modified does not run after Close, Stat or Sync, when a
+// program may set the time.
+func TestClose_WaitsForPeriodEnd(t *testing.T) {
+	t.Parallel()
+	for _, do := range []func(f *File){
+		func(f *File) { f.Close() }, func(f *File) { f.Stat() }, func(f *File) { f.Sync() },
+	} {
+		f := readyFile(t, 1<<20)
+		f.mtime.Begin(f.modified(), 0)
+		if !after(func() { do(f) }, f.mtime.Hold()) { // as the timer does
+			t.Error("it does not wait for the end of the period")
+		}
+	}
+}
+
+// A write at the kernel's offset, where a copy has it, is serialized with mapped writes.
+func TestWrite_WaitsForMappedWrite(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	counted := f.cur.Enter(f.inner)
+	defer f.cur.Leave(counted, 0)
+	locks := f.writes.Locks()
+	held := locks.Lock(0, 1)
+	if !after(func() { f.Write([]byte("cursor")) }, func() { locks.Unlock(held) }) {
+		t.Error("it does not wait for a mapped write")
+	}
+}
+
+// A period does not begin with a time that the end of the one before has not set yet.
+func TestWriteAt_FirstWaitsForPeriodEnd(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	f.endPeriod()
+	if !after(func() { f.WriteAt([]byte("first"), 100) }, f.mtime.Hold()) { // as the timer does
+		t.Error("it does not wait for the end of the period before")
+	}
+}
+
+// Truncate waits for a mapped write whose locks were made while Truncate waited.
+func TestTruncate_WaitsForNewLocks(t *testing.T) {
+	t.Parallel()
+	f := lazyFile(t, 1<<20)
+	if f.writes.Locks() != nil {
+		t.Fatal("locks before there is a mapping")
+	}
+	f.length.Answered(f.length.Before(), 1<<20)
+	f.mu.Lock()
+	var locks *rangelock.Locks
+	held := uint16(0)
+	if !after(func() {
+		if err := f.Truncate(1000); err != nil {
+			t.Error(err)
+		}
+	}, func() {
+		f.writes.Make()
+		locks = f.writes.Locks()
+		held = locks.Lock(0, 1)
+		f.mu.Unlock()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if size := f.length.Known(); size != 1<<20 {
+			t.Errorf("truncated to %d beside a mapped write", size)
+		}
+		locks.Unlock(held)
+	}) {
+		t.Error("it does not wait")
+	}
+}
+
+// The timers of a testing/synctest bubble end with it. The periods of a File that was used
+// in the bubble end nevertheless.
+func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
+	f := readyFile(t, 1<<20)
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	for f.mtime.Timed() {
+		runtime.Gosched()
+	}
+	prefaultAll(f.file)
+	synctest.Test(t, func(t *testing.T) {
+		for range 10 {
+			if _, err := f.WriteAt([]byte("in the bubble"), 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if !f.mtime.Timed() || !f.mtime.Mapped() {
+		t.Skip("no mapped write in the bubble")
+	}
+	for range pages.TimeEvery {
+		if _, err := f.WriteAt([]byte("after it"), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for began := time.Now(); f.mtime.Active(); runtime.Gosched() {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the period never ends")
+		}
+	}
+}
+
+// A write that began before the file was mapped holds no lock. Until it ends, no write goes to
+// the mapping.
+func TestWriteAt_BeganBeforeMapping(t *testing.T) {
+	t.Parallel()
+	f := lazyFile(t, 4*pages.BlockSize)
+	write := func() (mapped bool) {
+		if f.Bytes() == nil || !f.m.Load().writes {
+			t.Fatal("not mapped")
+		}
+		prefaultAll(f.file)
+		return mapsWrites(f, func() {
+			if n, err := f.WriteAt([]byte("second"), 100); n != 6 || err != nil {
+				t.Error(n, err)
+			}
+		})
+	}
+	if n, err := WriteLate(f, []byte("first!"), 100, func() {
+		if write() {
+			t.Error("a mapped write beside one that holds no lock")
+		}
+	}); n != 6 || err != nil {
+		t.Fatal(n, err)
+	}
+	if got := string(f.Bytes()[100:106]); got != "first!" {
+		t.Errorf("%q, and the write that ended last wrote %q", got, "first!")
+	}
+	if !write() {
+		t.Error("no write is mapped after it")
+	}
+}
+
+// Whatever hands out the descriptor, a copy by the kernel, and Close wait for a mapped write in
+// flight. Otherwise the bytes of two writes mix, or a part of one is in the file.
+func TestWriteAt_MappedInFlight(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(f *File){
+		"Fd":    func(f *File) { f.Fd() },
+		"OS":    func(f *File) { f.OS() },
+		"Close": func(f *File) { f.Close() },
+		"SyscallConn": func(f *File) {
+			c, err := f.SyscallConn()
+			if err == nil {
+				err = c.Control(func(uintptr) {})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		},
+		"ReadFrom": func(f *File) {
+			src, err := os.Open(f.Name())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer src.Close()
+			if _, err := f.ReadFrom(&io.LimitedReader{R: src, N: 10}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := readyFile(t, 1<<20)
+			locks := f.writes.Locks()
+			held := locks.Lock(500_000, 1) // as a mapped write does
+			if !after(func() { do(f) }, func() { locks.Unlock(held) }) {
+				t.Error("it does not wait")
+			}
+		})
+	}
+}
+
+// connReader is a Reader that the kernel may copy from, and calls fn first.
+type connReader struct {
+	syscall.Conn
+	io.Reader
+	fn func()
+}
+
+func (r *connReader) Read(b []byte) (int, error) {
+	if r.fn != nil {
+		r.fn()
+		r.fn = nil
+	}
+	return r.Reader.Read(b)
+}
+
+// While the kernel copies to a File, no write goes to the mapping.
+func TestReadFrom_NoMappedWriteBeside(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	write := func() bool {
+		prefaultAll(f.file)
+		return mapsWrites(f, func() { f.WriteAt([]byte("beside"), 5) })
+	}
+	r := &connReader{f, strings.NewReader("copied to the file"), func() {
+		if write() {
+			t.Error("a mapped write beside a copy by the kernel")
+		}
+	}}
+	if n, err := f.ReadFrom(r); n != 18 || err != nil {
+		t.Fatal(n, err)
+	}
+	if !write() {
+		t.Error("no write is mapped after it")
+	}
+}
+
+// A write beside Close is in the file whole or not at all, and its result says which.
+func TestWriteAt_WholeBesideClose(t *testing.T) {
+	t.Parallel()
+	const size, n = 4 << 20, 3 << 20
+	old, b := bytes.Repeat([]byte("o"), size), bytes.Repeat([]byte("n"), n)
+	for range 30 {
+		f, m := mappedFile(t, size)
+		if !m.writes {
+			t.Skip("no write is mapped here")
+		}
+		if _, err := f.WriteAt(old, 0); err != nil {
+			t.Fatal(err)
+		}
+		prefaultAll(f.file)
+		f.mtime.Start()
+		begun, done := make(chan bool), make(chan error)
+		go func() {
+			close(begun)
+			_, err := f.WriteAt(b, 100)
+			done <- err
+		}()
+		<-begun
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := <-done
+		got, rerr := os.ReadFile(f.Name())
+		if rerr != nil {
+			t.Fatal(rerr)
+		}
+		want := old
+		if err == nil {
+			want = slices.Concat(old[:100], b, old[100+n:])
+		} else if !errors.Is(err, os.ErrClosed) {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("the write returned %v, and %d of %d bytes are in the file", err, bytes.Count(got, []byte("n")), n)
+		}
+	}
+}
