@@ -119,6 +119,12 @@ func (s *storm) finally(side *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.f.Stat(); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.f.Len(); int64(n) != size {
+		t.Errorf("in the end Len is %d, the file has %d bytes", n, size)
+	}
 	size = (size/page + 2) * page
 	if err := side.Truncate(size); err != nil {
 		t.Fatal(err)

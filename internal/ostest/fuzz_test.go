@@ -88,7 +88,7 @@ type random struct {
 	f     filetest.File
 	flag  int
 	syncs int // how often it may still sync, because disks are slow
-	// foreign reports that another handle has changed the file since it was opened.
+	// foreign reports that another handle has changed the file since a call asked for its size.
 	foreign bool
 }
 
@@ -197,6 +197,9 @@ func (z *random) one(op []byte) {
 		z.cut(maxFuzzSize/2, 0, 0)
 	}
 	randomOps[int(op[0])%len(randomOps)](z, z.place(op[1], op[2]), length(op[3]), op[4])
+	if op[3]%2 == 0 { // not always, since Len asks for the size if it is stale
+		z.len()
+	}
 }
 
 func (z *random) cut(at, n int64, detail byte) {
@@ -261,9 +264,17 @@ func (z *random) copyOut(at, n int64, detail byte) {
 }
 
 func (z *random) lengths(at, n int64, detail byte) {
+	z.len()
 	z.stat(z.f)
+	z.foreign = false
+	z.len()
+}
+
+// len compares Len with the size of the file, unless another handle has changed the file and
+// no call has asked for its size since.
+func (z *random) len() {
 	if z.foreign {
-		return // Len may miss the changes of other handles
+		return
 	}
 	z.step(nil, "Len", func() string {
 		if m, ok := z.f.(*mmapfile.File); ok {

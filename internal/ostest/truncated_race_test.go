@@ -107,6 +107,18 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 			}
 			stop.Store(true)
 			filetest.Within(t, 30*time.Second, readers.Wait)
+			fi, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if by != "Itself" { // a change by others shows once a call asks
+				if _, err := f.Stat(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := f.Len(); int64(n) != fi.Size() {
+				t.Errorf("Len is %d, the file has %d bytes", n, fi.Size())
+			}
 		})
 	}
 }
