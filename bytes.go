@@ -27,10 +27,11 @@ func (f *File) Bytes() []byte {
 	if size <= 0 {
 		return nil
 	}
-	m, err := f.exposeMapping(size)
+	m, err := f.mapForMemory(size, true)
 	if err != nil {
 		return nil
 	}
+	f.exposes()
 	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
 }

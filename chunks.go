@@ -157,7 +157,8 @@ func (w *walk) next() ([]byte, error) {
 		if int64(len(w.mem)) < end {
 			w.mem = f.Bytes()
 		}
-	} else if m, err := f.exposeMapping(size); err == nil {
+	} else if m, err := f.mapForMemory(size, true); err == nil {
+		f.exposes()
 		if w.mem = m.data; !m.copyOnWrite {
 			w.m = m
 		}

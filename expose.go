@@ -38,7 +38,7 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 	if size > mapLimit {
 		whole = end // no more than necessary, since address space is short
 	}
-	if m, err = f.mapped(whole, true); err == io.EOF { // it has been truncated to nothing
+	if m, err = f.mapForMemory(whole, true); err == io.EOF { // it has been truncated to nothing
 		return nil, nil, 0, nil
 	} else if err != nil {
 		return nil, nil, 0, err
@@ -63,60 +63,11 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 // on every platform.
 func (f *file) inPlace() bool { return canMap || f.private }
 
-// exposeMapping returns a mapping of at least size bytes. Callers may hold its memory until
-// the File is closed.
-func (f *file) exposeMapping(size int64) (*mapping, error) {
-	m, err := f.mapped(size, true)
-	if err == nil {
-		f.exposes()
-	}
-	return m, err
-}
-
-// exposes tells the flusher that callers may store into the memory, which it cannot count.
-func (f *file) exposes() {
-	if f.flusher != nil {
-		f.flusher.exposed.Store(true)
-	}
-}
-
-// mapped returns a mapping of at least size bytes. If expose is set, callers hold slices of
-// it until the File is closed. Otherwise it is pinned if closeNeedsLock. Then
-// a concurrent truncation may make it shorter than size.
-func (f *file) mapped(size int64, expose bool) (*mapping, error) {
-	if m := f.m.Load(); !closeNeedsLock && m != nil && int64(len(m.data)) >= size {
-		return m, nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed.Load() {
-		return nil, os.ErrClosed
-	}
-	if m := f.m.Load(); closeNeedsLock && (m == nil || int64(len(m.data)) < size) {
-		if now, regular := f.stat(); regular && now < size {
-			if size = now; size == 0 {
-				return nil, io.EOF
-			}
-		}
-	}
-	if err := f.mapTo(size, true); err != nil {
-		return nil, err
-	}
-	m := f.m.Load()
-	switch {
-	case expose:
-		m.region.exposed.Store(true)
-	case closeNeedsLock:
-		m.region.pins.Add(1)
-	}
-	return m, nil
-}
-
 // window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
-// is 0, or if the platform has no mappings. expose is as for mapped.
-func (f *file) window(off, n int64, expose bool) (*mapping, error) {
+// is 0, or if the platform has no mappings. hold is as for mapForMemory.
+func (f *file) window(off, n int64, hold bool) (*mapping, error) {
 	f.lost()
-	if m := f.m.Load(); expose && f.shows(m, off, n) && f.holds(m, int(off+n-1)) {
+	if m := f.m.Load(); hold && f.shows(m, off, n) && f.holds(m, int(off+n-1)) {
 		return m, nil
 	}
 	size := f.shownSize()
@@ -133,9 +84,9 @@ func (f *file) window(off, n int64, expose bool) (*mapping, error) {
 	if m := f.m.Load(); closeNeedsLock && m != nil && off+n <= int64(len(m.data)) {
 		size = off + n // a longer mapping would stay beside m
 	}
-	m, err := f.mapped(size, expose)
+	m, err := f.mapForMemory(size, hold)
 	if closeNeedsLock && err == nil && off+n > int64(len(m.data)) {
-		if !expose {
+		if !hold {
 			m.region.unpin()
 		}
 		return nil, io.EOF

@@ -202,6 +202,13 @@ func (fl *flusher) failure() error {
 	return fl.err
 }
 
+// exposes tells the flusher that callers may store into the memory, which it cannot count.
+func (f *file) exposes() {
+	if f.flusher != nil {
+		f.flusher.exposed.Store(true)
+	}
+}
+
 // startFlushes begins to flush f by p, unless f has nothing that can be made durable.
 func (f *file) startFlushes(p FlushPolicy) error {
 	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice

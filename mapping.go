@@ -2,6 +2,8 @@ package mmapfile
 
 import (
 	"errors"
+	"io"
+	"os"
 
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -20,44 +22,117 @@ type mapping struct {
 	prev        *mapping // the shorter one before, for callers that still hold its slices
 }
 
-// mapTo publishes a mapping of at least size bytes, or of as much as address space allows.
-// With whole, for Bytes and View, it fails if it cannot map all of them. Called with mu
-// held.
-func (f *file) mapTo(size int64, whole bool) error {
+// A mapping comes about in one of two ways, and mapTo makes it:
+//
+//	calls:   noteRead, noteWrite, lookAhead   → mapForCalls, once it pays
+//	memory:  Bytes, Chunks                    → mapForMemory, for the whole file
+//	         View, At, SliceAt     → window   → mapForMemory, for bytes that are all in the file
+//	         Advise, LockMemory, … → span     → mapForMemory, for pages up to the end of the file
+//
+// The two differ in what they may use of it. Calls use callLen bytes, which is nothing if the
+// storage may change a file without showing that in memory, and no more address space than
+// mapLimit. Memory that a caller asks for may have all of it, and replaces ranges of closed
+// Files if there is not enough.
+
+// mapForCalls counts what a mapping up to end would have saved, and makes the mapping if it
+// pays.
+func (f *file) mapForCalls(end int64, calls uint64) {
+	if m := f.m.Load(); m != nil && end <= int64(m.callLen) {
+		return
+	}
+	if f.never.Load() || !f.pages.Credit(calls) || !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	if f.closed.Load() {
+		return
+	}
+	size, regular := f.stat()
+	if !regular {
+		f.never.Store(true)
+		return
+	}
+	f.pages.Mapped(size > 0 && f.mapTo(size, false) == nil)
+}
+
+// mapForMemory returns a mapping of at least size bytes. If hold is set, callers hold slices
+// of it until the File is closed. Otherwise it is pinned if closeNeedsLock. Then a concurrent
+// truncation may make it shorter than size.
+func (f *file) mapForMemory(size int64, hold bool) (*mapping, error) {
+	if m := f.m.Load(); !closeNeedsLock && m != nil && int64(len(m.data)) >= size {
+		return m, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed.Load() {
+		return nil, os.ErrClosed
+	}
+	if m := f.m.Load(); closeNeedsLock && (m == nil || int64(len(m.data)) < size) {
+		if now, regular := f.stat(); regular && now < size {
+			if size = now; size == 0 {
+				return nil, io.EOF
+			}
+		}
+	}
+	if err := f.mapTo(size, true); err != nil {
+		return nil, err
+	}
 	m := f.m.Load()
-	mapped := m != nil && int64(len(m.data)) >= size
-	if mapped && (whole || int64(m.callLen) >= size) {
+	switch {
+	case hold:
+		m.region.exposed.Store(true)
+	case closeNeedsLock:
+		m.region.pins.Add(1)
+	}
+	return m, nil
+}
+
+// mapTo publishes a mapping of at least size bytes, or, for calls, of as much as they may use.
+// With memory set, a caller asks for the memory: then it fails if it cannot map all of it.
+// Called with mu held.
+func (f *file) mapTo(size int64, memory bool) error {
+	m := f.m.Load()
+	long := m != nil && int64(len(m.data)) >= size
+	if long && (memory || int64(m.callLen) >= size) {
 		return nil
 	}
+	limit, access, err := f.mayMap(memory)
+	switch {
+	case err != nil:
+		return err
+	case !long:
+		return f.mapNew(m, size, limit, memory, access)
+	case int64(m.callLen) >= limit:
+		return errNoMemory // no more of it may be used
+	}
+	next := *m
+	next.callLen = int(min(limit, int64(len(m.data))))
+	f.m.Store(&next)
+	return nil
+}
+
+// mayMap returns how the file is open, and how much of a mapping calls may use. It is an error
+// if there may be no mapping.
+func (f *file) mayMap(memory bool) (limit int64, access sys.Access, err error) {
 	flag := f.flag
 	if sys.Maps && !closeNeedsLock && !f.ownDescriptor() {
 		flag = -1 // other code may have changed it
 	}
-	access, err := sys.AccessOf(f.inner, flag)
-	if err != nil {
-		return err
+	if access, err = sys.AccessOf(f.inner, flag); err != nil {
+		return 0, access, err
 	}
 	kind := f.storageOf()
-	limit := mapLimit
+	limit = mapLimit
 	switch {
-	case kind == sys.StorageOnRequest && whole:
+	case kind == sys.StorageOnRequest && memory:
 	case !access.Read, access.Direct, !f.mapsOn(kind, access.Write):
 		f.never.Store(true)
 		limit = 0
 	}
-	if !access.Read || limit == 0 && !whole {
-		return errors.ErrUnsupported
+	if !access.Read || limit == 0 && !memory {
+		err = errors.ErrUnsupported
 	}
-	if mapped && int64(m.callLen) >= limit {
-		return errNoMemory // no more of it may be used
-	}
-	if mapped {
-		next := *m
-		next.callLen = int(min(limit, int64(len(m.data))))
-		f.m.Store(&next)
-		return nil
-	}
-	return f.mapNew(m, size, limit, whole, access)
+	return limit, access, err
 }
 
 // mapsOn reports whether calls may use a mapping of the file on storage of that kind. Only a
@@ -74,20 +149,20 @@ func (f *file) mapsOn(kind sys.Storage, write bool) bool {
 	return true
 }
 
-// mapNew is mapTo if the present mapping m, if any, is too short.
-func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Access) error {
+// mapNew publishes a new mapping. m is the present one, which is shorter than size, if any.
+func (f *file) mapNew(m *mapping, size, limit int64, memory bool, access sys.Access) error {
 	need := size
-	if !whole {
+	if !memory {
 		need = min(size, mapLimit)
 	}
-	if !roomFor(need, whole) {
+	if !roomFor(need, memory) {
 		return errNoMemory
 	}
 	length := size
 	if m != nil && mapsBeyondEnd && size < mapLimit/2 && roomFor(2*size, false) {
 		length = 2 * size // it grew: leave room for further growth
 	}
-	if !whole {
+	if !memory {
 		length = min(length, mapLimit)
 	}
 	if length > maxInt-int64(pageSize) || m != nil && length <= int64(len(m.data)) {
@@ -95,10 +170,10 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 	}
 	var data []byte
 	var writable bool
-	err := retry(whole, func() (err error) {
-		data, writable, err = mapFile(f.inner, int(length), access.Write, whole)
+	err := retry(memory, func() (err error) {
+		data, writable, err = mapFile(f.inner, int(length), access.Write, memory)
 		if err != nil && length > size {
-			data, writable, err = mapFile(f.inner, int(size), access.Write, whole)
+			data, writable, err = mapFile(f.inner, int(size), access.Write, memory)
 		}
 		return err
 	})
@@ -107,9 +182,9 @@ func (f *file) mapNew(m *mapping, size, limit int64, whole bool, access sys.Acce
 	}
 	next := &mapping{
 		data: data, callLen: int(min(limit, int64(len(data)))), writable: writable,
-		region: newRegion(f, data),
+		writes: writable && access.Plain, region: newRegion(f, data),
 	}
-	if next.writes = writable && access.Plain; next.writes {
+	if next.writes {
 		f.writes.Make() // before the mapping is published
 	}
 	if m == nil {

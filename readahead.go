@@ -44,7 +44,7 @@ func (f *file) lookAhead(off, n int64, far bool) {
 	case !far:
 		f.pages.Asked(end)
 		f.pages.Note(pages.Ready, off, end-off)
-		f.mapIfPays(end, uint64((end-off)/n))
+		f.mapForCalls(end, uint64((end-off)/n))
 	}
 }
 

@@ -69,20 +69,20 @@ func (f *file) follow(next pages.Next, end int64) {
 		pages.Look()
 	}
 	if next.Credit > 0 {
-		f.mapIfPays(end, next.Credit)
+		f.mapForCalls(end, next.Credit)
 	}
 }
 
 // classify finds out what kind of file f is, at the first call that is recorded.
 func (f *file) classify() {
 	if f.m.Load() != nil {
-		return // mapTo has asked
+		return // mayMap has asked
 	}
 	if _, regular := f.stat(); !regular { // a stream has no pages
 		f.never.Store(true)
 		return
 	}
-	if !f.mapsOn(f.storageOf(), true) { // mapTo finds out whether it is open for writing
+	if !f.mapsOn(f.storageOf(), true) { // mayMap finds out whether it is open for writing
 		f.never.Store(true)
 	}
 }
@@ -101,24 +101,3 @@ func (f *file) storageOf() sys.Storage {
 
 // sparse reports whether a hole of the file is not to be read from the mapping (tmpfs).
 func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemory) }
-
-// mapIfPays counts what a mapping up to end would have saved, and makes the mapping if it
-// pays.
-func (f *file) mapIfPays(end int64, calls uint64) {
-	if m := f.m.Load(); m != nil && end <= int64(m.callLen) {
-		return
-	}
-	if f.never.Load() || !f.pages.Credit(calls) || !f.mu.TryLock() {
-		return
-	}
-	defer f.mu.Unlock()
-	if f.closed.Load() {
-		return
-	}
-	size, regular := f.stat()
-	if !regular {
-		f.never.Store(true)
-		return
-	}
-	f.pages.Mapped(size > 0 && f.mapTo(size, false) == nil)
-}

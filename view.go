@@ -69,7 +69,7 @@ func (f *file) view(off, n int64, fn func(p []byte) error) error {
 	case m == nil:
 		return f.viewCopy(off, int(n), fn)
 	case closeNeedsLock:
-		defer m.region.unpin() // see mapped
+		defer m.region.unpin() // see mapForMemory
 	}
 	f.preread(m, off, n)
 	_, err = f.call(m, off, n, fn, false)
