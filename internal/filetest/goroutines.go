@@ -147,3 +147,10 @@ func Receive(c io.Reader) <-chan []byte {
 	}()
 	return got
 }
+
+// IOFunc is a Reader and a Writer.
+type IOFunc func(b []byte) (int, error)
+
+func (f IOFunc) Read(b []byte) (int, error) { return f(b) }
+
+func (f IOFunc) Write(b []byte) (int, error) { return f(b) }

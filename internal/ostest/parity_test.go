@@ -19,6 +19,8 @@ import (
 	"go.dw1.io/mmapfile/internal/pages"
 )
 
+var page = int64(os.Getpagesize())
+
 // The parity matrix runs every sequence of calls on *os.File, and on a File in each of its
 // states, with twin files. Each step must have the same result. This file is the harness,
 // and the other parity_*_test.go have the sequences.

@@ -57,7 +57,7 @@ func actingSink(piece int, act func(r *run, f filetest.File)) func(*run, filetes
 	return func(r *run, f filetest.File, _ int64) (io.Writer, func() string) {
 		var log bytes.Buffer
 		calls := 0
-		w := ioFunc(func(p []byte) (int, error) {
+		w := filetest.IOFunc(func(p []byte) (int, error) {
 			log.WriteString(filetest.Show(p))
 			if calls++; calls == piece {
 				act(r, f)

@@ -1,4 +1,4 @@
-package ostest
+package mmapfile_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -19,8 +20,90 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-var page = int64(os.Getpagesize())
+// What a File promises, in a few tests to read first. The matrix of all methods and states is in
+// internal/ostest, the races are in close_test.go and writelock_test.go.
 
+// A program that uses an *os.File has the same results with a File, before the file is mapped and
+// after.
+func TestFile_SameAsOSFile(t *testing.T) {
+	t.Parallel()
+	results := map[string]string{}
+	withBoth(t, filetest.Pattern(10_000), func(t *testing.T, kind, name string, f filetest.File) {
+		var log strings.Builder
+		for round := range 100 { // the file is mapped after some of them
+			b := make([]byte, 50)
+			k, err := f.ReadAt(b, 9980)
+			fmt.Fprintln(&log, "ReadAt at the end:", k, err, b)
+			k, err = f.WriteAt([]byte("written"), int64(round))
+			fmt.Fprintln(&log, "WriteAt:", k, err)
+			pos, err := f.Seek(-30, io.SeekEnd)
+			fmt.Fprintln(&log, "Seek:", pos, err)
+			rest, err := io.ReadAll(f)
+			fmt.Fprintln(&log, "ReadAll:", rest, err)
+			_, err = f.ReadAt(b, -1)
+			fmt.Fprintln(&log, "a negative offset:", filetest.ErrorText(err, name))
+		}
+		fmt.Fprintln(&log, "Truncate:", f.Truncate(5000))
+		k, err := f.WriteAt([]byte("past the end"), 6000)
+		fmt.Fprintln(&log, "WriteAt past the end:", k, err)
+		fi, err := f.Stat()
+		fmt.Fprintln(&log, "Stat:", fi.Size(), err)
+		fmt.Fprintln(&log, "Close:", f.Close())
+		_, err = f.Read(make([]byte, 1))
+		fmt.Fprintln(&log, "Read after Close:", errors.Is(err, os.ErrClosed), filetest.ErrorText(err, name))
+		fmt.Fprintln(&log, "the file:", filetest.Read(t, name))
+		results[kind] = log.String()
+	})
+	want, got := strings.Split(results["os.File"], "\n"), strings.Split(results["File"], "\n")
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Fatalf("os.File has\n%s\nand File has other results", want[i])
+		}
+	}
+}
+
+// Another program truncates the file. The process goes on, and calls have the result of os.File.
+func TestFile_TruncatedByAnother(t *testing.T) {
+	filetest.NeedForeignTruncate(t)
+	t.Parallel()
+	name := filetest.Temp(t, filetest.Pattern(100_000))
+	f := filetest.OpenMapped(t, name)
+	if err := os.Truncate(name, 10); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	if n, err := f.ReadAt(b, 50_000); n != 0 || err != io.EOF {
+		t.Errorf("ReadAt past the new end: %d, %v", n, err)
+	}
+	if n, err := f.ReadAt(b, 0); n != 10 || err != io.EOF || !bytes.Equal(b[:10], filetest.Pattern(10)) {
+		t.Errorf("ReadAt across the new end: %d, %v", n, err)
+	}
+	if n, err := f.WriteAt([]byte("later"), 60_000); n != 5 || err != nil {
+		t.Errorf("WriteAt past the new end: %d, %v", n, err)
+	}
+	if got := filetest.Read(t, name); len(got) != 60_005 || string(got[60_000:]) != "later" {
+		t.Errorf("the file has %d bytes", len(got))
+	}
+}
+
+// Once reading pays, it is a copy from the mapping, and no system call counts.
+func TestFile_IsMappedOnceItPays(t *testing.T) {
+	if !mmapfile.MapsUnasked {
+		t.Skip("nothing is mapped unasked")
+	}
+	f := filetest.OpenFile(t, filetest.Temp(t, filetest.Pattern(100_000)), os.O_RDONLY)
+	b := make([]byte, 64)
+	for i := 0; !mmapfile.Mapped(f); i++ {
+		if i == 100_000 {
+			t.Skip("never mapped: not on a file system that maps")
+		}
+		if _, err := f.ReadAt(b, int64(i%1000)*64); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every method of *os.File is there, with its signature.
 func TestFile_Methods(t *testing.T) {
 	ours, theirs := reflect.TypeFor[*mmapfile.File](), reflect.TypeFor[*os.File]()
 	for i := range theirs.NumMethod() {
@@ -251,10 +334,10 @@ func TestFile_CallsInsideReaderAndWriter(t *testing.T) {
 		}
 	}
 	filetest.Within(t, 30*time.Second, func() {
-		if _, err := f.WriteTo(ioFunc(func([]byte) (int, error) { use(); return 1, io.ErrClosedPipe })); err != io.ErrClosedPipe {
+		if _, err := f.WriteTo(filetest.IOFunc(func([]byte) (int, error) { use(); return 1, io.ErrClosedPipe })); err != io.ErrClosedPipe {
 			t.Errorf("WriteTo: %v", err)
 		}
-		if _, err := f.ReadFrom(ioFunc(func([]byte) (int, error) { use(); return 0, io.EOF })); err != nil {
+		if _, err := f.ReadFrom(filetest.IOFunc(func([]byte) (int, error) { use(); return 0, io.EOF })); err != nil {
 			t.Errorf("ReadFrom: %v", err)
 		}
 		err := f.View(0, 100, func([]byte) error { use(); return nil })
@@ -263,13 +346,6 @@ func TestFile_CallsInsideReaderAndWriter(t *testing.T) {
 		}
 	})
 }
-
-// ioFunc is a Reader and a Writer.
-type ioFunc func(b []byte) (int, error)
-
-func (f ioFunc) Read(b []byte) (int, error) { return f(b) }
-
-func (f ioFunc) Write(b []byte) (int, error) { return f(b) }
 
 // An open File restricts other handles no more than an open os.File does, unless the program has
 // asked for mapped memory.
