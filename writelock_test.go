@@ -249,9 +249,9 @@ func TestReadFrom_NoMappedWriteBeside(t *testing.T) {
 // A write beside Close is in the file whole or not at all, and its result says which.
 func TestWriteAt_WholeBesideClose(t *testing.T) {
 	t.Parallel()
-	const size, n = 4 << 20, 3 << 20
+	const size, n = 2 << 20, 3 << 19
 	old, b := bytes.Repeat([]byte("o"), size), bytes.Repeat([]byte("n"), n)
-	for range 30 {
+	for range 10 { // each keeps its address space for a while
 		f, m := mappedFile(t, size)
 		if !m.writes {
 			t.Skip("no write is mapped here")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // A world is a file and what is known of its length.
@@ -173,6 +175,9 @@ func check(t *testing.T, file int64, current bool, calls []call) {
 // In each order of the steps of two and three calls, the length is right or stale.
 func TestLength_Model(t *testing.T) {
 	t.Parallel()
+	if race.Detector {
+		t.Skip("one goroutine alone: nothing races")
+	}
 	calls := []call{
 		stat, appends, read(5000, false), read(5000, true), read(1100, true),
 		write(600, 600), write(1500, 1500), write(1600, 1200), write(600, 300),
@@ -200,8 +205,8 @@ func TestLength_Model(t *testing.T) {
 // Four calls with the orders that three do not have: an answer, then one that is late.
 func TestLength_ModelOfFour(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("370,000 orders for each")
+	if testing.Short() || race.Detector {
+		t.Skip("370,000 orders each")
 	}
 	check(t, 100, true, []call{stat, stat, write(600, 600), write(200, 200)})
 	check(t, 1000, true, []call{stat, write(600, 600), truncate(100, true), truncate(300, true)})
