@@ -1,5 +1,5 @@
 module go.dw1.io/mmapfile
 
-go 1.25.0
+go 1.26.0
 
-require golang.org/x/sys v0.39.0
+require golang.org/x/sys v0.49.0

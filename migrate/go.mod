@@ -1,6 +1,6 @@
 module go.dw1.io/mmapfile/migrate
 
-go 1.25.0
+go 1.26.0
 
 require golang.org/x/tools v0.48.0
 

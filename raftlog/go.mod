@@ -1,6 +1,6 @@
 module go.dw1.io/mmapfile/raftlog
 
-go 1.25.0
+go 1.26.0
 
 replace go.dw1.io/mmapfile => ../
 
@@ -18,5 +18,5 @@ require (
 	github.com/hashicorp/golang-lru v1.0.2 // indirect
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.14 // indirect
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )

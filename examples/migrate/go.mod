@@ -1,6 +1,6 @@
 module go.dw1.io/mmapfile/examples/migrate
 
-go 1.25.0
+go 1.26.0
 
 require github.com/ncruces/go-sqlite3 v0.34.1
 

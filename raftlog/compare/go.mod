@@ -1,6 +1,6 @@
 module go.dw1.io/mmapfile/raftlog/compare
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/hashicorp/go-hclog v1.6.3
@@ -28,7 +28,7 @@ require (
 	go.dw1.io/mmapfile v0.0.0 // indirect
 	go.etcd.io/bbolt v1.4.3 // indirect
 	golang.org/x/exp v0.0.0-20250911091902-df9299821621 // indirect
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )
 
 replace (
