@@ -55,7 +55,7 @@ func module(t *testing.T, dir string) string {
 	}
 	to := t.TempDir()
 	write(t, filepath.Join(to, "go.sum"), string(sum))
-	write(t, filepath.Join(to, "go.mod"), "module test.example\n\ngo 1.25.0\n\nrequire go.dw1.io/mmapfile v0.0.0\n\nreplace go.dw1.io/mmapfile => "+root+"\n")
+	write(t, filepath.Join(to, "go.mod"), "module test.example\n\ngo 1.26.0\n\nrequire go.dw1.io/mmapfile v0.0.0\n\nreplace go.dw1.io/mmapfile => "+root+"\n")
 	if dir != "" {
 		copySource(t, dir, to)
 	}

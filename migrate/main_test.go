@@ -171,7 +171,7 @@ func TestReport_Dependency(t *testing.T) {
 	requires := ""
 	for _, path := range []string{"github.com/syndtr/goleveldb", "other.example/log", "other.example/append"} {
 		name := filepath.Base(path)
-		write(t, filepath.Join(dir, name, "go.mod"), "module "+path+"\n\ngo 1.25.0\n")
+		write(t, filepath.Join(dir, name, "go.mod"), "module "+path+"\n\ngo 1.26.0\n")
 		requires += "require " + path + " v1.0.0\nreplace " + path + " => ./" + name + "\n"
 	}
 	write(t, filepath.Join(dir, "go.mod"), read(t, filepath.Join(dir, "go.mod"))+requires)
@@ -221,9 +221,6 @@ func TestVet_IndirectMethod(t *testing.T) {
 
 func TestFix_Tool(t *testing.T) {
 	dir := module(t, filepath.FromSlash("testdata/program"))
-	if version := execute(t, dir, 0, "go", "env", "GOVERSION"); strings.HasPrefix(version, "go1.25") {
-		t.Skip("go fix has no -fixtool in ", version)
-	}
 	diff := execute(t, dir, 1, "go", "fix", "-fixtool="+toolPath(t), "-diff", "./...")
 	if !strings.Contains(diff, "+	\"go.dw1.io/mmapfile\"") {
 		t.Errorf("-diff shows\n%s", diff)

@@ -29,7 +29,7 @@ func TestSurvey_Program(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"go.mod": "module test.example\n\ngo 1.25.0\n", "go.sum": string(sum)} {
+	for name, content := range map[string]string{"go.mod": "module test.example\n\ngo 1.26.0\n", "go.sum": string(sum)} {
 		if err := os.WriteFile(filepath.Join(m.Dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

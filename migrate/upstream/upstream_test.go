@@ -68,7 +68,7 @@ func main() {
 func TestOverlay_Counts(t *testing.T) {
 	root, dir := moduleRoot(t), t.TempDir()
 	writeFile(t, filepath.Join(dir, "program", "main.go"), program)
-	writeFile(t, filepath.Join(dir, "program", "go.mod"), "module test.example\n\ngo 1.25.0\n")
+	writeFile(t, filepath.Join(dir, "program", "go.mod"), "module test.example\n\ngo 1.26.0\n")
 	if _, err := modcopy.Require(filepath.Join(dir, "program"), root); err != nil {
 		t.Fatal(err)
 	}
