@@ -1,9 +1,9 @@
 // Command migrate rewrites calls such as os.Open to those of package mmapfile
 // where every use of the file allows it, and reports the others.
 //
-//	go run go.dw1.io/mmapfile/migrate@latest ./...         reports
-//	go run go.dw1.io/mmapfile/migrate@latest -diff ./...   shows what -fix would change
-//	go run go.dw1.io/mmapfile/migrate@latest -fix ./...    rewrites
+//	migrate ./...         reports
+//	migrate -diff ./...   shows what -fix would change
+//	migrate -fix ./...    rewrites
 //
 // The flag -all includes the files for which no gain is in sight. Build tags are
 // set in the environment: GOFLAGS=-tags=x. An installed migrate is also a tool for

@@ -1,27 +1,178 @@
 package main
 
 import (
-	"log"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
 )
 
-func Example() {
-	was, err := os.Getwd()
-	if err != nil {
-		log.Fatal(err)
+// TestMain makes the test the program itself, for program.
+func TestMain(m *testing.M) {
+	if os.Getenv("FIRST_TEST_MAIN") != "" {
+		flag.CommandLine = flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+		flag.CommandLine.Usage = func() { flag.Usage() }
+		main()
+		os.Exit(0)
 	}
+	os.Exit(m.Run())
+}
+
+// program returns the program itself, whose temporary directory is dir.
+func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no child processes")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	argv := append(strings.Fields(os.Getenv("MMAPFILE_EMULATOR")), exe)
+	cmd := exec.Command(argv[0], append(argv[1:], args...)...)
+	cmd.Env = append(os.Environ(), "FIRST_TEST_MAIN=1", "TMPDIR="+dir, "TMP="+dir)
+	return cmd
+}
+
+// tempDir returns a directory that t.TempDir would not do for: wine cannot remove that.
+func tempDir(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "first")
 	if err != nil {
-		log.Fatal(err)
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	if err := os.Chdir(dir); err != nil {
-		log.Fatal(err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func smallFile(t *testing.T, size int) string {
+	t.Helper()
+	name := filepath.Join(tempDir(t), "data")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("record "), size/7+1)[:size], 0o600); err != nil {
+		t.Fatal(err)
 	}
-	defer os.Chdir(was)
-	main()
-	main()
-	// Output:
-	// run 1
-	// run 2
+	return name
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
+		t.Errorf("it has left %v, %v", left, err)
+	}
+}
+
+func TestCompare_SmallFile(t *testing.T) {
+	for _, size := range []int{recordSize, 100_001} {
+		name := smallFile(t, size)
+		report, err := compare(t.Context(), name, 20*time.Millisecond)
+		if err != nil || strings.Count(report, " times as fast\n") < 2 || strings.Count(report, "  mmapfile.Open ") < 2 {
+			t.Errorf("%d bytes: %v\n%s", size, err, report)
+		}
+	}
+}
+
+func TestCompare_BadFile(t *testing.T) {
+	empty, short := smallFile(t, 0), smallFile(t, recordSize-1)
+	bad := map[string]string{empty: "has 0 bytes", short: "has 63 bytes", filepath.Dir(short): "is a directory"}
+	fifo := filepath.Join(filepath.Dir(short), "fifo")
+	if exec.Command("mkfifo", fifo).Run() == nil {
+		bad[fifo] = "is not a regular file"
+	}
+	for name, want := range bad {
+		if report, err := compare(t.Context(), name, time.Second); err == nil || err.Error()[:len(name)] != name || !strings.Contains(err.Error(), want) || report != "" {
+			t.Errorf("%q, %v, want %s", report, err, want)
+		}
+	}
+	if _, err := compare(t.Context(), short+"x", time.Second); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+}
+
+// changing is a file that another program writes to.
+type changing struct{ n byte }
+
+func (c *changing) ReadAt(p []byte, _ int64) (int, error) {
+	c.n++
+	p[0] = c.n
+	return len(p), nil
+}
+
+func TestLookUpInTurns_DifferentBytes(t *testing.T) {
+	err := lookUpInTurns(t.Context(), io.Discard, time.Millisecond, bytes.NewReader(make([]byte, 6400)), new(changing), 6400)
+	if err == nil || !strings.Contains(err.Error(), "different bytes") {
+		t.Error(err)
+	}
+}
+
+func TestCompare_Canceled(t *testing.T) {
+	dir, small := tempDir(t), smallFile(t, 1000)
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	cancel(stopped)
+	for _, name := range []string{"", small} {
+		if report, err := compare(ctx, name, time.Hour); !errors.Is(err, stopped) || report != "" {
+			t.Errorf("%q: %q, %v", name, report, err)
+		}
+	}
+	wantEmpty(t, dir)
+}
+
+func TestMain_Interrupt(t *testing.T) {
+	dir := tempDir(t)
+	cmd := program(t, dir)
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted alone")
+	}
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("this program cannot be started: ", err)
+	}
+	stderr := bufio.NewReader(pipe)
+	start, err := stderr.ReadString('.') // it makes its file
+	if err != nil || !strings.HasPrefix(start, "making "+dir) {
+		t.Errorf("%q, %v", start, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	rest, err := io.ReadAll(stderr)
+	if err := errors.Join(err, cmd.Wait()); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(rest), "first: interrupt") {
+		t.Errorf("%v: %s", err, rest)
+	}
+	wantEmpty(t, dir)
+}
+
+func TestMain_Status(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want int
+		says string
+	}{
+		{[]string{"-h"}, 0, "usage: first [FILE]"},
+		{[]string{"a", "b"}, 2, "usage: first [FILE]"},
+		{[]string{smallFile(t, 9)}, 1, "a record has 64"},
+	} {
+		cmd := program(t, tempDir(t), c.args...)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Skip("this program cannot be started: ", err)
+		}
+		if got := cmd.ProcessState.ExitCode(); got != c.want || !strings.Contains(string(out), c.says) {
+			t.Errorf("%q: status %d, want %d; %s", c.args, got, c.want, out)
+		}
+	}
 }

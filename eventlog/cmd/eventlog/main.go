@@ -1,7 +1,7 @@
 // Command eventlog reads, verifies, repairs and benchmarks the logs of package eventlog: a
 // single file, or the directory of a stream.
 //
-//	go run go.dw1.io/mmapfile/eventlog/cmd/eventlog@main help
+//	go run ./eventlog/cmd/eventlog help
 //
 // Reading takes no lock, and changes no file.
 package main
