@@ -142,7 +142,7 @@ func TestMain_Interrupt(t *testing.T) {
 		t.Skip("this program cannot be started: ", err)
 	}
 	stderr := bufio.NewReader(pipe)
-	start, err := stderr.ReadString('.') // it makes its file
+	start, err := stderr.ReadString(')') // it makes its file
 	if err != nil || !strings.HasPrefix(start, "making "+dir) {
 		t.Errorf("%q, %v", start, err)
 	}
