@@ -25,7 +25,7 @@ func TestReadme_OwnModule(t *testing.T) {
 	for _, b := range (mdPage{"README.md", fileLines(t, "README.md")}).codeBlocks(t) {
 		for _, line := range b.lines {
 			if strings.HasPrefix(line, "go mod edit ") || strings.HasPrefix(line, "go get ") {
-				commands = append(commands, strings.ReplaceAll(line, "../mmapfile", clone))
+				commands = append(commands, line)
 			}
 		}
 	}
@@ -39,6 +39,9 @@ func TestReadme_OwnModule(t *testing.T) {
 	}
 	for _, command := range append(commands, "go build -o program.exe .") {
 		args := strings.Fields(command)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "../mmapfile", clone)
+		}
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
 		// What the module needs was there to build this test.
