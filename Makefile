@@ -141,7 +141,7 @@ apidiff: ## print how the API differs from the last tag; fail if v1 programs may
 release: ## check that HEAD can be released as VERSION (v1.2.3), and print the commands for it
 	@platforms/release '$(VERSION)'
 
-# BENCH_ROUNDS=2 for a shorter run.
+# BENCH_ROUNDS=2 for a shorter run. Without v0.1.2, if no registry has it.
 bench: ## compare with os.File and v0.1.2: a selection
 	@$(benchdata) run -rounds $(or $(BENCH_ROUNDS),5) -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
 		$(call select,-out results/bench.txt -skip '$(BENCH_SKIP)')

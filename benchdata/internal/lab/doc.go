@@ -4,6 +4,8 @@
 //
 //	go -C benchdata test ./internal/lab -run '^$' -bench Policy -impl '^(os|mmapfile)$' -dir /mnt/xfs
 //
+// Those of v0.1.2 need -tags predecessor, and a registry that has this version.
+//
 // A benchmark's name is its row, as keys and values: Policy/state=sync-1KB/impl=mmapfile. The last
 // key is the implementation: os, mmapfile, v0.1.2 (as it was published), exp (golang.org/x/exp/mmap),
 // edsrzf (github.com/edsrzf/mmap-go), copy (no library, the limit) and os-again (os.File once more,

@@ -13,7 +13,6 @@ import (
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 	"golang.org/x/exp/mmap"
-	published "peer.example/mmapfile"
 )
 
 // impl is one implementation under comparison.
@@ -31,15 +30,12 @@ var (
 	mmapFile = impl{"mmapfile", (*mmapfile.File)(nil), func(path string, flag int, _ int64) (io.Closer, error) {
 		return mmapfile.OpenFile(path, flag, 0o644)
 	}}
-	predecessor = impl{"v0.1.2", (*published.MmapFile)(nil), func(path string, flag int, size int64) (io.Closer, error) {
-		return published.OpenFile(path, flag, 0o644, size)
-	}}
 	expMmap  = impl{"exp", (*mmap.ReaderAt)(nil), func(path string, _ int, _ int64) (io.Closer, error) { return mmap.Open(path) }}
 	mmapGo   = impl{"edsrzf", mmapGoFile{}, openMmapGo}
 	bareCopy = impl{"copy", bare{}, openBare}
 
 	// everyone is what a row compares, as far as they can.
-	everyone = []impl{osFile, mmapFile, predecessor, expMmap, mmapGo, bareCopy, osAgain}
+	everyone = slices.Concat([]impl{osFile, mmapFile}, predecessor, []impl{expMmap, mmapGo, bareCopy, osAgain})
 )
 
 func openOS(path string, flag int, _ int64) (io.Closer, error) { return os.OpenFile(path, flag, 0o644) }

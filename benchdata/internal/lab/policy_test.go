@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,7 +49,7 @@ type writeState struct {
 func BenchmarkPolicy(b *testing.B) {
 	for _, s := range writeStates() {
 		b.Run("state="+s.name, func(b *testing.B) {
-			list := []impl{osFile, mmapFile, predecessor}
+			list := slices.Concat([]impl{osFile, mmapFile}, predecessor)
 			if s.size < 500*benchtest.MB {
 				list = append(list, osAgain)
 			}

@@ -1,9 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
@@ -32,10 +36,21 @@ func Lab(ctx context.Context, args []string) (*results.Set, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	binary, err := buildTest(ctx, dir, ".", labPackage)
+	binary, err := buildTest(ctx, dir, ".", labPackage, predecessorFlags(ctx, os.Stderr)...)
 	if err != nil {
 		return nil, err
 	}
 	return opt.runPrograms(ctx, dir, config, []program{{
 		path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl, fmt.Sprintf("-huge=%d", *huge)}}})
+}
+
+// predecessorFlags are those that build the lab with v0.1.2. If no registry has it, there are none, and w gets the reason.
+func predecessorFlags(ctx context.Context, w io.Writer) []string {
+	out, err := exec.CommandContext(ctx, "go", "mod", "download", "peer.example/mmapfile").CombinedOutput()
+	if err != nil {
+		reason, _, _ := strings.Cut(cmp.Or(strings.TrimSpace(string(out)), err.Error()), "\n")
+		fmt.Fprintln(w, "leaving out v0.1.2, which cannot be had:", reason)
+		return nil
+	}
+	return []string{"-tags=predecessor"}
 }

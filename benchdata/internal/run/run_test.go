@@ -181,3 +181,15 @@ func TestWorkerCounts_Sorted(t *testing.T) {
 		}
 	}
 }
+
+func TestPredecessorFlags_NotToBeHad(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	var out strings.Builder
+	if flags := predecessorFlags(t.Context(), &out); flags != nil {
+		t.Errorf("%q", flags)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "leaving out v0.1.2, which cannot be had: ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("it says %q", got)
+	}
+}

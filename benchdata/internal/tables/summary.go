@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -27,8 +28,16 @@ func summarize(out io.Writer, res *results.Set) error {
 			rows = append(rows, named{row, row})
 		}
 	}
+	// v0.1.2 has no columns if it could not be had.
+	old := slices.ContainsFunc(res.Rows, func(row string) bool { return res.Median(row, "v0.1.2") > 0 })
+	column := func(text string) string {
+		if old {
+			return text + "\t"
+		}
+		return ""
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n\tos.File\tv0.1.2\tmmapfile\t/ os.File\t/ v0.1.2\tnoise\n")
+	fmt.Fprintf(w, "\n\tos.File\t%smmapfile\t/ os.File\t%snoise\n", column("v0.1.2"), column("/ v0.1.2"))
 	for _, r := range rows {
 		if res.Median(r.row, "mmapfile") == 0 {
 			continue
@@ -37,9 +46,9 @@ func summarize(out io.Writer, res *results.Set) error {
 		if own := res.OwnNoise(r.row); own > 0 {
 			noise = fmt.Sprintf("%.0f%%", 100*(math.Exp(own)-1))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", results.Plain(r.what), results.Duration(res.Median(r.row, "os")),
-			results.Duration(res.Median(r.row, "v0.1.2")), results.Duration(res.Median(r.row, "mmapfile")),
-			results.Number(res.Ratio(r.row, "mmapfile", "os")), results.Number(res.Ratio(r.row, "mmapfile", "v0.1.2")), noise)
+		fmt.Fprintf(w, "%s\t%s\t%s%s\t%s\t%s%s\n", results.Plain(r.what), results.Duration(res.Median(r.row, "os")),
+			column(results.Duration(res.Median(r.row, "v0.1.2"))), results.Duration(res.Median(r.row, "mmapfile")),
+			results.Number(res.Ratio(r.row, "mmapfile", "os")), column(results.Number(res.Ratio(r.row, "mmapfile", "v0.1.2"))), noise)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -53,8 +62,9 @@ func summarize(out io.Writer, res *results.Set) error {
 		}
 		fmt.Fprintln(out, ".")
 	}
-	for _, base := range []string{"os", "v0.1.2"} {
-		fmt.Fprintln(out, results.Plain(lostText(res, base, 8)))
+	fmt.Fprintln(out, results.Plain(lostText(res, "os", 8)))
+	if old {
+		fmt.Fprintln(out, results.Plain(lostText(res, "v0.1.2", 8)))
 	}
 	if text := warmText(res); text != "" {
 		fmt.Fprintln(out, results.Plain(text))

@@ -33,3 +33,17 @@ func TestWarmText_MedianAndDearestRow(t *testing.T) {
 		t.Errorf("%v; the block ends with %q", err, block[max(0, len(block)-200):])
 	}
 }
+
+// A run without v0.1.2 has no columns for it, and no line about what is slower.
+func TestSummarize_NoPredecessor(t *testing.T) {
+	rows := "BenchmarkStat/impl=os-2 1 60 ns/op\nBenchmarkStat/impl=mmapfile-2 1 50 ns/op\n"
+	for text, want := range map[string]bool{rows: false, rows + "BenchmarkStat/impl=v0.1.2-2 1 50 ns/op\n": true} {
+		var out strings.Builder
+		if err := summarize(&out, resultstest.Parse(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "/ v0.1.2"); got != want || !strings.Contains(out.String(), "0.83") {
+			t.Errorf("a column of v0.1.2: %v, want %v, in\n%s", got, want, out.String())
+		}
+	}
+}
