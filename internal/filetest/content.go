@@ -70,11 +70,10 @@ func CheckReadResult(n, asked int, err error) error {
 
 // ErrorText describes err. It has no path, but says whether the path is name.
 func ErrorText(err error, name string) string {
-	var pe *fs.PathError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "nil"
-	case errors.As(err, &pe):
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Sprintf("%T in PathError{%s, %v, own path: %v}", err, pe.Op, pe.Err, pe.Path == name)
 	}
 	return fmt.Sprintf("%T %v", err, err)
@@ -96,8 +95,8 @@ func SameBytes(t testing.TB, what string, got, want []byte) {
 // IsStatOfClosed reports whether err is that of os.File.Stat on a closed handle of Windows. There
 // Stat returns the system's error, not os.ErrClosed.
 func IsStatOfClosed(err error) bool {
-	var pe *fs.PathError
-	return runtime.GOOS == "windows" && errors.As(err, &pe) && strings.HasPrefix(pe.Op, "GetFile")
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return runtime.GOOS == "windows" && ok && strings.HasPrefix(pe.Op, "GetFile")
 }
 
 // Show returns b for the log: all of it if short, else its length, checksum and ends.

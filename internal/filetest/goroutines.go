@@ -62,13 +62,11 @@ func Together(t testing.TB, n int, fn func(i int) error) {
 	t.Helper()
 	var all sync.WaitGroup
 	for i := range n {
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		all.Go(func() {
 			if err := fn(i); err != nil {
 				t.Errorf("goroutine %d: %v", i, err)
 			}
-		}()
+		})
 	}
 	Within(t, 2*time.Minute, all.Wait)
 }

@@ -367,6 +367,6 @@ func TestView_TruncatedAllTheTime(t *testing.T) {
 
 // isTruncated reports whether err is nil, or that of op for a truncated file.
 func isTruncated(err error, op string) bool {
-	var pe *fs.PathError
-	return err == nil || errors.As(err, &pe) && pe.Op == op && pe.Err == io.ErrUnexpectedEOF
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return err == nil || ok && pe.Op == op && pe.Err == io.ErrUnexpectedEOF
 }

@@ -231,8 +231,7 @@ func (s openerFS) Open(name string) (fs.File, error) {
 		f, err = mmapfile.Open(filepath.Join(s.dir, local))
 	}
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			pe.Path = name
 		}
 		return nil, err

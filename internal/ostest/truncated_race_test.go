@@ -29,9 +29,7 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 			var stop atomic.Bool
 			start := func(read func(r *rand.Rand, b []byte) error) {
 				r := rand.New(rand.NewPCG(1, uint64(size)))
-				readers.Add(1)
-				go func() {
-					defer readers.Done()
+				readers.Go(func() {
 					b := make([]byte, size)
 					for filetest.KeepGoing(&stop) {
 						if err := read(r, b); err != nil {
@@ -39,7 +37,7 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 							return
 						}
 					}
-				}()
+				})
 			}
 			start(func(r *rand.Rand, b []byte) error {
 				b, off := b[:1+r.IntN(300)], r.Int64N(size)
@@ -181,9 +179,7 @@ func TestWriteAt_BesideForeignTruncation(t *testing.T) {
 	filetest.PrefaultWrites(t, f, content)
 	var churn sync.WaitGroup
 	var stop atomic.Bool
-	churn.Add(1)
-	go func() {
-		defer churn.Done()
+	churn.Go(func() {
 		defer stop.Store(true)
 		for range 500 {
 			cut := rand.Int64N(size)
@@ -192,7 +188,7 @@ func TestWriteAt_BesideForeignTruncation(t *testing.T) {
 				return
 			}
 		}
-	}()
+	})
 	defer churn.Wait()
 	for i := 0; !stop.Load(); i++ {
 		off := rand.Int64N(size - 100)

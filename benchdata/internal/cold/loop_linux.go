@@ -54,8 +54,7 @@ func NewLoop(dir string, size int64) (l *Loop, err error) {
 // output runs a program, and returns what it prints or why it failed.
 func output(name string, args ...string) (string, error) {
 	text, err := exec.Command(name, args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(failed.Stderr)))
 	}
 	return strings.TrimSpace(string(text)), err

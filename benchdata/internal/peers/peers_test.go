@@ -249,13 +249,11 @@ func BenchmarkAtomicAdd(b *testing.B) {
 				}
 				var all sync.WaitGroup
 				for range n {
-					all.Add(1)
-					go func() {
-						defer all.Done()
+					all.Go(func() {
 						for range 10_000 {
 							count.Add(1)
 						}
-					}()
+					})
 				}
 				all.Wait()
 				return nil
