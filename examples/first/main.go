@@ -170,7 +170,7 @@ func readOnce(f io.ReadCloser, err error) (sum uint32, _ error) {
 func printTimes(w io.Writer, times [2]time.Duration, n int, unit time.Duration) {
 	before, after := times[0]/time.Duration(n), times[1]/time.Duration(n)
 	fmt.Fprintf(w, "  os.Open        %8v\n", before.Round(unit))
-	fmt.Fprintf(w, "  mmapfile.Open  %8v   %.2g times as fast\n", after.Round(unit), float64(before)/float64(after))
+	fmt.Fprintf(w, "  mmapfile.Open  %8v   %.2f times as fast\n", after.Round(unit), float64(before)/float64(after))
 }
 
 func sizeText(n int64) string {
