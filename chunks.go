@@ -62,6 +62,7 @@ type walk struct {
 // on continues until the end, or until a page is gone. Then it reports true, and the next
 // call asks the file first.
 func (w *walk) on() (again bool) {
+	w.f.lost()
 	defer w.caught(debug.SetPanicOnFault(true), &again)
 	if m := w.f.m.Load(); m != nil && canMap && !closeNeedsLock && !m.copyOnWrite && w.off == 0 {
 		w.m = m // the file need not be asked

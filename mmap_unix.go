@@ -36,7 +36,7 @@ const errNoMemory = unix.ENOMEM
 // for Bytes or View, mlockall(MCL_FUTURE) does not lock the mapping.
 func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
 	length = wholePages(length)
-	cerr := withFd(f, func(fd int) {
+	err = sys.Borrow(f, func(fd int) (err error) {
 		var p unsafe.Pointer
 		mmap := sys.MapUnlocked
 		if asked {
@@ -53,10 +53,8 @@ func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable b
 		if err == nil {
 			data = unsafe.Slice((*byte)(p), length)
 		}
+		return err
 	})
-	if cerr != nil {
-		err = cerr
-	}
 	return data, writable, err
 }
 
@@ -67,15 +65,13 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	if write {
 		prot |= unix.PROT_WRITE
 	}
-	cerr := withFd(f, func(fd int) {
-		var p unsafe.Pointer
-		if p, err = unix.MmapPtr(fd, 0, nil, uintptr(length), prot, unix.MAP_PRIVATE); err == nil {
+	err = sys.Borrow(f, func(fd int) error {
+		p, err := unix.MmapPtr(fd, 0, nil, uintptr(length), prot, unix.MAP_PRIVATE)
+		if err == nil {
 			data = unsafe.Slice((*byte)(p), length)
 		}
+		return err
 	})
-	if cerr != nil {
-		err = cerr
-	}
 	return data, err
 }
 
@@ -119,12 +115,3 @@ func flushMemory(data []byte) error {
 
 // refreshMemory makes the mapping show what system calls have written.
 func refreshMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
-
-// withFd calls fn while f cannot be closed.
-func withFd(f *os.File, fn func(fd int)) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return c.Control(func(fd uintptr) { fn(int(fd)) })
-}

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 const (
@@ -27,7 +29,8 @@ const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
 
 // mapFile maps the first length bytes of f, for writing if it can.
 func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
-	cerr := withHandle(f, func(h windows.Handle) {
+	err = sys.Borrow(f, func(fd int) (err error) {
+		h := windows.Handle(fd)
 		if write {
 			data, err = mapView(h, length, windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE)
 			writable = err == nil
@@ -36,10 +39,8 @@ func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool,
 		if !write || err == windows.ERROR_ACCESS_DENIED {
 			data, err = mapView(h, length, windows.PAGE_READONLY, windows.FILE_MAP_READ)
 		}
+		return err
 	})
-	if cerr != nil {
-		err = cerr
-	}
 	return data, writable, err
 }
 
@@ -49,10 +50,10 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	if write {
 		protect, access = windows.PAGE_WRITECOPY, windows.FILE_MAP_COPY
 	}
-	cerr := withHandle(f, func(h windows.Handle) { data, err = mapView(h, length, protect, access) })
-	if cerr != nil {
-		err = cerr
-	}
+	err = sys.Borrow(f, func(fd int) (err error) {
+		data, err = mapView(windows.Handle(fd), length, protect, access)
+		return err
+	})
 	return data, err
 }
 
@@ -127,10 +128,10 @@ func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []
 	placing.Lock()
 	defer placing.Unlock()
 	release(held)
-	cerr := withHandle(f, func(h windows.Handle) { view, err = mapViewAt(addrOf(held), h, length, protect, access) })
-	if cerr != nil {
-		err = cerr
-	}
+	err = sys.Borrow(f, func(fd int) (err error) {
+		view, err = mapViewAt(addrOf(held), windows.Handle(fd), length, protect, access)
+		return err
+	})
 	return view, hold(held[min(granules(len(view)), len(held)):]), err
 }
 
@@ -169,14 +170,6 @@ func release(held []byte) {
 func granules(n int) int {
 	const granule = 64 << 10
 	return (n + granule - 1) &^ (granule - 1)
-}
-
-func withHandle(f *os.File, fn func(h windows.Handle)) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return c.Control(func(fd uintptr) { fn(windows.Handle(fd)) })
 }
 
 // flushMemory writes the view's changed pages to the file. FlushFileBuffers, which comes

@@ -215,7 +215,7 @@ func (f *file) readIn(off, end int64) bool {
 // maps nothing.
 func (f *file) prefetch(off, n int64) error {
 	size := f.length.Known()
-	if !f.length.Current() {
+	if !f.length.Current() || f.innerExposed.Load() { // it may be closed
 		if size = f.shownSize(); size < 0 {
 			return f.noSize()
 		}

@@ -55,7 +55,7 @@ func drop(t *testing.T, f *File) {
 			t.Fatal(err)
 		}
 	}
-	withFd(f.inner, func(fd int) { unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) })
+	sys.Borrow(f.inner, func(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) })
 	if pages, err := sys.CachedPages(f.inner, 0, f.length.Known()); err != nil || pages > 0 {
 		t.Skipf("%d pages stay in memory, %v", pages, err)
 	}
@@ -156,7 +156,7 @@ func TestReadAt_TellsTheOrder(t *testing.T) {
 		f := lazyFile(t, size)
 		drop(t, f)
 		off := int64(0)
-		withFd(f.inner, func(fd int) { unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead
+		sys.Borrow(f.inner, func(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead
 		for ; off < size && !f.order.on.Load(); off += int64(n) {
 			readAt(t, f, off, n)
 		}
@@ -502,16 +502,17 @@ func TestOpenFile_ManyExtents(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := false
-	withFd(f.inner, func(fd int) { own = sys.OwnBlocks(fd, 0, size) })
+	sys.Borrow(f.inner, func(fd int) error { own = sys.OwnBlocks(fd, 0, size); return nil })
 	if !own {
 		t.Error("all blocks are allocated, and OwnBlocks reports false")
 	}
 	if err := f.inner.Truncate(2 * size); err != nil {
 		t.Fatal(err)
 	}
-	withFd(f.inner, func(fd int) {
+	sys.Borrow(f.inner, func(fd int) error {
 		if sys.OwnBlocks(fd, size/2, size) {
 			t.Error("half of the range is a hole, and OwnBlocks reports true")
 		}
+		return nil
 	})
 }

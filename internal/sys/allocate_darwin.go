@@ -13,15 +13,9 @@ func Allocate(f *os.File, size int64) error {
 	if err != nil || fi.Size() >= size {
 		return err
 	}
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
 	store := unix.Fstore_t{Flags: unix.F_ALLOCATEALL, Posmode: unix.F_PEOFPOSMODE, Length: size - fi.Size()}
-	cerr := c.Control(func(fd uintptr) { err = unix.FcntlFstore(fd, unix.F_PREALLOCATE, &store) })
+	err = Borrow(f, func(fd int) error { return unix.FcntlFstore(uintptr(fd), unix.F_PREALLOCATE, &store) })
 	switch {
-	case cerr != nil:
-		return cerr
 	case err == unix.ENOTSUP:
 		return writeZeros(f, size)
 	case err != nil:

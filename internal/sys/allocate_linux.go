@@ -11,14 +11,7 @@ import (
 // Allocate makes f at least size bytes long and allocates its blocks with fallocate(2). The
 // file grows only once the blocks are there, so an error leaves the length unchanged.
 func Allocate(f *os.File, size int64) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	cerr := c.Control(func(fd uintptr) { err = fallocate(int(fd), size) })
-	if cerr != nil {
-		return cerr
-	}
+	err := Borrow(f, func(fd int) error { return fallocate(fd, size) })
 	// Some file systems (NFS before 4.2, FUSE) have no such call.
 	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
 		return writeZeros(f, size)
@@ -36,16 +29,13 @@ func AllocateHoles(f syscall.Conn, from, to int64) error {
 	return allocateRange(f, unix.FALLOC_FL_KEEP_SIZE, from, to)
 }
 
-func allocateRange(f syscall.Conn, mode uint32, from, to int64) (err error) {
-	cerr := withFd(f, func(fd int) {
+func allocateRange(f syscall.Conn, mode uint32, from, to int64) error {
+	return Borrow(f, func(fd int) (err error) {
 		for err = unix.EINTR; err == unix.EINTR; {
 			err = unix.Fallocate(fd, mode, from, to-from)
 		}
+		return err
 	})
-	if cerr != nil {
-		return cerr
-	}
-	return err
 }
 
 func fallocate(fd int, size int64) error {

@@ -22,10 +22,11 @@ var (
 // StorageOf uses the flags of the mount.
 func StorageOf(f *os.File) Storage {
 	kind := StorageRemote
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		if mountedLocally(fd) {
 			kind = StorageLocal
 		}
+		return nil
 	})
 	return kind
 }
@@ -34,10 +35,11 @@ func StorageOf(f *os.File) Storage {
 // file. before is the modification time that the last write through the kernel has left. If
 // the present one differs, and is not the change time, a program has set it, and it stands.
 func MarkModified(f *os.File, before, _ int64) {
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) == nil && (st.Mtim.Nano() == before || st.Mtim == st.Ctim) {
-			unix.Futimes(fd, nil)
+			return unix.Futimes(fd, nil)
 		}
+		return nil
 	})
 }

@@ -11,17 +11,16 @@ import (
 // NextData returns the first range of data at or after off. Past the last one it
 // returns io.EOF. It moves the file's cursor (lseek(2), SEEK_DATA).
 func NextData(f syscall.Conn, off int64) (from, to int64, err error) {
-	cerr := withFd(f, func(fd int) {
+	err = Borrow(f, func(fd int) error {
 		if from, err = unix.Seek(fd, off, unix.SEEK_DATA); err == nil {
 			to, err = unix.Seek(fd, from, unix.SEEK_HOLE)
 		}
+		return err
 	})
-	switch {
-	case cerr != nil:
-		return 0, 0, cerr
-	case err == unix.ENXIO:
+	switch err {
+	case unix.ENXIO:
 		return 0, 0, io.EOF
-	case err == unix.EINVAL:
+	case unix.EINVAL:
 		return 0, 0, errors.ErrUnsupported
 	}
 	return from, to, err

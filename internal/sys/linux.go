@@ -45,10 +45,10 @@ func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 // the two may give different bytes.
 func StorageOf(f *os.File) (kind Storage) {
 	kind = StorageRemote
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		var fs unix.Statfs_t
-		if unix.Fstatfs(fd, &fs) != nil {
-			return
+		if err := unix.Fstatfs(fd, &fs); err != nil {
+			return err
 		}
 		switch uint32(fs.Type) {
 		case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
@@ -62,6 +62,7 @@ func StorageOf(f *os.File) (kind Storage) {
 		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
 			kind = StorageMemory
 		}
+		return nil
 	})
 	return kind
 }
@@ -85,10 +86,10 @@ const (
 // (file_modified in fs/inode.c). Setting both times needs the right to write
 // (utimensat(2)).
 func MarkModified(f *os.File, before, off int64) {
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		var st unix.Stat_t
-		if unix.Fstat(fd, &st) != nil {
-			return
+		if err := unix.Fstat(fd, &st); err != nil {
+			return err
 		}
 		now, omit := unix.Timespec{Nsec: unix.UTIME_NOW}, unix.Timespec{Nsec: unix.UTIME_OMIT}
 		set := st.Mtim.Nano() != before && st.Mtim != st.Ctim
@@ -106,6 +107,7 @@ func MarkModified(f *os.File, before, off int64) {
 		default:
 			setTimes(fd, now, now)
 		}
+		return nil
 	})
 }
 
@@ -118,14 +120,12 @@ func setTimes(fd int, access, modification unix.Timespec) unix.Errno {
 
 // CachedPages counts the pages of n bytes of f at off that are in the page cache.
 func CachedPages(f *os.File, off, n int64) (pages int64, err error) {
-	cerr := withFd(f, func(fd int) {
+	err = Borrow(f, func(fd int) error {
 		var stat unix.Cachestat_t
-		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		err := unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
 		pages = int64(stat.Cache)
+		return err
 	})
-	if cerr != nil {
-		return 0, os.ErrClosed
-	}
 	return pages, err
 }
 
@@ -137,22 +137,19 @@ func InMemory(f *os.File, off, n int64) (in bool, err error) {
 		return false, nil // cachestat takes a length of 0 for the whole file, and preadv2 an offset of -1 for the cursor
 	}
 	page := int64(os.Getpagesize())
-	cerr := withFd(f, func(fd int) {
+	err = Borrow(f, func(fd int) error {
 		var stat unix.Cachestat_t
-		err = unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
+		err := unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0)
 		if err != nil || int64(stat.Cache) < (off+n-1)/page-off/page+1 {
-			return
+			return err
 		}
 		var b [1]byte
-		var k int
-		k, err = unix.Preadv2(fd, [][]byte{b[:]}, off+n-1, unix.RWF_NOWAIT)
+		k, err := unix.Preadv2(fd, [][]byte{b[:]}, off+n-1, unix.RWF_NOWAIT)
 		if in = k == 1; err == unix.EAGAIN {
-			err = nil
+			return nil
 		}
+		return err
 	})
-	if cerr != nil {
-		return false, os.ErrClosed
-	}
 	return in, err
 }
 
@@ -168,16 +165,13 @@ func SyncMemory(data []byte) (err error) {
 }
 
 // Datasync calls fdatasync(2).
-func Datasync(f *os.File) (err error) {
-	cerr := withFd(f, func(fd int) {
+func Datasync(f *os.File) error {
+	return Borrow(f, func(fd int) (err error) {
 		for err = unix.EINTR; err == unix.EINTR; {
 			err = unix.Fdatasync(fd)
 		}
+		return err
 	})
-	if cerr != nil {
-		return os.ErrClosed
-	}
-	return err
 }
 
 var advices = [...]int{
@@ -204,10 +198,14 @@ var errHoles = errors.New("the file has holes")
 // call. Any further cost is the file system's. It fills no holes, and separates no blocks
 // shared with another file.
 func Prefault(f *os.File, data []byte, off int64) error {
-	own := false
-	withFd(f, func(fd int) { own = OwnBlocks(fd, off, int64(len(data))) })
-	if !own {
-		return errHoles
+	err := Borrow(f, func(fd int) error {
+		if !OwnBlocks(fd, off, int64(len(data))) {
+			return errHoles
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return Advise(data, PopulateWrite)
 }

@@ -11,19 +11,13 @@ import (
 // Lock locks the file (flock(2)). The lock ends with the descriptor, and so with the
 // process.
 func Lock(f syscall.Conn) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	cerr := c.Control(func(fd uintptr) {
+	err := Borrow(f, func(fd int) (err error) {
 		for err = unix.EINTR; err == unix.EINTR; {
-			err = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB)
+			err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 		}
+		return err
 	})
-	switch {
-	case cerr != nil:
-		return cerr
-	case err == unix.EWOULDBLOCK:
+	if err == unix.EWOULDBLOCK {
 		return ErrLocked
 	}
 	return err
@@ -32,7 +26,5 @@ func Lock(f syscall.Conn) error {
 // Unlock releases the lock at once. Closing alone leaves it for a moment with a process
 // being started, which has the descriptor until it runs its program.
 func Unlock(f syscall.Conn) {
-	if c, err := f.SyscallConn(); err == nil {
-		c.Control(func(fd uintptr) { unix.Flock(int(fd), unix.LOCK_UN) })
-	}
+	Borrow(f, func(fd int) error { return unix.Flock(fd, unix.LOCK_UN) })
 }

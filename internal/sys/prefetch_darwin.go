@@ -15,16 +15,12 @@ import (
 func ReadInOrder(*os.File, bool) error { return errors.ErrUnsupported }
 
 // Prefetch starts to read n bytes of f at off into memory (F_RDADVISE in fcntl(2)).
-func Prefetch(f *os.File, off, n int64) (err error) {
+func Prefetch(f *os.File, off, n int64) error {
 	var arg unix.Fstore_t // has room for it, and a call that takes a pointer
 	advisory := (*struct {
 		off   int64
 		count int32
 	})(unsafe.Pointer(&arg)) // struct radvisory
 	advisory.off, advisory.count = off, int32(min(n, math.MaxInt32))
-	cerr := withFd(f, func(fd int) { err = unix.FcntlFstore(uintptr(fd), unix.F_RDADVISE, &arg) })
-	if cerr != nil {
-		return os.ErrClosed
-	}
-	return err
+	return Borrow(f, func(fd int) error { return unix.FcntlFstore(uintptr(fd), unix.F_RDADVISE, &arg) })
 }

@@ -39,10 +39,6 @@ func Prefetch(f *os.File, off, n int64) error {
 	return nil
 }
 
-func fadvise(f *os.File, off, n int64, advice int) (err error) {
-	cerr := withFd(f, func(fd int) { err = unix.Fadvise(fd, off, n, advice) })
-	if cerr != nil {
-		return os.ErrClosed
-	}
-	return err
+func fadvise(f *os.File, off, n int64, advice int) error {
+	return Borrow(f, func(fd int) error { return unix.Fadvise(fd, off, n, advice) })
 }

@@ -7,6 +7,7 @@ package sys
 
 import (
 	"errors"
+	"os"
 	"syscall"
 	"unsafe"
 )
@@ -32,15 +33,22 @@ type Access struct {
 // ErrLocked is the error of [Lock] if another descriptor has the lock.
 var ErrLocked = errors.New("locked elsewhere")
 
-// withFd calls fn with the descriptor or handle of c, which cannot be closed meanwhile.
-//
-//lint:ignore U1000 not every system has a use for it
-func withFd(c syscall.Conn, fn func(fd int)) error {
+// Borrow calls fn with the descriptor or handle of c, which cannot be closed meanwhile, and
+// returns the error of fn. If c is closed, it does not call fn, and the error is
+// [os.ErrClosed]. The error of [syscall.RawConn] is not: os does not export what it is.
+func Borrow(c syscall.Conn, fn func(fd int) error) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
 	}
-	return raw.Control(func(fd uintptr) { fn(int(fd)) })
+	cerr := raw.Control(func(fd uintptr) { err = fn(int(fd)) })
+	switch {
+	case cerr == nil:
+		return err
+	case errors.Is(cerr, errors.ErrUnsupported): // Plan 9
+		return cerr
+	}
+	return os.ErrClosed
 }
 
 // AlignedBytes returns n bytes aligned for a value of any type, as in a mapping.

@@ -22,12 +22,10 @@ func MapShared(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 // opened the file, or has the descriptor, it asks the descriptor.
 func AccessOf(f *os.File, flag int) (a Access, err error) {
 	if flag < 0 {
-		cerr := withFd(f, func(fd int) {
+		err = Borrow(f, func(fd int) error {
 			flag, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+			return err
 		})
-		if cerr != nil {
-			err = cerr
-		}
 	}
 	mode := flag & unix.O_ACCMODE
 	a.Read = mode == unix.O_RDONLY || mode == unix.O_RDWR

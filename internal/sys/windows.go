@@ -81,7 +81,7 @@ func Advise(data []byte, advice int) error {
 // (ERROR_USER_MAPPED_FILE), as they can with os.File.
 func StorageOf(f *os.File) Storage {
 	kind := StorageRemote
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		h := windows.Handle(fd)
 		var info [512]byte // FILE_REMOTE_PROTOCOL_INFO needs 116
 		err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0], uint32(len(info)))
@@ -90,6 +90,7 @@ func StorageOf(f *os.File) Storage {
 			windows.ERROR_INVALID_FUNCTION, windows.ERROR_CALL_NOT_IMPLEMENTED:
 			kind = StorageOnRequest
 		}
+		return err
 	})
 	return kind
 }
@@ -104,7 +105,7 @@ var reOpenFile = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReOpenFile")
 func MarkModified(f *os.File, before, _ int64) {
 	var now windows.Filetime
 	windows.GetSystemTimeAsFileTime(&now)
-	withFd(f, func(fd int) {
+	Borrow(f, func(fd int) error {
 		h := windows.Handle(fd)
 		var basic struct { // FILE_BASIC_INFO
 			creation, access, write, change int64 // FILETIME
@@ -114,7 +115,7 @@ func MarkModified(f *os.File, before, _ int64) {
 		err := windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&basic)), uint32(unsafe.Sizeof(basic)))
 		const epoch = 116444736000000000 // 1970, in the tenths of a microsecond since 1601 of FILETIME
 		if err == nil && (basic.write-epoch)*100 != before && basic.change != 0 && basic.change != basic.write {
-			return
+			return nil
 		}
 		const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
 		own, _, _ := reOpenFile.Call(uintptr(h), windows.FILE_WRITE_ATTRIBUTES, shareAll, 0)
@@ -122,7 +123,7 @@ func MarkModified(f *os.File, before, _ int64) {
 			defer windows.CloseHandle(again)
 			h = again
 		}
-		windows.SetFileTime(h, nil, nil, &now)
+		return windows.SetFileTime(h, nil, nil, &now)
 	})
 }
 
