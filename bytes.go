@@ -12,7 +12,8 @@ package mmapfile
 // does not grow with the file: call Bytes again. An access to bytes that this or another
 // program has truncated ends the process. [File.View] and [File.Guard] avoid that.
 //
-// Until Close, Windows lets no other program truncate the file. If a platform has no
+// Until Close, Windows lets no other program truncate the file. A memfd that is open for
+// writing cannot be sealed against writes while it is mapped. If a platform has no
 // mappings (build tag nommap), the slice is a copy, which Sync, Close and each system call
 // on the file write back.
 func (f *File) Bytes() []byte {

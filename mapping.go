@@ -140,7 +140,7 @@ func (f *file) mayMap(memory bool) (limit int64, access sys.Access, err error) {
 func (f *file) mapsOn(kind sys.Storage, write bool) bool {
 	switch kind {
 	case sys.StorageMemory:
-		return f.flag >= 0 // else it may be a memfd, which cannot be sealed while it is mapped
+		return !write || !sys.Sealable(f.inner)
 	case sys.StorageOverlay:
 		return f.immutable || write
 	case sys.StorageRemote, sys.StorageOnRequest:

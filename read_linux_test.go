@@ -15,28 +15,6 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-func TestReadAt_MemfdSealedLater(t *testing.T) {
-	t.Parallel()
-	fd, err := unix.MemfdCreate("mmapfile", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
-	if err != nil {
-		t.Skip(err)
-	}
-	f := mmapfile.NewFile(uintptr(fd), "memfd")
-	defer f.Close()
-	if _, err := f.Write(filetest.Pattern(8192)); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 10)
-	for range 40 {
-		if _, err := f.ReadAt(b, 100); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE); err != nil {
-		t.Error(err)
-	}
-}
-
 // The pages of a sparse file take memory only if calls came to them.
 // Not parallel: it measures the memory of the process.
 func TestReadAt_SparseFileOf16TiB(t *testing.T) {

@@ -82,7 +82,7 @@ func (f *file) classify() {
 		f.never.Store(true)
 		return
 	}
-	if !f.mapsOn(f.storageOf(), true) { // mayMap finds out whether it is open for writing
+	if kind := f.storageOf(); !f.mapsOn(kind, false) && !f.mapsOn(kind, true) { // mayMap finds out whether it is open for writing
 		f.never.Store(true)
 	}
 }

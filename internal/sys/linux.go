@@ -67,6 +67,19 @@ func StorageOf(f *os.File) (kind Storage) {
 	return kind
 }
 
+// Sealable reports whether f is a memfd that may be sealed against writes. F_SEAL_WRITE fails
+// while a file that is open for writing is mapped, if only for reading (F_ADD_SEALS in
+// fcntl(2)). A file of a tmpfs has F_SEAL_SEAL.
+func Sealable(f *os.File) bool {
+	return Borrow(f, func(fd int) error {
+		seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+		if err == nil && seals&(unix.F_SEAL_SEAL|unix.F_SEAL_WRITE) != 0 {
+			return unix.EPERM
+		}
+		return err
+	}) == nil
+}
+
 // File systems that x/sys does not name, from their sources.
 const (
 	zfsMagic   = 0x2fc12fc1

@@ -16,5 +16,7 @@ func Datasync(f *os.File) error { return f.Sync() }
 
 func Prefault(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
+func Sealable(*os.File) bool { return false }
+
 func CachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 func InMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }

@@ -21,6 +21,7 @@ func AddressSpace() int64                 { return 0 }
 func FileSizeLimit() int64                { return math.MaxInt64 }
 func MajorFaults() (int64, bool)          { return 0, false }
 func MarkModified(*os.File, int64, int64) {}
+func Sealable(*os.File) bool              { return false }
 func SyncMemory([]byte) error             { return errors.ErrUnsupported }
 func Advise([]byte, int) error            { return errors.ErrUnsupported }
 func LockMemory([]byte) error             { return errors.ErrUnsupported }
