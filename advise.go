@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"syscall"
 
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
@@ -59,7 +60,7 @@ func (a Advice) String() string {
 //   - [errors.ErrUnsupported] if the platform or the file does not support the Advice
 //   - [fs.ErrPermission] for PopulateWrite if the file is not open for writing
 //   - [io.ErrUnexpectedEOF] if the file is truncated while it is populated
-//   - the system's error, for example if the disk is full or a device fails
+//   - the system's error, for example ENOSPC if the disk is full, or EIO if a device fails
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
 		return os.ErrInvalid
@@ -100,14 +101,15 @@ func (f *file) advise(off, n int64, a Advice) error {
 		if why == os.ErrClosed || why == io.ErrUnexpectedEOF {
 			return why
 		}
-		if err == errFault {
-			err = why
-		}
 	}
-	return err
+	switch {
+	case err != sys.ErrFault:
+		return err
+	case a == PopulateRead && !f.sparse():
+		return syscall.EIO
+	}
+	return f.fullCause(m, p[:max(known, 0)], off)
 }
-
-var errFault = errors.New("page fault")
 
 // populateTries is the number of attempts to populate pages. One failure proves
 // nothing: a file that is truncated and extended meanwhile looks like a full disk.
@@ -128,7 +130,7 @@ func (f *file) advisePages(p []byte, off int64, a Advice) error {
 	if err != nil {
 		f.readIn(off, off+int64(len(p)))
 		if a == PopulateRead && !guard.Readable(p) || a == PopulateWrite && !guard.Writable(p) {
-			return errFault
+			return sys.ErrFault
 		}
 	}
 	f.pages.Note(pages.Ready, off, int64(len(p)))

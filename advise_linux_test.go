@@ -13,31 +13,6 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-func TestAdvise_PopulateWriteFullDisk(t *testing.T) {
-	t.Parallel()
-	if !mmapfile.CanMap {
-		t.Skip("nothing is populated")
-	}
-	if filetest.Emulator != "" {
-		t.Skip("qemu-user ignores this advice")
-	}
-	name := filetest.SmallDisk(t) + "/data"
-	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for _, size := range []int64{4 << 20, 4<<20 - 100} {
-		if err := f.Truncate(size); err != nil { // on a disk of 1 MiB
-			t.Fatal(err)
-		}
-		err := f.Advise(0, size, mmapfile.PopulateWrite)
-		if !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENOSPC) {
-			t.Errorf("populating %d bytes of a disk of 1 MiB: %v", size, err)
-		}
-	}
-}
-
 func TestAdvise_ManyRanges(t *testing.T) {
 	t.Parallel()
 	if !mmapfile.CanMap {

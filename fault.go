@@ -40,16 +40,14 @@ func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
 	}
 	page := []byte(nil)
 	if m.writable && !m.copyOnWrite {
-		if full := sys.AllocateHoles(f.inner, off, off+1); full != nil && !errors.Is(full, errors.ErrUnsupported) {
-			return full
-		}
 		start := unsafe.Pointer(uintptr(unsafe.Pointer(&p[0])) &^ uintptr(pageSize-1))
-		page = unsafe.Slice((*byte)(start), 1)
+		page = unsafe.Slice((*byte)(start), pageSize)
 	}
 	// Perhaps the file was truncated and is longer again. It may be truncated at each of these
-	// looks, too. The kernel says so, and it gives up at once on a device that fails.
+	// looks, too. The kernel says so, and it gives up at once on a device that fails. Nothing is
+	// allocated before: on a full xfs that may succeed where a store does not.
 	for range causeLooks {
-		if guard.Readable(p) && guard.Writable(page) {
+		if guard.Readable(p) && storable(page) {
 			return io.ErrUnexpectedEOF
 		}
 		switch _, rerr := f.inner.ReadAt(make([]byte, 1), off); {
@@ -61,7 +59,41 @@ func (f *file) causeOf(r any, m *mapping, p []byte, off int64) error {
 			return err
 		}
 	}
-	return err
+	return f.fullCause(m, p, off)
+}
+
+// storable reports whether the pages of p can be stored to. It stores nothing.
+func storable(p []byte) bool {
+	if len(p) == 0 {
+		return true
+	}
+	switch err := sys.Advise(p, sys.PopulateWrite); err {
+	case nil:
+		return true
+	case sys.ErrFault:
+		return false
+	}
+	return guard.Writable(p) // the system has no such advice
+}
+
+// fullCause returns why p still faults, which is in the file and can be read by system call:
+// the disk is full under a hole. A store may need more blocks than an allocation, because a
+// large folio is stored to as a whole. So the disk counts as full if only stores fault. A tmpfs
+// needs memory for a hole that is read, too, and cannot fail in another way.
+func (f *file) fullCause(m *mapping, p []byte, off int64) error {
+	if m.writable && !m.copyOnWrite {
+		err := sys.AllocateHoles(f.inner, off, off+int64(len(p)))
+		switch {
+		case err == nil && guard.Readable(p):
+			return sys.ErrFull
+		case err != nil && !errors.Is(err, errors.ErrUnsupported):
+			return err
+		}
+	}
+	if f.sparse() {
+		return sys.ErrFull
+	}
+	return syscall.EIO
 }
 
 // causeLooks is how often causeOf looks whether a page is there again. A file that two processes

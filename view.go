@@ -19,9 +19,10 @@ import (
 // A fault in p, on the goroutine that runs fn, ends fn, and View returns a *[fs.PathError]
 // with Op "view". It wraps [os.ErrClosed], or [io.ErrUnexpectedEOF] if the file was
 // truncated. For a store into a file not open for writing it wraps [fs.ErrPermission].
-// Otherwise it is the system's: ENOSPC for a full disk on Linux, else EIO. Any other panic
-// of fn continues. A fault inside the Go runtime ends the process: copy a value of p to a
-// variable before sending it to a channel.
+// Otherwise it is the system's: ENOSPC for a full disk on Linux, else EIO. A page that was
+// truncated and is there again is io.ErrUnexpectedEOF, unless the disk is full under it. Any
+// other panic of fn continues. A fault inside the Go runtime ends the process: copy a value
+// of p to a variable before sending it to a channel.
 //
 // If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
 // Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,6 +62,30 @@ func SmallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m,mode=777"); err != nil {
 		t.Skip("a small disk can only be mounted by root: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// XFS mounts a new xfs of 300 MiB, the least that mkfs.xfs makes, and returns its directory.
+func XFS(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a file system")
+	}
+	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	Write(t, image, nil)
+	if err := os.Truncate(image, 300<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{"mkfs.xfs", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%v: %v %s", line[0], err, out)
+		}
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// ErrFull is the system's error for a full disk.
+var ErrFull error = syscall.ENOSPC
+
 // IsFull reports whether err says that the disk is full, or the user's share of it.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

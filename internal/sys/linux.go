@@ -198,8 +198,11 @@ func Advise(data []byte, advice int) (err error) {
 	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Madvise(data, advices[advice])
 	}
-	if err == unix.EINVAL {
+	switch err {
+	case unix.EINVAL:
 		return errors.ErrUnsupported
+	case unix.EFAULT:
+		return ErrFault
 	}
 	return err
 }

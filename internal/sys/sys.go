@@ -33,6 +33,9 @@ type Access struct {
 // ErrLocked is the error of [Lock] if another descriptor has the lock.
 var ErrLocked = errors.New("locked elsewhere")
 
+// ErrFault is the error of [Advise] if a page to be populated cannot be served.
+var ErrFault = errors.New("page fault")
+
 // Borrow calls fn with the descriptor or handle of c, which cannot be closed meanwhile, and
 // returns the error of fn. If c is closed, it does not call fn, and the error is
 // [os.ErrClosed]. The error of [syscall.RawConn] is not: os does not export what it is.
