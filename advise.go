@@ -20,7 +20,8 @@ const (
 	Normal     Advice = sys.Normal     // cancels Sequential and Random
 	Sequential Advice = sys.Sequential // read ahead further, and drop pages sooner after use
 	Random     Advice = sys.Random     // read only the page of a fault; it slows down writing
-	// WillNeed starts to read the range into memory, and does not wait. It maps nothing.
+	// WillNeed starts to read the first 32 MiB of the range into memory, and does not wait. A
+	// longer range needs a call for each 32 MiB. It maps nothing, and on Linux leaves out holes.
 	WillNeed Advice = sys.WillNeed
 	// DontNeed releases the pages of this mapping. The file and the page cache stay.
 	// Locked pages must be unlocked first.
@@ -78,11 +79,14 @@ func (f *file) advise(off, n int64, a Advice) error {
 	if f.private && a == DontNeed {
 		return errors.ErrUnsupported
 	}
-	if a == WillNeed && canMap && !f.private {
-		err := f.prefetch(off, n)
-		if !errors.Is(err, errors.ErrUnsupported) || f.m.Load() == nil {
-			return err
-		} // else the system has a call for mapped memory alone
+	if a == WillNeed {
+		n = min(n, prefetchMax)
+		if canMap && !f.private {
+			err := f.prefetch(off, n)
+			if !errors.Is(err, errors.ErrUnsupported) || f.m.Load() == nil {
+				return err
+			} // else the system has a call for mapped memory alone
+		}
 	}
 	m, p, off, err := f.span(off, n, a >= PopulateRead || a == DontNeed)
 	if err != nil || len(p) == 0 {

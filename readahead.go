@@ -211,6 +211,12 @@ func (f *file) readIn(off, end int64) bool {
 	return true
 }
 
+// prefetchMax is the number of bytes that one Advise with WillNeed asks for. It is what 256
+// requests of 128 KiB hold, which the queue of a device takes; past that, asking waits for the
+// disk. Of a cold file on a disk of 1.2 GB/s, 16 MiB took 4 ms to ask for, 32 MiB 8, 64 MiB 20 to
+// 55, and 1 GiB 400.
+const prefetchMax = 32 << 20
+
 // prefetch starts to read n bytes at off into memory, unless they are known to be there. It
 // maps nothing.
 func (f *file) prefetch(off, n int64) error {
@@ -220,7 +226,7 @@ func (f *file) prefetch(off, n int64) error {
 			return f.noSize()
 		}
 	}
-	switch n = min(n, size-off, maxInt); {
+	switch n = min(n, size-off, prefetchMax); {
 	case f.closed.Load():
 		return os.ErrClosed
 	case n <= 0 || f.pages.Known(off, int(n)):

@@ -323,8 +323,10 @@ func TestAdvise_WillNeed(t *testing.T) {
 		}
 	}
 	drop(t, f)
-	if err := f.Advise(0, size, WillNeed); err != nil {
-		t.Fatal(err)
+	for off := int64(0); off < size; off += prefetchMax {
+		if err := f.Advise(off, size, WillNeed); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for began := time.Now(); ; runtime.Gosched() { // all of it is on its way
 		if n, err := sys.CachedPages(f.inner, 0, size); err != nil || n >= size/4096*9/10 {

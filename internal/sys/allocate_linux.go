@@ -83,8 +83,9 @@ type extent struct {
 }
 
 const (
-	ioctlFiemap  = 0xC020660B // FS_IOC_FIEMAP
-	extentShared = 0x2000     // FIEMAP_EXTENT_SHARED
+	ioctlFiemap     = 0xC020660B // FS_IOC_FIEMAP
+	extentUnwritten = 0x0800     // FIEMAP_EXTENT_UNWRITTEN
+	extentShared    = 0x2000     // FIEMAP_EXTENT_SHARED
 )
 
 // list returns the first extents of the bytes from off to end.
@@ -92,6 +93,35 @@ func (m *extentMap) list(fd int, off, end uint64) ([]extent, unix.Errno) {
 	*m = extentMap{start: off, length: end - off, count: uint32(len(m.extents))}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(m)))
 	return m.extents[:min(int(m.mapped), len(m.extents))], errno
+}
+
+// eachData calls fn for each part of the bytes from off to end that has written blocks, until
+// an error. It does not move the cursor. On a file system that does not list its extents
+// (tmpfs, NFS), all bytes are one part.
+func eachData(fd int, off, end int64, fn func(off, end int64) error) error {
+	for next := uint64(off); next < uint64(end); {
+		var m extentMap
+		found, errno := m.list(fd, next, uint64(end))
+		if errno != 0 {
+			return fn(int64(next), end)
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		for _, x := range found {
+			from, to := max(x.logical, next), min(x.logical+x.length, uint64(end))
+			if to <= from {
+				return nil // of no length
+			}
+			if next = to; x.flags&extentUnwritten != 0 {
+				continue
+			}
+			if err := fn(int64(from), int64(to)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // firstHole returns the offset of the first byte before end that has no block, or end. It

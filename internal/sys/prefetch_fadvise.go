@@ -22,23 +22,25 @@ func ReadInOrder(f *os.File, on bool) error {
 	if on {
 		advice = fadvSequential
 	}
-	return fadvise(f, 0, 0, advice)
+	return Borrow(f, func(fd int) error { return unix.Fadvise(fd, 0, 0, advice) })
 }
 
 // prefetchPiece is what Linux reads ahead by default. It begins no more for one call than it
 // may read ahead, or the device takes in one request (force_page_cache_ra in mm/readahead.c).
 const prefetchPiece = 128 << 10
 
-// Prefetch starts to read n bytes of f at off into memory.
+// Prefetch starts to read n bytes of f at off into memory, without holes. The system would
+// fill memory with zeros for them, and the caller would wait for that.
 func Prefetch(f *os.File, off, n int64) error {
-	for end := off + n; off < end; off += prefetchPiece {
-		if err := fadvise(f, off, min(prefetchPiece, end-off), fadvWillNeed); err != nil {
-			return err
+	return Borrow(f, func(fd int) error {
+		if n <= prefetchPiece {
+			return unix.Fadvise(fd, off, n, fadvWillNeed) // costs less than to look for holes
 		}
-	}
-	return nil
-}
-
-func fadvise(f *os.File, off, n int64, advice int) error {
-	return Borrow(f, func(fd int) error { return unix.Fadvise(fd, off, n, advice) })
+		return eachData(fd, off, off+n, func(off, end int64) (err error) {
+			for ; off < end && err == nil; off += prefetchPiece {
+				err = unix.Fadvise(fd, off, min(prefetchPiece, end-off), fadvWillNeed)
+			}
+			return err
+		})
+	})
 }
