@@ -1,6 +1,8 @@
 package mmapfile
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -29,8 +31,16 @@ type Chunk struct {
 // The windows are the file's own memory, as [File.Bytes] describes it. A fault in the body
 // of the loop, on its own goroutine, is a panic with a [runtime.Error] that may be
 // recovered. Elsewhere it ends the process. [File.View] returns an error instead. If the
-// file cannot be mapped, each window is a copy, in which stores are lost.
-func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
+// file cannot be mapped, each window is a copy, in which stores are lost. A copy of more than
+// 1 GiB, or 128 MiB on 32 bits, is refused: a *[fs.PathError] with Op "chunks", which wraps
+// [errors.ErrUnsupported].
+func (f *File) Chunks(size int) iter.Seq2[Chunk, error] { return f.chunks(size, chunkCopyMax) }
+
+// chunkCopyMax is the most bytes of a window that is a copy. One that memory has no room for
+// would end the process.
+const chunkCopyMax = min(mapLimit/4, 1<<30)
+
+func (f *File) chunks(size int, copyMax int64) iter.Seq2[Chunk, error] {
 	if size < 1 {
 		panic("mmapfile: Chunks with a size of less than 1")
 	}
@@ -39,7 +49,7 @@ func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 			yield(Chunk{}, os.ErrInvalid)
 			return
 		}
-		w := walk{f: f, size: min(int64(size), math.MaxInt64/2), yield: yield}
+		w := walk{f: f, size: min(int64(size), math.MaxInt64/2), copyMax: copyMax, yield: yield}
 		for w.on() {
 		}
 	}
@@ -49,6 +59,7 @@ func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 type walk struct {
 	f         *File
 	size      int64
+	copyMax   int64
 	yield     func(Chunk, error) bool
 	off       int64
 	m         *mapping
@@ -155,7 +166,7 @@ func (w *walk) next() ([]byte, error) {
 	}
 	end := w.off + n
 	if !f.inPlace() {
-		if int64(len(w.mem)) < end {
+		if int64(len(w.mem)) < end && size <= w.copyMax {
 			w.mem = f.Bytes()
 		}
 	} else if m, err := f.mapForMemory(size, true); err == nil {
@@ -169,6 +180,9 @@ func (w *walk) next() ([]byte, error) {
 	if end <= int64(len(w.mem)) {
 		return w.mem[w.off:end:end], nil
 	}
+	if n > w.copyMax {
+		return nil, w.tooLong()
+	}
 	p := make([]byte, n)
 	k, err := f.ReadAt(p, w.off)
 	if err == io.EOF {
@@ -180,6 +194,14 @@ func (w *walk) next() ([]byte, error) {
 // readRest reads the next window of a file whose length is 0 or not known. Those in /proc
 // have more than that, and others give an error.
 func (w *walk) readRest() ([]byte, error) {
-	p, err := io.ReadAll(io.NewSectionReader(w.f, w.off, w.size))
+	p, err := io.ReadAll(io.NewSectionReader(w.f, w.off, min(w.size, w.copyMax+1)))
+	if int64(len(p)) > w.copyMax {
+		return nil, w.tooLong()
+	}
 	return slices.Clip(p), err
+}
+
+// tooLong returns the error for a window that would be too large a copy.
+func (w *walk) tooLong() error {
+	return w.f.fail("chunks", fmt.Errorf("%w: the file is not mapped, and a window is larger than %d bytes", errors.ErrUnsupported, w.copyMax))
 }

@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"iter"
 	"os"
 	"runtime"
 	"sync"
@@ -101,6 +102,11 @@ func HoldPages(t testing.TB) { t.Cleanup(pages.Hold()) }
 
 // PrefaultAll prefaults all pages of f, if f is mapped.
 func PrefaultAll(f *File) { prefaultAll(f.file) }
+
+// ChunksCopying is Chunks with another bound for windows that are copies.
+func ChunksCopying(f *File, size int, copyMax int64) iter.Seq2[Chunk, error] {
+	return f.chunks(size, copyMax)
+}
 
 // NeverMap makes calls on f go to the inner file, as if it could not be mapped.
 func NeverMap(f *File) { f.never.Store(true) }
