@@ -12,6 +12,11 @@ package mmapfile
 // does not grow with the file: call Bytes again. An access to bytes that this or another
 // program has truncated ends the process. [File.View] and [File.Guard] avoid that.
 //
+// Code that looks for Bytes or Len in an [io.Reader] takes f for a buffer, and reads it from its
+// start, whatever the cursor is. zstd.NewReader(f) of klauspost/compress does that with small
+// files. Give it struct{ io.Reader }{f} instead, or [File.OS]. Copies with [io.Copy] hide both
+// methods.
+//
 // Until Close, Windows lets no other program truncate the file. A memfd that is open for
 // writing cannot be sealed against writes while it is mapped. If a platform has no
 // mappings (build tag nommap), the slice is a copy, which Sync, Close and each system call

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-//lint:file-ignore U1000 the use of noWriteTo and noReadFrom is to hide a method
+//lint:file-ignore U1000 fields hide methods
 
 // The kernel copies between files and to and from sockets (on Linux copy_file_range,
 // sendfile, splice). The inner files do these copies, at the kernel's offset. All other
@@ -216,24 +216,33 @@ func copyThrough(w io.Writer, r io.Reader) (int64, error) {
 	return io.CopyBuffer(w, r, buf[:])
 }
 
-// source is a File without WriteTo, so that io.Copy does not come back to it. It asks for
-// the end as often as os.File, because a Writer of the caller may move it in its last
-// Write.
+// source is a File as a Reader of a foreign Writer: with the methods of os.File, but no
+// WriteTo, so that io.Copy does not come back to it. It asks for the end as often as os.File,
+// because a Writer of the caller may move it in its last Write.
 type source struct {
 	noWriteTo
+	notOfOS
 	*File
 }
 
-type noWriteTo struct{}
-
-func (noWriteTo) WriteTo(io.Writer) (int64, error) { panic("mmapfile: hidden method called") }
-
-// sink is a File without ReadFrom.
+// sink is a File as a Writer of a foreign Reader: with the methods of os.File, but no ReadFrom.
 type sink struct {
 	noReadFrom
+	notOfOS
 	*File
 }
 
-type noReadFrom struct{}
+// A field hides the method of the same name that is embedded beside it.
 
-func (noReadFrom) ReadFrom(io.Reader) (int64, error) { panic("mmapfile: hidden method called") }
+type (
+	noWriteTo  struct{ WriteTo none }
+	noReadFrom struct{ ReadFrom none }
+)
+
+// notOfOS hides what os.File does not have. Some Writers look for Bytes or Len in a Reader, as
+// bytes.Buffer has them, and take them for what is left to read. s2 of klauspost/compress does.
+type notOfOS struct {
+	Advise, Bytes, Chunks, Guard, Len, LockMemory, OS, Resident, SyncRange, UnlockMemory, View none
+}
+
+type none struct{}
