@@ -48,11 +48,6 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 			w = &builder{dst, f.file}
 		}
 	}
-	if w == io.Discard {
-		if n, end = f.skip(); end {
-			return n, nil
-		}
-	}
 	rest, err := copyThrough(w, source{File: f})
 	return n + rest, err
 }
@@ -125,36 +120,9 @@ func (f *file) rest() int {
 	return 0
 }
 
-const (
-	restUnasked = 1 << 20 // to copy more takes 100 times as long as the question
-	skipPiece   = 8 << 20 // other calls get the cursor after each piece
-)
-
-// skip moves the cursor to the end without a copy, if the pages are known to be in memory.
-// It touches each page, to find errors of reading it. end reports that the cursor is there.
-func (f *file) skip() (n int64, end bool) {
-	for ok := true; ok && !end; {
-		m := f.m.Load()
-		if m == nil || !f.lockCursor() {
-			break
-		}
-		off, size := f.cur.Pos(), f.length.Known()
-		to := min(size, off&^int64(pageSize-1)+skipPiece)
-		last := min(to, size-1) // the page after a piece proves that the file has all of it
-		ok = off < size && size <= int64(m.callLen) && f.pages.Known(off, int(last-off)+1) && f.hasAll(m, int(off), int(last))
-		if ok && to == size {
-			now, err := f.seekEnd()
-			end = err == nil && now == size
-			ok = end
-		}
-		if ok {
-			f.cur.SetPos(to)
-			n += to - off
-		}
-		f.cur.Unlock()
-	}
-	return n, end
-}
+// restUnasked is the number of bytes up to which rest does not ask: to copy more takes 100 times as
+// long as the question.
+const restUnasked = 1 << 20
 
 // copyTo makes the inner file write to w. dst is the File that has w as its inner file, if
 // any.

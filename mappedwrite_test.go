@@ -303,20 +303,6 @@ func TestWriteAt_MappedOwnBytes(t *testing.T) {
 	}
 }
 
-func TestWriteTo_DiscardCopiesNothing(t *testing.T) {
-	size := skipPiece + int64(2*pageSize) + 5
-	f, _ := mappedFile(t, size)
-	for !f.cur.InFile() { // some calls at the cursor bring it here
-		if _, err := f.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	from := f.cur.Pos()
-	if n, end := f.skip(); from+n != size || f.cur.Pos() != size || !end {
-		t.Errorf("from %d it skips %d bytes to %d, end %v", from, n, f.cur.Pos(), end)
-	}
-}
-
 // Pages are prefaulted when mapped writes would have saved the cost of it.
 func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	t.Parallel()

@@ -45,18 +45,6 @@ func (f *file) holds(m *mapping, i int) (ok bool) {
 	return ok
 }
 
-// hasAll reports whether m has each page from that of the byte at off to that of the byte
-// at last. Then the file reaches the byte at last.
-func (f *file) hasAll(m *mapping, off, last int) bool {
-	if !f.tryLockMapping(m) {
-		return false
-	}
-	defer f.unlockMappings()
-	ok := guard.Readable(m.data[off : last+1])
-	runtime.KeepAlive(f)
-	return ok
-}
-
 // reaches proves that the file still has the byte at i, which reads as zero.
 //
 // After a truncation in the middle of a page the rest of the page reads as zeros, without a
