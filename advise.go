@@ -88,7 +88,7 @@ func (f *file) advise(off, n int64, a Advice) error {
 			} // else the system has a call for mapped memory alone
 		}
 	}
-	m, p, off, err := f.span(off, n, a >= PopulateRead || a == DontNeed)
+	m, p, off, err := f.pagesAt(off, n, a >= PopulateRead || a == DontNeed)
 	if err != nil || len(p) == 0 {
 		return err
 	}

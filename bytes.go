@@ -22,14 +22,14 @@ package mmapfile
 // mappings (build tag nommap), the slice is a copy, which Sync, Close and each system call
 // on the file write back.
 func (f *File) Bytes() []byte {
-	if f == nil || f.lost() {
+	if f == nil || f.innerClosed() {
 		return nil
 	}
 	if !f.inPlace() {
-		f.exposes()
+		f.noteStores()
 		return f.bytesCopy()
 	}
-	size := f.shownSize()
+	size := f.visibleLen()
 	if size <= 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (f *File) Bytes() []byte {
 	if err != nil {
 		return nil
 	}
-	f.exposes()
+	f.noteStores()
 	size = min(size, int64(len(m.data)))
 	return m.data[:size:size]
 }

@@ -73,11 +73,11 @@ type walk struct {
 // on continues until the end, or until a page is gone. Then it reports true, and the next
 // call asks the file first.
 func (w *walk) on() (again bool) {
-	w.f.lost()
+	w.f.innerClosed()
 	defer w.caught(debug.SetPanicOnFault(true), &again)
 	if m := w.f.m.Load(); m != nil && canMap && !closeNeedsLock && !m.copyOnWrite && w.off == 0 {
 		w.m = m // the file need not be asked
-		w.f.exposes()
+		w.f.noteStores()
 	}
 	for {
 		if w.m != nil && !w.gone && !w.windows(w.m.data) {
@@ -98,7 +98,7 @@ func (w *walk) on() (again bool) {
 }
 
 // windows continues in data while the file is known to have the whole next window without
-// asking (see reaches).
+// asking (see provesZero).
 func (w *walk) windows(data []byte) bool {
 	f, size, mask, yield := w.f.file, w.size, int64(pageSize-1), w.yield
 	for off := w.off; ; {
@@ -156,7 +156,7 @@ func (w *walk) caught(old bool, again *bool) {
 // next asks the file for its length, and returns the next window. At the end that is empty.
 func (w *walk) next() ([]byte, error) {
 	f := w.f
-	size := f.shownSize()
+	size := f.visibleLen()
 	n := min(w.size, size-w.off)
 	if n <= 0 {
 		if size >= 0 && w.m != nil {
@@ -170,7 +170,7 @@ func (w *walk) next() ([]byte, error) {
 			w.mem = f.Bytes()
 		}
 	} else if m, err := f.mapForMemory(size, true); err == nil {
-		f.exposes()
+		f.noteStores()
 		if w.mem = m.data; !m.copyOnWrite {
 			w.m = m
 		}

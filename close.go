@@ -63,11 +63,11 @@ func (f *file) end() {
 	stats.calls.Add(f.pages.Calls())
 }
 
-// lost reports whether a caller of OS has closed the inner file, and then ends f. It makes no
+// innerClosed reports whether a caller of OS has closed the inner file, and then ends f. It makes no
 // system call.
-func (f *file) lost() bool { return f.innerExposed.Load() && f.lostInner() }
+func (f *file) innerClosed() bool { return f.osReturned.Load() && f.endIfInnerClosed() }
 
-func (f *file) lostInner() bool {
+func (f *file) endIfInnerClosed() bool {
 	if f.m.Load() == nil && !f.copied() {
 		return false
 	}
@@ -87,7 +87,7 @@ func (f *file) lostInner() bool {
 // check returns err, the result of a call of the inner file. It ends f if that is closed.
 func (f *file) check(err error) error {
 	if err != nil && err != io.EOF {
-		f.lost()
+		f.innerClosed()
 	}
 	return err
 }

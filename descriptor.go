@@ -40,7 +40,7 @@ func (f *File) OS() *os.File {
 	}
 	f.handOver()
 	f.endPeriod() // which cannot move the modification time once the inner file is closed
-	f.innerExposed.Store(true)
+	f.osReturned.Store(true)
 	return f.inner
 }
 

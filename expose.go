@@ -18,10 +18,10 @@ func (f *file) onPages(m *mapping, call func() error) error {
 	return os.ErrClosed // Close may have replaced the pages before the call
 }
 
-// span returns the mapped pages of n bytes at off, up to the end of the file, and
+// pagesAt returns the mapped pages of n bytes at off, up to the end of the file, and
 // the offset of the first one. inside leaves out pages that are partly in the range.
-func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
-	size := f.shownSize()
+func (f *file) pagesAt(off, n int64, inside bool) (m *mapping, p []byte, from int64, err error) {
+	size := f.visibleLen()
 	switch {
 	case size < 0:
 		return nil, nil, 0, f.noSize()
@@ -63,14 +63,14 @@ func (f *file) span(off, n int64, inside bool) (m *mapping, p []byte, from int64
 // on every platform.
 func (f *file) inPlace() bool { return canMap || f.private }
 
-// window finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
+// bytesAt finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
 // is 0, or if the platform has no mappings. hold is as for mapForMemory.
-func (f *file) window(off, n int64, hold bool) (*mapping, error) {
-	f.lost()
-	if m := f.m.Load(); hold && f.shows(m, off, n) && f.holds(m, int(off+n-1)) {
+func (f *file) bytesAt(off, n int64, hold bool) (*mapping, error) {
+	f.innerClosed()
+	if m := f.m.Load(); hold && f.coversKnown(m, off, n) && f.proves(m, int(off+n-1)) {
 		return m, nil
 	}
-	size := f.shownSize()
+	size := f.visibleLen()
 	switch {
 	case size < 0:
 		return nil, f.noSize()
@@ -94,9 +94,9 @@ func (f *file) window(off, n int64, hold bool) (*mapping, error) {
 	return m, err
 }
 
-// shows reports whether m has n bytes at off that are in the file, by the size that f knows.
+// coversKnown reports whether m has n bytes at off that are in the file, by the size that f knows.
 // The last of them is in memory.
-func (f *file) shows(m *mapping, off, n int64) bool {
+func (f *file) coversKnown(m *mapping, off, n int64) bool {
 	return !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.Known(off+n-1, 1)
 }
 

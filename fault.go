@@ -106,7 +106,7 @@ func (f *file) faultAt(r any) (m *mapping, off int) {
 	f.mu.RLock()
 	m = f.m.Load()
 	if f.closed.Load() {
-		m = f.revoked
+		m = f.atClose
 	}
 	f.mu.RUnlock()
 	for ; m != nil; m = m.prev {

@@ -33,10 +33,10 @@ type FlushPolicy struct {
 // flusher carries out the FlushPolicy of one File. It has no reference to the File, so that
 // an unreachable File can be collected.
 type flusher struct {
-	limit   int64        // 0 means none
-	pending atomic.Int64 // bytes written and not known to be durable
-	busy    atomic.Int64 // calls that may be writing, and are counted at their end
-	exposed atomic.Bool  // there may be stores that are not counted
+	limit     int64        // 0 means none
+	pending   atomic.Int64 // bytes written and not known to be durable
+	busy      atomic.Int64 // calls that may be writing, and are counted at their end
+	uncounted atomic.Bool  // there may be stores that are not counted
 
 	// gate is held for reading by a write until it is counted. Close holds it for writing
 	// until no write can succeed any more.
@@ -73,7 +73,7 @@ func (fl *flusher) flushUnflushed(f *file) {
 }
 
 func (fl *flusher) unflushed() bool {
-	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.exposed.Load()
+	return fl.pending.Load() > 0 || fl.busy.Load() > 0 || fl.uncounted.Load()
 }
 
 // write makes a call that writes at most most bytes, counts what it wrote, and flushes if
@@ -202,10 +202,10 @@ func (fl *flusher) failure() error {
 	return fl.err
 }
 
-// exposes tells the flusher that callers may store into the memory, which it cannot count.
-func (f *file) exposes() {
+// noteStores tells the flusher that callers may store into the memory, which it cannot count.
+func (f *file) noteStores() {
 	if f.flusher != nil {
-		f.flusher.exposed.Store(true)
+		f.flusher.uncounted.Store(true)
 	}
 }
 

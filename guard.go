@@ -24,7 +24,7 @@ func (f *File) Guard(fn func() error) (err error) {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	if f.lost() || !f.beginGuard() {
+	if f.innerClosed() || !f.beginGuard() {
 		return f.fail("guard", os.ErrClosed)
 	}
 	returned := false

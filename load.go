@@ -69,7 +69,7 @@ func (f *file) load(m *mapping, b []byte, off int) (ok bool) {
 	} else {
 		guard.CopyPieces(b, m.data[off:off+n])
 	}
-	ok = b[n-1] != 0 || f.reaches(m, off+n-1)
+	ok = b[n-1] != 0 || f.provesZero(m, off+n-1)
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
 }

@@ -25,7 +25,7 @@ func (f *File) LockMemory(off, n int64) error {
 	if off < 0 || n < 0 {
 		return f.fail("lock", fs.ErrInvalid)
 	}
-	m, p, from, err := f.span(off, n, false)
+	m, p, from, err := f.pagesAt(off, n, false)
 	if err == nil && len(p) > 0 {
 		if err = f.onPages(m, func() error { return sys.LockMemory(p) }); err != nil {
 			f.unlock(from, int64(len(p)))
@@ -46,7 +46,7 @@ func (f *File) UnlockMemory(off, n int64) error {
 	err := fs.ErrInvalid
 	switch {
 	case off < 0 || n < 0:
-	case f.shownSize() < 0:
+	case f.visibleLen() < 0:
 		err = f.noSize()
 	case !canMap:
 		err = errors.ErrUnsupported

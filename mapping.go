@@ -26,8 +26,8 @@ type mapping struct {
 //
 //	calls:   noteRead, noteWrite, lookAhead   → mapForCalls, once it pays
 //	memory:  Bytes, Chunks                    → mapForMemory, for the whole file
-//	         View, At, SliceAt     → window   → mapForMemory, for bytes that are all in the file
-//	         Advise, LockMemory, … → span     → mapForMemory, for pages up to the end of the file
+//	         View, At, SliceAt     → bytesAt  → mapForMemory, for bytes that are all in the file
+//	         Advise, LockMemory, … → pagesAt  → mapForMemory, for pages up to the end of the file
 //
 // The two differ in what they may use of it. Calls use callLen bytes, which is nothing if the
 // storage may change a file without showing that in memory, and no more address space than
@@ -206,14 +206,14 @@ const maxInt = int64(^uint(0) >> 1)
 // unpublish ends the mappings of a File. If closeNeedsLock, the last running Guard
 // revokes them instead. Called with mu held.
 func (f *file) unpublish() {
-	if f.revoked = f.m.Swap(nil); f.guards == 0 {
+	if f.atClose = f.m.Swap(nil); f.guards == 0 {
 		f.revoke()
 	}
 }
 
 // revoke revokes the mappings that the File had at Close. Called with mu held.
 func (f *file) revoke() {
-	for m := f.revoked; m != nil; m = m.prev {
+	for m := f.atClose; m != nil; m = m.prev {
 		m.region.revoke()
 	}
 }

@@ -60,11 +60,11 @@ type file struct {
 	mtime  mtime.Period           // what the kernel does at a write, for mapped ones
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
-	mu           sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
-	closed       atomic.Bool  // set under mu
-	innerExposed atomic.Bool  // OS has returned the inner file, which its caller may close
-	revoked      *mapping     // under mu: what m was at Close, for Guard
-	guards       int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
+	mu         sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
+	closed     atomic.Bool  // set under mu
+	osReturned atomic.Bool  // OS has returned the inner file, which its caller may close
+	atClose    *mapping     // under mu: what m was at Close, for Guard
+	guards     int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
 
 	flag int      // given to the open call of this package; -1 if other code opened the file
 	dir  *dirPath // set if DirFS has opened a directory

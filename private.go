@@ -15,7 +15,7 @@ import (
 // the kernel's offset.
 //
 // Each method that differs checks private once, and hands the whole call to its form below.
-// Functions that methods share do not check it, except for shown and inPlace. Code that
+// Functions that methods share do not check it, except for visible and inPlace. Code that
 // relies on a page's content as a proof checks mapping.copyOnWrite.
 
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
@@ -73,7 +73,7 @@ func (f *file) mapPrivate(writable bool, want int64) error {
 
 // readPrivate is ReadAt. It reads from the file what the mapping does not have.
 func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
-	f.lost()
+	f.innerClosed()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	m := f.m.Load()
@@ -88,7 +88,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		if !regular {
 			return f.inner.ReadAt(b, off)
 		}
-		if n = int(min(f.ownSize(size)-off, int64(len(b)))); n <= 0 {
+		if n = int(min(f.visibleLocked(size)-off, int64(len(b)))); n <= 0 {
 			return 0, io.EOF
 		}
 		f.preread(m, off, int64(n))
@@ -121,13 +121,13 @@ func (f *file) readNextPrivate(b []byte) (n int, err error) {
 
 // seekPrivate is Seek. The file may be longer than what f shows.
 func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
-	f.lost()
+	f.innerClosed()
 	if !f.lockCursor() { // f is closed
 		return f.inner.Seek(offset, whence)
 	}
 	defer f.cur.Unlock()
 	if whence == io.SeekEnd {
-		if size := f.shownSize(); size >= 0 {
+		if size := f.visibleLen(); size >= 0 {
 			offset, whence = offset+size, io.SeekStart
 		}
 	}
@@ -136,7 +136,7 @@ func (f *file) seekPrivate(offset int64, whence int) (int64, error) {
 
 // writePrivate is WriteAt.
 func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
-	f.lost()
+	f.innerClosed()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -149,7 +149,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	}
 	m := f.m.Load()
 	size, _ := f.stat()
-	if off > f.ownSize(size)-int64(len(b)) {
+	if off > f.visibleLocked(size)-int64(len(b)) {
 		return 0, f.fail("write", errors.ErrUnsupported)
 	}
 	f.preread(m, off, int64(len(b)))
@@ -178,7 +178,7 @@ func (f *file) writeNextPrivate(b []byte) (n int, err error) {
 
 // truncatePrivate is Truncate.
 func (f *file) truncatePrivate(size int64) error {
-	f.lost()
+	f.innerClosed()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	switch {

@@ -10,6 +10,10 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
+// Does the file have a byte? There are two answers. By covers and coversKnown a File believes
+// it, because its length says so. By proves, provesZero and provesPage memory proves it, unless
+// the byte is in the last page (isLast), which may have been truncated in its middle.
+
 // pageAfter returns the offset of the page after that of the byte at i.
 func pageAfter(i int) int64 { return int64(i|(pageSize-1)) + 1 }
 
@@ -24,9 +28,9 @@ func (m *mapping) touch(off int64) {
 	race.LoadWord((*uint32)(unsafe.Pointer(&m.data[off])))
 }
 
-// inside reports whether the file has a page after the byte at i. That proves that it has
+// provesPage reports whether the file has a page after the byte at i. That proves that it has
 // the whole of that byte's page.
-func (f *file) inside(m *mapping, i int) (ok bool) {
+func (f *file) provesPage(m *mapping, i int) (ok bool) {
 	page := pageAfter(i)
 	if f.isLast(m, page) || !f.pages.Known(page, 1) {
 		return false
@@ -37,15 +41,15 @@ func (f *file) inside(m *mapping, i int) (ok bool) {
 	return true
 }
 
-// holds reports whether m proves that the file has its byte at i.
-func (f *file) holds(m *mapping, i int) (ok bool) {
+// proves reports whether m proves that the file has its byte at i.
+func (f *file) proves(m *mapping, i int) (ok bool) {
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
-	ok = m.data[i] != 0 || f.reaches(m, i)
+	ok = m.data[i] != 0 || f.provesZero(m, i)
 	runtime.KeepAlive(f)
 	return ok
 }
 
-// reaches proves that the file still has the byte at i, which reads as zero.
+// provesZero proves that the file still has the byte at i, which reads as zero.
 //
 // After a truncation in the middle of a page the rest of the page reads as zeros, without a
 // fault. So a byte that is not zero, there or after it, proves that the file reaches it. A
@@ -55,7 +59,7 @@ func (f *file) holds(m *mapping, i int) (ok bool) {
 // Bytes that are not zero may also be a store of another program, through its own mapping,
 // into the last page past the end. That cannot be told from content. Stores of this package
 // check what is after them (see store and endCall).
-func (f *file) reaches(m *mapping, i int) bool {
+func (f *file) provesZero(m *mapping, i int) bool {
 	if m.lineAfter(i + 1) {
 		return true
 	}

@@ -47,10 +47,10 @@ func TestProof_Inside(t *testing.T) {
 	f, m := proofFile(t)
 	check := func(i int, want bool) {
 		t.Helper()
-		if got := f.inside(m, i); got != want {
+		if got := f.provesPage(m, i); got != want {
 			t.Errorf("inside of byte %d is %v", i, got)
 		}
-		if got := f.holds(m, i); got != want { // all bytes are zero
+		if got := f.proves(m, i); got != want { // all bytes are zero
 			t.Errorf("holds of byte %d is %v", i, got)
 		}
 	}
@@ -82,7 +82,7 @@ func TestProof_Holds(t *testing.T) {
 	last := 3*pageSize + 10
 	m.data[last] = 1
 	for i, want := range map[int]bool{last: true, last - 1: true, last + 1: false, 3 * pageSize: true} {
-		if got := f.holds(m, i); got != want {
+		if got := f.proves(m, i); got != want {
 			t.Errorf("holds of byte %d is %v, and byte %d is not zero", i, got, last)
 		}
 	}
@@ -93,7 +93,7 @@ func TestProof_UnknownPage(t *testing.T) {
 	t.Parallel()
 	f, m := proofFile(t)
 	f.pages.Truncated(0)
-	if f.inside(m, 0) || f.holds(m, 0) {
+	if f.provesPage(m, 0) || f.proves(m, 0) {
 		t.Error("an unknown page proves the one before it")
 	}
 }

@@ -130,7 +130,7 @@ func (f *file) cached(off, end int64) bool {
 }
 
 // readNextPage reads the page after off in. A read that ends in zeros, with ready pages,
-// looks there for the end of the file (see reaches).
+// looks there for the end of the file (see provesZero).
 func (f *file) readNextPage(off int64) {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page >= f.length.Known() || f.pages.Known(page, 1) {
@@ -156,7 +156,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 	}
 	size := min(f.length.Known(), int64(len(m.data)))
 	if n > prereadMax && off+n <= size && !f.pages.Known(off+n-1, 1) {
-		f.readIn(off+n-1, off+n) // the page in which reaches looks for the end of file
+		f.readIn(off+n-1, off+n) // the page in which provesZero looks for the end of file
 	}
 	inOrder := f.viewed.Swap(off+n) == off && off > 0
 	if !inOrder {
@@ -221,8 +221,8 @@ const prefetchMax = 32 << 20
 // maps nothing.
 func (f *file) prefetch(off, n int64) error {
 	size := f.length.Known()
-	if !f.length.Current() || f.innerExposed.Load() { // it may be closed
-		if size = f.shownSize(); size < 0 {
+	if !f.length.Current() || f.osReturned.Load() { // it may be closed
+		if size = f.visibleLen(); size < 0 {
 			return f.noSize()
 		}
 	}

@@ -33,7 +33,7 @@ func (f *File) Resident(off, n int64) (int64, error) {
 }
 
 func (f *file) resident(off, n int64) (int64, error) {
-	size := f.shownSize()
+	size := f.visibleLen()
 	if size < 0 {
 		return 0, f.noSize()
 	}
@@ -46,7 +46,7 @@ func (f *file) resident(off, n int64) (int64, error) {
 			return total, err
 		}
 	}
-	m, _, _, err := f.span(off, n, false)
+	m, _, _, err := f.pagesAt(off, n, false)
 	if err != nil || m == nil {
 		return 0, err
 	}

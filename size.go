@@ -2,8 +2,9 @@ package mmapfile
 
 import "io"
 
-// What asks the file for its length, and so combines internal/length with the inner file, the
-// cursor and what a private File shows.
+// What f.length knows may be stale. The functions here ask the file: stat, and seekEnd which is
+// cheaper, but needs the cursor. fileLen asks by either. visibleLen is that for all but a
+// private File, which shows no more than it has mapped.
 
 // stat asks the file for its length, and remembers it.
 func (f *file) stat() (size int64, regular bool) {
@@ -36,16 +37,16 @@ func (f *File) Len() int {
 	if !regular {
 		size = f.length.Known()
 	}
-	return int(min(max(f.shown(size), 0), maxInt))
+	return int(min(max(f.visible(size), 0), maxInt))
 }
 
-// shownSize returns the file's present length, or -1 if it has none that can be mapped. It does
+// visibleLen returns the file's present length, or -1 if it has none that can be mapped. It does
 // not allocate while the File holds the cursor.
-func (f *file) shownSize() int64 { return f.shown(f.fileSize()) }
+func (f *file) visibleLen() int64 { return f.visible(f.fileLen()) }
 
-// shown returns how much of a file of size bytes f shows. If f is private, that is at most
+// visible returns how much of a file of size bytes f shows. If f is private, that is at most
 // the length at open, and -1 once f is closed. Otherwise it is all.
-func (f *file) shown(size int64) int64 {
+func (f *file) visible(size int64) int64 {
 	if !f.private || size < 0 {
 		return size
 	}
@@ -54,11 +55,11 @@ func (f *file) shown(size int64) int64 {
 	if f.closed.Load() {
 		return -1
 	}
-	return f.ownSize(size)
+	return f.visibleLocked(size)
 }
 
-// ownSize is shown for an open private File. Called with mu held.
-func (f *file) ownSize(size int64) int64 {
+// visibleLocked is visible for an open private File. Called with mu held.
+func (f *file) visibleLocked(size int64) int64 {
 	m := f.m.Load()
 	if m == nil {
 		return 0 // the file was empty
@@ -66,8 +67,8 @@ func (f *file) ownSize(size int64) int64 {
 	return min(size, int64(len(m.data)))
 }
 
-// fileSize is shownSize of the file itself.
-func (f *file) fileSize() int64 {
+// fileLen is visibleLen of the file itself.
+func (f *file) fileLen() int64 {
 	if f.cur.TryLockInFile() {
 		defer f.cur.Unlock()
 		size, err := f.seekEnd()

@@ -11,7 +11,7 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	if f == nil {
 		return nil, os.ErrInvalid
 	}
-	f.lost()
+	f.innerClosed()
 	f.endPeriod()
 	f.lockMappings() // see Len
 	defer f.unlockMappings()

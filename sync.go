@@ -17,7 +17,7 @@ func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
 	}
-	f.lost()
+	f.innerClosed()
 	if f.private {
 		return f.stillOpen("sync")
 	}
@@ -78,7 +78,7 @@ func (f *File) SyncRange(off, n int64) error {
 	if off < 0 || n < 0 {
 		return f.fail("sync", fs.ErrInvalid)
 	}
-	f.lost()
+	f.innerClosed()
 	if f.private {
 		return f.stillOpen("sync")
 	}

@@ -72,7 +72,7 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 		return nil, io.EOF
 	}
 	bytes := int64(n) * l.size
-	m, err := f.window(off, bytes, true)
+	m, err := f.bytesAt(off, bytes, true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func (f *File) findTyped(l *layout, off int64, n int) (unsafe.Pointer, error) {
 	case m != nil && !m.writable && l.writes:
 		return nil, fmt.Errorf("%w: %v is written by its methods", fs.ErrPermission, l.t)
 	case m != nil:
-		f.exposes()
+		f.noteStores()
 		return unsafe.Pointer(&m.data[off]), nil
 	}
 	b := f.Bytes()

@@ -51,13 +51,13 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *file) view(off, n int64, fn func(p []byte) error) error {
-	f.lost()
-	if m := f.m.Load(); f.shows(m, off, n) && f.pages.Known(off, int(min(n, prereadMax))) {
+	f.innerClosed()
+	if m := f.m.Load(); f.coversKnown(m, off, n) && f.pages.Known(off, int(min(n, prereadMax))) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
 		}
 	}
-	m, err := f.window(off, n, false)
+	m, err := f.bytesAt(off, n, false)
 	switch {
 	case err == io.EOF:
 		return err
@@ -93,7 +93,7 @@ func (f *file) call(m *mapping, off, n int64, fn func(p []byte) error, prove boo
 	c := viewCall{m: m, off: off, n: n, old: debug.SetPanicOnFault(true)}
 	defer f.endCall(&c, &err)
 	p := m.data[off : off+n : off+n]
-	if prove && p[n-1] == 0 && !f.reaches(m, int(off+n-1)) {
+	if prove && p[n-1] == 0 && !f.provesZero(m, int(off+n-1)) {
 		return false, nil
 	}
 	c.called, called = true, true
@@ -115,9 +115,9 @@ func (f *file) endCall(c *viewCall, err *error) {
 	switch r := recover(); {
 	case c.returned:
 		// If the file was truncated inside these bytes, stores of fn past the new end may
-		// look like content (see reaches). So get the size now, before the file grows.
-		if c.m.writable && !c.m.copyOnWrite && !f.inside(c.m, int(c.off+c.n-1)) {
-			f.shownSize()
+		// look like content (see provesZero). So get the size now, before the file grows.
+		if c.m.writable && !c.m.copyOnWrite && !f.provesPage(c.m, int(c.off+c.n-1)) {
+			f.visibleLen()
 		}
 	case r == nil && guard.Exiting():
 	case guard.Caused(r, c.m.data[c.off:c.off+c.n]):
