@@ -11,8 +11,10 @@ import (
 )
 
 // os.Root opens each directory of a name separately (0.9 µs each), and dir before them (1.3
-// µs). openat2 (Linux 5.6) resolves a name in one call and refuses links in it. The os
-// calls beside it tell "go test" which files a test depends on.
+// µs), and looks up each entry of a listing. With os.Root alone, a file server on loopback took 1.11
+// of the time for 1 KiB, 1.16 to 1.20 for 1 to 64 KiB two directories deep, and 2.1 for a listing.
+// openat2 (Linux 5.6) resolves a name in one call and refuses links in it. The os calls beside
+// it tell "go test" which files a test depends on.
 //
 // After an error of the calls below, the caller must ask os.Root. The exception is
 // fs.ErrNotExist, which is final: a link on the way is another error.
