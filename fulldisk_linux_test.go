@@ -88,7 +88,7 @@ func TestView_FullXFS(t *testing.T) {
 	needMemoryOfDisk(t)
 	const size = 4 << 20
 	for _, leave := range []bool{false, true} {
-		for i, name := range sparseOnFullDisk(t, filetest.XFS(t), 64, size, leave) {
+		for i, name := range sparseOnFullDisk(t, filetest.XFS(t), 16, size, leave) {
 			for what, call := range inMemory {
 				f := filetest.Open(t, name)
 				err := call(f, size, func(p []byte) error {
