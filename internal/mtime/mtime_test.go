@@ -123,7 +123,7 @@ func TestBegin_TimerEnds(t *testing.T) {
 			if p.Over() {
 				t.Fatal("it ends early")
 			}
-			time.Sleep(2)
+			time.Sleep(2 * time.Nanosecond)
 			synctest.Wait()
 			if !p.Over() {
 				t.Fatal("its timer does not end it")
