@@ -36,6 +36,12 @@
 // whole, which the next [Open] truncates. The rest is the beginning of what was appended, with
 // everything that was durable.
 //
+// After a flush has failed, the system may still show events that the disk does not have, to every
+// process. So the next [Open] or [OpenStream] of a log that was not closed in order reads the disk:
+// what no flush has made durable may be gone, also for a reader that has it mapped. On Linux that
+// takes posix_fadvise(2) or O_DIRECT, which disks' file systems have. On other systems Open
+// relies on its own flush.
+//
 // # Damage
 //
 // Each event has a checksum. A log may be truncated or overwritten by another program, or

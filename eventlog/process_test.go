@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,6 +32,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dir := os.Getenv("EVENTLOG_TEST_READER"); dir != "" {
+		if err := childReads(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if dir := os.Getenv(streamEnv); dir != "" {
 		if err := childStreams(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -39,6 +47,24 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// childReads reads all events, so that it has them mapped, and says so, and ends with its input.
+func childReads(dir string) error {
+	r, err := eventlog.OpenStreamReader(dir)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for e, err := range r.Events(0) {
+		if err != nil {
+			return err
+		}
+		n += bytes.Count(e.Data, []byte("x"))
+	}
+	fmt.Println(n)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // childWrites appends events that are numbered, and says of each that it was, until it is killed.

@@ -22,15 +22,25 @@ func (l *Log) recover(repair bool, x *eventfile.Index) error {
 	if err != nil {
 		return err
 	}
+	stored, err := eventfile.OpenStored(l.os, size)
+	if err != nil {
+		return err
+	}
+	defer stored.Close()
 	var v eventfile.Validation
 	if err := l.inside("open", func() (err error) {
-		v, err = eventfile.Validate(l.f, size, l.o.Verify, repair, x)
+		v, err = eventfile.Validate(eventfile.Source{File: l.f, Stored: stored}, size, l.o.Verify, repair, x)
 		return err
 	}); err != nil {
 		return err
 	}
 	switch damage := v.Damage; {
 	case v.Empty:
+		if stored != nil {
+			if err := l.f.Truncate(0); err != nil {
+				return err
+			}
+		}
 		err := l.create()
 		l.recovered = Recovery{Offset: l.end}
 		return err

@@ -8,9 +8,24 @@ import (
 )
 
 // blankSegment reports whether a segment has no header yet.
-func blankSegment(name string) (bool, error) {
-	h, _, err := eventfile.ReadHeader(name)
-	return h == eventfile.Header{}, err
+func blankSegment(name string) (blank bool, err error) {
+	_, err = scanSegment(name, func(src *eventfile.Source, size int64) (err error) {
+		if src.Stored, err = eventfile.OpenStored(src.File.OS(), size); err != nil {
+			return err
+		}
+		defer src.Stored.Close()
+		if size < eventfile.HeaderSize {
+			blank = true
+			return nil
+		}
+		b, err := src.Bytes(0, eventfile.HeaderSize)
+		blank = err == nil && eventfile.ParseHeader(b) == eventfile.Header{}
+		if blank && src.Stored != nil {
+			err = os.Truncate(name, 0)
+		}
+		return err
+	})
+	return blank, err
 }
 
 // isClosed reports whether a segment was closed in order with its n events. One with less
@@ -49,7 +64,11 @@ func isClosed(name string, n int64) (bool, error) {
 // wholeEvents verifies the first n events of a segment, and returns where they end, or 0
 // if they are not whole. more reports whether events follow them.
 func wholeEvents(name string, n int64) (end int64, more bool, err error) {
-	whole, err := scanSegment(name, func(src *eventfile.Source, size int64) error {
+	whole, err := scanSegment(name, func(src *eventfile.Source, size int64) (err error) {
+		if src.Stored, err = eventfile.OpenStored(src.File.OS(), size); err != nil {
+			return err
+		}
+		defer src.Stored.Close()
 		limit, err := src.End()
 		if err != nil || limit < eventfile.HeaderSize {
 			return err

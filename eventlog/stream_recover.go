@@ -1,12 +1,14 @@
 package eventlog
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // recover makes the directory a stream, and opens its last segment.
@@ -23,7 +25,16 @@ func (s *Stream) recover() error {
 	if s.file, err = eventfile.Open(filepath.Join(s.dir, eventfile.MetaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	b, err := eventfile.ReadMeta(s.file)
+	stored, err := sys.FlushAndDrop(s.file.OS())
+	if err != nil {
+		return err
+	}
+	defer stored.Close()
+	r := io.ReaderAt(s.file)
+	if stored != nil {
+		r = stored
+	}
+	b, err := eventfile.ReadMeta(r)
 	if err != nil {
 		return metaError(err)
 	}
@@ -34,8 +45,8 @@ func (s *Stream) recover() error {
 		return err
 	}
 	s.state.Store(&b)
-	r := recovery{s: s, b: b, firsts: firsts, fresh: -1}
-	if err := r.run(); err != nil {
+	work := recovery{s: s, b: b, firsts: firsts, fresh: -1}
+	if err := work.run(); err != nil {
 		return err
 	}
 	list := s.segments()

@@ -89,6 +89,9 @@ func (s *Stream) roll() error {
 	defer stats.stalls.since(time.Now())
 	old := s.active
 	<-old.prevDurable
+	if err := s.synced.failed(); err != nil { // else segments before the last two could be torn
+		return err
+	}
 	if err := s.start(old.next, false); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type flusher struct {
 // [Options].Flush asked for, [os.ErrClosed], or io.ErrUnexpectedEOF if another program
 // has truncated the log. After a flush has failed, the system may have dropped what was
 // to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
-// of that flush. The log must be opened again.
+// of that flush. The log must be opened again, which finds what the disk has.
 func (l *Log) Sync() error {
 	if l.ended.Load() {
 		return l.fail("sync", os.ErrClosed)

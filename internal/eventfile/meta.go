@@ -5,8 +5,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-
-	"go.dw1.io/mmapfile"
 )
 
 // The file "meta" of a stream has two slots. A change goes to the slot that is older, so
@@ -82,7 +80,7 @@ func parseBounds(p []byte) (b Bounds, ok bool, err error) {
 }
 
 // ReadMeta returns the newest bounds in f. They are zero if the writer has only just created f.
-func ReadMeta(f *mmapfile.File) (newest Bounds, err error) {
+func ReadMeta(f io.ReaderAt) (newest Bounds, err error) {
 	var p [boundsSize]byte
 	damaged := false
 	for slot := range int64(2) {

@@ -2,6 +2,7 @@ package eventfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -67,6 +68,24 @@ func ReadHeader(name string) (h Header, size int64, err error) {
 		}
 	}
 	return ParseHeader(b[:]), fi.Size(), nil
+}
+
+// OpenStored prepares a log of size bytes for its next writer. If the log was not closed in order,
+// a flush of it may have failed: then the page cache has events that the disk does not have, and
+// a further flush does not write them. So OpenStored flushes the file, and drops its pages before
+// this process maps it. The error may be that of an earlier flush. If pages stay, because another process
+// maps them, only the reader that OpenStored returns is to be believed; it is nil otherwise.
+// What has no event there must be truncated before it is written: to write these pages again
+// and flush them does not allocate their blocks (Linux 6.18, ext4).
+func OpenStored(f *os.File, size int64) (*sys.Stored, error) {
+	var b [HeaderSize]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if h := ParseHeader(b[:]); size == 0 || size == h.End && h.Valid(size) {
+		return nil, nil
+	}
+	return sys.FlushAndDrop(f)
 }
 
 // SetEnd sets WriteOffset and EventCount, durably.

@@ -26,11 +26,12 @@ func NotWhole(err error) bool {
 // Source gives one goroutine the bytes of a log: in place if they are mapped, else as copies. The
 // caller ensures that the file is not closed meanwhile, and that a fault is a panic.
 type Source struct {
-	File  *mmapfile.File
-	Word  *uint64 // WriteOffset, if it is mapped
-	Mem   []byte  // the mapped part of the file, from its start
-	Limit int64   // end of what may be read, since later bytes may change
-	Keep  bool    // what Bytes returns stays in use
+	File   *mmapfile.File
+	Stored *sys.Stored // read in place of File, unless it is nil
+	Word   *uint64     // WriteOffset, if it is mapped
+	Mem    []byte      // the mapped part of the file, from its start
+	Limit  int64       // end of what may be read, since later bytes may change
+	Keep   bool        // what Bytes returns stays in use
 
 	readFrom, readTo int64 // the range of Mem that is in memory: touching it waits for no disk
 
@@ -47,7 +48,7 @@ const (
 // End returns the file's WriteOffset. Everything before it can be read after that.
 func (s *Source) End() (int64, error) {
 	if s.Word == nil {
-		if !sys.Maps {
+		if !sys.Maps || s.Stored != nil {
 			return s.ReadEnd()
 		}
 		word, err := mmapfile.At[uint64](s.File, AtWriteOffset)
@@ -68,7 +69,7 @@ func (s *Source) End() (int64, error) {
 // ReadEnd is End by system call. A file without a header yet is an empty log.
 func (s *Source) ReadEnd() (int64, error) {
 	var b [8]byte
-	switch n, err := s.File.ReadAt(b[:], AtWriteOffset); {
+	switch n, err := s.readAt(b[:], AtWriteOffset); {
 	case n == len(b):
 		return int64(le.Uint64(b[:])), nil
 	case err == io.EOF && n == 0:
@@ -82,7 +83,7 @@ func (s *Source) ReadEnd() (int64, error) {
 
 // Map maps the file up to end, if it can be mapped.
 func (s *Source) Map(end int64) {
-	if sys.Maps && end > int64(len(s.Mem)) {
+	if sys.Maps && s.Stored == nil && end > int64(len(s.Mem)) {
 		if mem := s.File.Bytes(); len(mem) > len(s.Mem) {
 			s.Mem = mem
 		}
@@ -115,7 +116,7 @@ func (s *Source) Bytes(off, n int64) ([]byte, error) {
 	} else {
 		s.buf = s.buf[:length]
 	}
-	k, err := s.File.ReadAt(s.buf, off)
+	k, err := s.readAt(s.buf, off)
 	s.buf, s.base = s.buf[:k], off
 	if int64(k) >= n {
 		return s.buf[:n:n], nil
@@ -124,6 +125,13 @@ func (s *Source) Bytes(off, n int64) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, err
+}
+
+func (s *Source) readAt(p []byte, off int64) (int, error) {
+	if s.Stored != nil {
+		return s.Stored.ReadAt(p, off)
+	}
+	return s.File.ReadAt(p, off)
 }
 
 // readAhead reads the bytes from off to end into memory, and some more, before they are
@@ -184,7 +192,7 @@ func (s *Source) Event(off, limit int64, check bool) (e Entry, data []byte, err 
 
 // checkHuge verifies data in pieces.
 func (s *Source) checkHuge(off int64, e Entry) error {
-	piece := Source{File: s.File, Limit: e.Next(off)}
+	piece := Source{File: s.File, Stored: s.Stored, Limit: e.Next(off)}
 	sum := NewSum(e)
 	for at, end := off+EntrySize, e.Next(off); at < end; {
 		p, err := piece.Bytes(at, min(block, end-at))

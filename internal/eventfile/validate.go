@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
-	"go.dw1.io/mmapfile"
 )
 
 // Validation is what Validate has found.
@@ -35,8 +33,9 @@ var (
 // Validate looks at all events of a file of size bytes, to find where those end that are whole. It
 // verifies the checksums of the last verify bytes, of all if that is 0, and of none if it is
 // negative. With repair it goes on after a bad header. It appends all events to x, unless that is nil.
-func Validate(f *mmapfile.File, size, verify int64, repair bool, x *Index) (Validation, error) {
-	v := validator{src: Source{File: f, Limit: size}, size: size, repair: repair, index: x}
+func Validate(src Source, size, verify int64, repair bool, x *Index) (Validation, error) {
+	v := validator{src: src, size: size, repair: repair, index: x}
+	v.src.Limit = size
 	if size <= HeaderSize {
 		b, err := v.src.Bytes(0, size)
 		if err != nil || len(bytes.Trim(b, "\x00")) == 0 {

@@ -1,0 +1,80 @@
+package sys
+
+import (
+	"errors"
+	"io"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stored reads what the disk has of a file, and not the page cache, in blocks.
+type Stored struct {
+	f   *os.File
+	buf []byte
+}
+
+const storedAlign = 4 << 10 // of offset, length and memory; no disk asks for more
+
+// FlushAndDrop flushes f, and drops its pages, so that f reads what the disk has. After a flush that
+// has failed, the pages are clean and not on the disk. If some may have stayed, because another process maps
+// them, it returns a reader of the disk. Both are nil where the file has no disk, or the file
+// system no such reader.
+func FlushAndDrop(f *os.File) (*Stored, error) {
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	left := true
+	err := withFd(f, func(fd int) {
+		var fs unix.Statfs_t
+		var stat unix.Cachestat_t
+		switch err := unix.Fstatfs(fd, &fs); {
+		case err == nil && (uint32(fs.Type) == unix.TMPFS_MAGIC || uint32(fs.Type) == unix.RAMFS_MAGIC):
+			left = false
+		case unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) != nil:
+		case err == nil && uint32(fs.Type) == unix.OVERLAYFS_SUPER_MAGIC: // the pages are those of another inode
+		default:
+			left = unix.Cachestat(uint(fd), &unix.CachestatRange{}, &stat, 0) != nil || stat.Cache > 0
+		}
+	})
+	if err != nil || !left {
+		return nil, err
+	}
+	direct, err := os.OpenFile(f.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &Stored{f: direct}, nil
+}
+
+// ReadAt is that of *os.File.
+func (s *Stored) ReadAt(p []byte, off int64) (int, error) {
+	skip := int(off % storedAlign)
+	need := (skip + len(p) + storedAlign - 1) / storedAlign * storedAlign
+	if len(s.buf) < need {
+		b := make([]byte, need+storedAlign)
+		at := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % storedAlign
+		s.buf = b[at:][:need]
+	}
+	n, err := s.f.ReadAt(s.buf[:need], off-int64(skip))
+	n = copy(p, s.buf[min(skip, n):n])
+	if n == len(p) {
+		return n, nil
+	}
+	if err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close closes the reader, if it is not nil.
+func (s *Stored) Close() error {
+	if s == nil {
+		return nil
+	}
+	return s.f.Close()
+}
