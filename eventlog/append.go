@@ -27,7 +27,7 @@ import (
 func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, nil, false) }
 
 // append is Append. sync says that the event will be flushed at once. If given is not nil, it is
-// the entry of the event.
+// the entry of the event, or has its time alone.
 func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
@@ -41,9 +41,9 @@ func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, er
 		e.Time = c.now()
 	}
 	// The checksum costs the most. It is computed without the lock if another append has
-	// it, and otherwise after the copy, which brings the data into the cache.
+	// it, and otherwise of the copy, which is in the cache then, and which p cannot change.
 	free := l.mu.TryLock()
-	sum := given == nil
+	sum := e.Sum == 0
 	if !free {
 		if sum {
 			e, sum = eventfile.NewEntry(e.Time, p), false
@@ -58,15 +58,12 @@ func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, er
 	}
 	c.dirty = end
 	if l.useCalls(sync) {
-		if sum {
-			e = eventfile.NewEntry(e.Time, p)
-		}
 		return off, c.write(e, p)
 	}
 	b := l.mem[off:end]
 	copy(b[eventfile.EntrySize:], p)
 	if sum {
-		e = eventfile.NewEntry(e.Time, p)
+		e = eventfile.NewEntry(e.Time, b[eventfile.EntrySize:])
 	}
 	e.Put(b)
 	return off, l.publish(end, 1, false)
@@ -118,9 +115,9 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	}
 	at := off
 	for _, p := range ps {
-		e := eventfile.NewEntry(now, p)
-		b := l.mem[at:e.Next(at)]
+		b := l.mem[at:][:eventfile.EntrySize+len(p)]
 		copy(b[eventfile.EntrySize:], p)
+		e := eventfile.NewEntry(now, b[eventfile.EntrySize:])
 		e.Put(b) // last, so that no page ever has the entry of an event that is not whole
 		at = e.Next(at)
 	}

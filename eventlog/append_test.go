@@ -97,3 +97,46 @@ func TestAppend_RefusedMeanwhile(t *testing.T) {
 	}
 	g.Wait()
 }
+
+// A slice that changes during Append is a bug of its caller. It does not damage the log.
+func TestAppend_ChangingSlice(t *testing.T) {
+	t.Parallel()
+	if race || !eventlog.Maps {
+		t.Skip("it is a race; without memory large events are written from the slice")
+	}
+	l := open(t, newName(t), eventlog.Options{})
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	p := make([]byte, 60_000)
+	done := make(chan struct{})
+	changed := make(chan struct{})
+	go func() {
+		defer close(changed)
+		for i := byte(0); ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				for k := range p {
+					p[k] = i
+				}
+			}
+		}
+	}()
+	for range 100 {
+		_, err1 := l.Append(p)
+		_, err2 := l.AppendBatch(p, p)
+		_, err3 := s.Append(p)
+		_, err4 := s.AppendSync(p) // and the next few by system call
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	<-changed
+	if all, err := collect(l.Events(0)); len(all) != 300 || err != nil {
+		t.Errorf("Log: %d events, %v", len(all), err)
+	}
+	if all, err := collect(s.Events(0)); len(all) != 200 || err != nil {
+		t.Errorf("Stream: %d events, %v", len(all), err)
+	}
+}

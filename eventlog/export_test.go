@@ -3,6 +3,7 @@ package eventlog
 import (
 	"cmp"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -134,3 +135,6 @@ func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
 	between()
 	return sc.tryEnter()
 }
+
+// FirstOf returns the number in the name of a segment.
+func FirstOf(name string) int64 { return eventfile.ParseSegmentName(filepath.Base(name)) }

@@ -223,6 +223,27 @@ func (s *segment) next() (next int64, err error) {
 	return next, err
 }
 
+// offsetOf returns the offset of event number seq, or the end if it is the next of the segment.
+func (s *segment) offsetOf(seq int64) (off int64, err error) {
+	f, err := s.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer s.release()
+	err = f.inside("read", func() error {
+		at, next, err := s.locate(f, seq)
+		if err == nil && next < seq {
+			err = damagedEvent(next, at, eventfile.ErrGap)
+		}
+		off = at
+		return err
+	})
+	if err != nil {
+		err = f.fail("read", err)
+	}
+	return off, err
+}
+
 // started returns StartTimestamp.
 func (s *segment) started() (int64, error) {
 	if start := s.start.Load(); start != 0 {

@@ -31,9 +31,10 @@ type StreamOptions struct {
 	// never. That is checked at the same times. The last segment stays.
 	RetainAge time.Duration
 
-	// Options configure each segment, but MaxSize is that of the stream. An append that
-	// would make [Stream.Size] larger is [ErrFull], until TruncateFront or retention has
-	// removed a segment. Such an append has retention remove what it can first.
+	// Options configure each segment, but MaxSize is that of the stream, in bytes of all segments.
+	// An append that would make [Stream.Size] larger is [ErrFull], until TruncateFront or
+	// retention has removed a segment. Such an append has retention remove what it can first.
+	// Files may take more: the space that Grow allocates, and a segment prepared ahead.
 	Options
 }
 
@@ -46,6 +47,10 @@ func (o *StreamOptions) valid() bool {
 // Stream is a log in a directory, one file after the other, that is open for writing.
 // Events have sequence numbers, which count up by 1. A new stream begins with 0. All
 // methods may be called from any number of goroutines, Close included.
+//
+// An event is visible to every reader once its append has returned, which is before it is
+// durable: see [Stream.Durable]. An append that fails leaves no event. It may leave zeros
+// after the last event, a longer file, the next segment without events, or space taken by that.
 //
 // The package's sections on durability and damage hold for a Stream, too. Events of
 // one file are older than those of the next. A crash of the system at any time loses
@@ -117,20 +122,8 @@ func OpenStream(dir string, o StreamOptions) (*Stream, error) {
 	if s.home, err = s.dirf.Stat(); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, eventfile.LockName)
-	if err := eventfile.CheckRegular(name); err != nil {
+	if s.lock, err = lockFile(filepath.Join(dir, eventfile.LockName), os.O_CREATE); err != nil {
 		return nil, err
-	}
-	if s.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
-		return nil, err
-	}
-	if err := sys.Lock(s.lock); err != nil {
-		s.lock.Close()
-		s.lock = nil
-		if err == sys.ErrLocked {
-			err = ErrLocked
-		}
-		return nil, openError(dir, err)
 	}
 	if err := s.recover(); err != nil {
 		return nil, s.fail("open", err)

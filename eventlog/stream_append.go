@@ -40,8 +40,11 @@ func (s *Stream) append(p []byte, sync bool) (seq int64, at mark, err error) {
 	if int64(len(p)) > eventfile.MaxData {
 		return 0, at, s.fail("append", fs.ErrInvalid)
 	}
-	e := eventfile.NewEntry(s.clock.read(), p) // without the lock, so that checksums are computed at the same time
-	s.mu.Lock()
+	e := eventfile.Entry{Time: s.clock.read()}
+	if !s.mu.TryLock() {
+		e = eventfile.NewEntry(e.Time, p) // see Log.append
+		s.mu.Lock()
+	}
 	defer s.mu.Unlock()
 	if err := s.need(eventfile.EntrySize+int64(len(p)), 1); err != nil {
 		return 0, at, s.fail("append", err)

@@ -76,6 +76,11 @@ func (c *readerCatalog) readBounds() (b eventfile.Bounds, err error) {
 		if err != nil {
 			return eventfile.Bounds{}, err
 		}
+		fi, err := c.meta.Stat()
+		if err != nil {
+			return eventfile.Bounds{}, err
+		}
+		c.metaHome.Store(&fi)
 	}
 	var words [2]uint64
 	for slot := range words {
@@ -97,6 +102,9 @@ func (c *readerCatalog) readBounds() (b eventfile.Bounds, err error) {
 func (c *readerCatalog) current() (eventfile.Bounds, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed.Load() {
+		return eventfile.Bounds{}, c.fail("read", os.ErrClosed)
+	}
 	b, err := c.readBounds()
 	if err == nil && (c.stale || b.Generation != c.listed.Generation || len(c.segments()) == 0) {
 		err = c.follow(b)
@@ -107,6 +115,9 @@ func (c *readerCatalog) current() (eventfile.Bounds, error) {
 // follow makes the list that of the directory. It is called with mu held.
 func (c *readerCatalog) follow(b eventfile.Bounds) error {
 	firsts, err := eventfile.ListSegments(c.dir)
+	if err == nil {
+		err = c.here()
+	}
 	if err != nil {
 		return c.fail("read", err)
 	}
@@ -149,7 +160,7 @@ func (c *readerCatalog) grown(seq int64) bool {
 	if seq >= c.listed.Limit() || c.after(seq) {
 		return false
 	}
-	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil {
+	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil || c.here() != nil {
 		return false
 	}
 	c.add(seq)

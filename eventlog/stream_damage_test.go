@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/eventlog"
@@ -285,5 +288,121 @@ func TestStream_RepairedInTheMiddle(t *testing.T) {
 		if err != nil || string(e.Data) != nth(seq) {
 			t.Errorf("Get(%d): %.40q, %v", seq, e.Data, err)
 		}
+	}
+}
+
+// TruncateBack finds its place before it removes anything.
+func TestTruncateBack_DamagedSegment(t *testing.T) {
+	t.Parallel()
+	dir, o := newDir(t), eventlog.StreamOptions{SegmentSize: 1000}
+	s := openStream(t, dir, o)
+	pushN(t, s, 100)
+	closeStream(t, s)
+	name := segments(t, dir)[1]
+	b := get(t, name)
+	b[24+8]++ // the size of its first event
+	put(t, name, b)
+	s = openStream(t, dir, o)
+	first := eventlog.FirstOf(name)
+	before := list(t, dir)
+	var ce *eventlog.CorruptError
+	if err := s.TruncateBack(first + 3); !errors.As(err, &ce) {
+		t.Errorf("TruncateBack: %v", err)
+	}
+	if after := list(t, dir); !slices.Equal(before, after) || s.Next() != 100 {
+		t.Errorf("next is %d, files %v, were %v", s.Next(), after, before)
+	}
+	pushN(t, s, 1)
+	closeStream(t, s)
+	s = openStream(t, dir, o)
+	next := eventlog.FirstOf(segments(t, dir)[2])
+	wantNth(t, s.Events(next), next, 101)
+	if err := s.TruncateBack(next + 1); err != nil {
+		t.Error(err)
+	}
+	wantNth(t, s.Events(next), next, next+1)
+}
+
+// A StreamReader does not go on in another stream that takes the place of its own.
+func TestStreamReader_ReplacedStream(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("a directory that is open cannot be renamed, or has no number")
+	}
+	o := eventlog.StreamOptions{SegmentSize: 1000}
+	for what, replace := range map[string]func(dir, other string) error{
+		"directory": func(dir, other string) error {
+			return errors.Join(os.Rename(dir, dir+".old"), os.Rename(other, dir))
+		},
+		"files": func(dir, other string) error {
+			names, err := filepath.Glob(filepath.Join(other, "*"))
+			for _, name := range names {
+				err = errors.Join(err, os.Rename(name, filepath.Join(dir, filepath.Base(name))))
+			}
+			return err
+		},
+	} {
+		dir, other := filepath.Join(newDir(t), "a"), filepath.Join(newDir(t), "b")
+		s := openStream(t, dir, o)
+		pushN(t, s, 30)
+		closeStream(t, s)
+		last := eventlog.FirstOf(segments(t, dir)[1])
+		s = openStream(t, other, o)
+		if err := s.TruncateFront(last); err != nil {
+			t.Fatal(err)
+		}
+		push(t, s, "other")
+		if err := s.TruncateFront(30); err != nil {
+			t.Fatal(err)
+		}
+		push(t, s, "other")
+		closeStream(t, s)
+		r := openStreamReader(t, dir)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		n, failed := int64(0), error(nil)
+		for e, err := range r.Follow(ctx, 0) {
+			if failed = err; err != nil {
+				break
+			}
+			if string(e.Data) != nth(n) {
+				t.Fatalf("%s: event %d is %.20q", what, n, e.Data)
+			}
+			if n++; n == 30 {
+				if err := replace(dir, other); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if failed == nil || ctx.Err() != nil || n != 30 {
+			t.Errorf("%s: after %d events: %v", what, n, failed)
+		}
+		if e, err := r.Get(30); err == nil {
+			t.Errorf("%s: Get: %.20q", what, e.Data)
+		}
+	}
+}
+
+// A stream that is open for writing has its segments locked, also those that are not appended to.
+func TestRepair_SegmentOfOpenStream(t *testing.T) {
+	t.Parallel()
+	if !locks {
+		t.Skip("the system has no locks")
+	}
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, s, 100)
+	eventlog.WaitJobs(s)
+	name := segments(t, dir)[0]
+	b := get(t, name)
+	b[500]++
+	put(t, name, b)
+	if _, err := eventlog.Repair(name); !errors.Is(err, eventlog.ErrLocked) {
+		t.Errorf("Repair while the stream is open: %v", err)
+	}
+	same(t, name, b)
+	closeStream(t, s)
+	if r, err := eventlog.Repair(name); err != nil || r.Truncated == 0 {
+		t.Errorf("Repair: %+v, %v", r, err)
 	}
 }

@@ -175,7 +175,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		}
 		return true, nil
 	}
-	return false, nil
+	return false, sc.here()
 }
 
 // again reports whether to look again for an event that should be there.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,9 +19,11 @@ const maxOpen = 256
 // segmentList is the list of the segments of a stream, which it opens for reading.
 type segmentList struct {
 	dir    string
-	home   fs.FileInfo // the directory that a Stream has open; nil for a StreamReader
+	home   fs.FileInfo // the directory
 	closed atomic.Bool
 	opened atomic.Int64 // number of open segments
+
+	metaHome atomic.Pointer[fs.FileInfo] // the file meta that a StreamReader has open
 
 	mu  sync.Mutex                 // guards changes of all; locked before the mu of segment
 	all atomic.Pointer[[]*segment] // ascending
@@ -39,13 +42,16 @@ func (l *segmentList) segments() []*segment { return *l.all.Load() }
 
 // here returns an error if the directory's name leads to another directory than home, or to none.
 // A Stream asks that before it creates, opens or removes a file by name, so that nothing is
-// acknowledged into a backup that was restored.
+// acknowledged into a backup that was restored. A StreamReader, which keeps no directory
+// open, compares meta, too.
 func (l *segmentList) here() error {
-	if l.home == nil {
-		return nil
-	}
 	fi, err := os.Stat(l.dir)
-	if err == nil && !os.SameFile(fi, l.home) {
+	same := err == nil && os.SameFile(fi, l.home)
+	if meta := l.metaHome.Load(); same && meta != nil {
+		fi, err = os.Stat(filepath.Join(l.dir, eventfile.MetaName))
+		same = err == nil && os.SameFile(fi, *meta)
+	}
+	if err == nil && !same {
 		err = errReplaced
 	}
 	return err

@@ -13,6 +13,9 @@ import (
 // StreamReader is a stream that is open for reading. There may be any number of them, in
 // any process, while the stream is written, and while it is not. All methods may be called
 // from any number of goroutines, Close included.
+//
+// If another directory takes the place of the stream's, as when a backup is restored, or another
+// file that of meta, that is an error of loops and of reads that need another file.
 type StreamReader struct {
 	readerCatalog
 }
@@ -33,6 +36,7 @@ func OpenStreamReader(dir string) (*StreamReader, error) {
 	}
 	r := new(StreamReader)
 	r.init(dir)
+	r.home = fi
 	if _, err := r.current(); err != nil {
 		r.Close()
 		return nil, r.fail("open", err)
@@ -57,7 +61,8 @@ func (r *StreamReader) Close() error {
 	return err
 }
 
-// First returns the number of the first event, or that of the next if there is none.
+// First returns the number of the first event, or that of the next if there is none. An error is a
+// *[fs.PathError]: [os.ErrClosed] after Close, or the system's.
 func (r *StreamReader) First() (int64, error) {
 	b, err := r.current()
 	return r.firstOf(b), err

@@ -42,7 +42,8 @@ func (s *Stream) retain() error {
 // older reports whether a segment was begun longer than age ago.
 func (s *Stream) older(seg *segment, age time.Duration) bool {
 	start, err := seg.started()
-	return err == nil && start < newClock(s.o.Now).read()-int64(age)
+	now := newClock(s.o.Now).read()
+	return err == nil && start < now && uint64(now)-uint64(start) > uint64(age) // the difference may be above MaxInt64
 }
 
 // discard removes the files of segments that are not in the list any more. A reader that has

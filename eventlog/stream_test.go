@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -368,4 +369,60 @@ func TestStream_Since(t *testing.T) {
 	}
 	wantNth(t, s.Since(time.Time{}), 0, 200)
 	wantNth(t, s.Since(all[199].Time.Add(1)), 200, 200)
+}
+
+func TestStreamReader_Closed(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 3} { // none: a directory whose writer has not created meta yet
+		dir := newDir(t)
+		if n > 0 {
+			pushN(t, openStream(t, dir, eventlog.StreamOptions{}), n)
+		}
+		r := openStreamReader(t, dir)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, first := r.First()
+		_, next := r.Next()
+		_, get := r.Get(1)
+		for what, err := range map[string]error{"First": first, "Next": next, "Get": get} {
+			if !errors.Is(err, os.ErrClosed) {
+				t.Errorf("%s after Close, %d events: %v", what, n, err)
+			}
+		}
+	}
+}
+
+// Ages near the limits of int64 do not overflow.
+func TestStream_RetainAgeExtremes(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	epoch := time.Unix(0, 0)
+	for _, c := range []struct {
+		what        string
+		begun, now  time.Time
+		age         time.Duration
+		wantRemoved bool
+	}{
+		{"before 1970, younger", epoch.Add(-200 * 365 * day), epoch.Add(-200 * 365 * day), math.MaxInt64, false},
+		{"before 1970, older", epoch.Add(-200 * 365 * day), epoch.Add(-200*365*day + 2*time.Hour), time.Hour, true},
+		{"largest age", epoch, epoch.Add(math.MaxInt64), math.MaxInt64, false},
+		{"from the future", epoch.Add(200 * 365 * day), epoch, time.Nanosecond, false},
+		{"far apart", epoch.Add(math.MinInt64), epoch.Add(math.MaxInt64), math.MaxInt64, true},
+	} {
+		now := c.begun
+		o := eventlog.StreamOptions{SegmentSize: 400, RetainAge: c.age}
+		o.Now = func() time.Time { return now }
+		dir := newDir(t)
+		s := openStream(t, dir, o)
+		pushN(t, s, 30)
+		closeStream(t, s)
+		before := s.First()
+		now = c.now
+		s = openStream(t, dir, o)
+		if removed := s.First() > 0; removed != c.wantRemoved || before != 0 {
+			t.Errorf("%s: the first event is %d, was %d", c.what, s.First(), before)
+		}
+		closeStream(t, s)
+	}
 }

@@ -147,6 +147,12 @@ func (s *Stream) truncateBack(next int64) error {
 	if list[left-1].first == next {
 		left--
 	}
+	end, err := int64(0), error(nil) // of the last segment that stays
+	if left > 0 {
+		if end, err = list[left-1].offsetOf(next); err != nil {
+			return err
+		}
+	}
 	created := s.createNext()
 	if created != nil && (left == len(list) || !sys.IsFull(created)) {
 		s.broken = s.resume()
@@ -160,7 +166,7 @@ func (s *Stream) truncateBack(next int64) error {
 	s.broken = errBegun // Options.Now may panic
 	s.next.Store(next)
 	s.synced.reset(min(next, durable), b.Truncations)
-	held, err := s.finishBack(next, list[:left], list[left:], created == nil)
+	held, err := s.finishBack(next, end, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
 	if s.broken = err; err != nil {
 		return err
@@ -171,7 +177,7 @@ func (s *Stream) truncateBack(next int64) error {
 }
 
 // finishBack removes segments, and begins the next one. It returns files for closeLater.
-func (s *Stream) finishBack(next int64, left, removed []*segment, created bool) (held []*os.File, err error) {
+func (s *Stream) finishBack(next, end int64, left, removed []*segment, created bool) (held []*os.File, err error) {
 	if err := s.end(s.active); err != nil {
 		return nil, err
 	}
@@ -189,7 +195,7 @@ func (s *Stream) finishBack(next int64, left, removed []*segment, created bool) 
 		s.step("remove", seg.name())
 	}
 	if len(left) > 0 {
-		if err := s.truncateSegment(left[len(left)-1], next); err != nil {
+		if err := s.truncateSegment(left[len(left)-1], next, end); err != nil {
 			return held, err
 		}
 	}
@@ -216,24 +222,11 @@ func (s *Stream) closeLater(files []*os.File) {
 	}()
 }
 
-// truncateSegment removes the events of a closed segment from number next on. The file keeps its
+// truncateSegment removes the events of a closed segment from number next on, which begins at end. The file keeps its
 // length and its bytes: to truncate it would make zeros of an event that a reader has in a
 // loop. Its blocks are released with the segment.
-func (s *Stream) truncateSegment(seg *segment, next int64) error {
-	f, err := seg.acquire()
-	if err != nil {
-		return err
-	}
-	off := int64(0)
-	err = f.inside("truncate", func() (err error) {
-		off, _, err = seg.locate(f, next)
-		return err
-	})
-	seg.release()
-	if err != nil {
-		return err
-	}
-	if err := eventfile.SetEnd(seg.name(), off, next-seg.first); err != nil {
+func (s *Stream) truncateSegment(seg *segment, next, end int64) error {
+	if err := eventfile.SetEnd(seg.name(), end, next-seg.first); err != nil {
 		return err
 	}
 	s.step("sync", seg.name())

@@ -68,7 +68,7 @@ func (c *call) writeBatch(now int64, ps [][]byte) error {
 		return err
 	}
 	for _, p := range ps {
-		if err := l.stage.add(l, eventfile.NewEntry(now, p), p); err != nil {
+		if err := l.stage.add(l, eventfile.Entry{Time: now}, p); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ type stage struct {
 	off int64 // offset of buf in the file
 }
 
-// add adds an event, or writes it if it is large.
+// add adds an event, or writes it if it is large. It computes the checksum unless e has it.
 func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
 	if len(s.buf)+eventfile.EntrySize+len(p) > maxStaged {
 		if err := s.write(l); err != nil {
@@ -132,9 +132,16 @@ func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
 	}
 	n := len(s.buf)
 	s.buf = slices.Grow(s.buf, eventfile.EntrySize)[:n+eventfile.EntrySize]
-	e.Put(s.buf[n:])
-	if eventfile.EntrySize+len(p) <= maxStaged {
+	small := eventfile.EntrySize+len(p) <= maxStaged
+	if small {
 		s.buf = append(s.buf, p...)
+		p = s.buf[n+eventfile.EntrySize:]
+	}
+	if e.Sum == 0 {
+		e = eventfile.NewEntry(e.Time, p)
+	}
+	e.Put(s.buf[n:])
+	if small {
 		return nil
 	}
 	err := l.writeAt(p, s.off+eventfile.EntrySize) // first, as in memory
