@@ -12,7 +12,7 @@ var errNoLog = errors.New("log entries are missing: the node must be removed fro
 // checkLog returns an error if the log has lost entries: with them the node has voted, and a
 // snapshot of its own has no others.
 func (s *Store) checkLog() error {
-	if s.restoring { // the leader sends them
+	if s.restoring.Load() { // the leader sends them
 		return nil
 	}
 	if err := s.stream.Check(); err != nil {

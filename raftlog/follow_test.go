@@ -2,6 +2,10 @@ package raftlog_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -120,4 +124,81 @@ type notify struct {
 func (n *notify) Done() <-chan struct{} {
 	n.once.Do(func() { close(n.c) })
 	return n.Context.Done()
+}
+
+// A restore that fails shows none of its events. Follow waits for the next one, and for its context.
+func TestFollow_FailedRestore(t *testing.T) {
+	t.Parallel()
+	newLogs := func(n int, data string) (logs []*raft.Log) {
+		for i := range uint64(n) {
+			logs = append(logs, &raft.Log{Index: i + 1, Term: 1, Type: raft.LogCommand, Data: []byte(data)})
+		}
+		return logs
+	}
+	from := open(t, t.TempDir(), raftlog.Options{})
+	store(t, from, newLogs(20000, strings.Repeat("new", 400))...)
+	p := take(t, from, 20000)
+	dir := t.TempDir()
+	s := open(t, dir, raftlog.Options{})
+	old := newLogs(5000, "old")
+	store(t, s, old...)
+	fsm := raftlog.NewFSM(s)
+	fsm.Apply(old[len(old)-1])
+
+	id := receive(t, s, 20000, p)
+	f, err := os.OpenFile(filepath.Join(dir, "snapshots", id, "events"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte("damage"), int64(len(p))*9/10)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	failed, looked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(looked)
+		for more := true; more; {
+			select {
+			case <-failed:
+				more = false
+			default:
+			}
+			for e, err := range fsm.Events(1) {
+				if err == nil && string(e.Data) != "old" {
+					t.Errorf("event %d of a restore that fails", e.Index)
+					return
+				}
+			}
+		}
+	}()
+	_, r, err := s.Snapshots().Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fsm.Restore(r); err == nil {
+		t.Error("Restore of a snapshot that is damaged: no error")
+	}
+	close(failed)
+	select {
+	case <-looked:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Events does not end")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	waits := &notify{Context: ctx, c: make(chan struct{})}
+	ended := make(chan error)
+	go func() {
+		for _, err := range fsm.Follow(waits, 0) {
+			ended <- err
+		}
+	}()
+	select {
+	case <-waits.c:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Follow does not wait")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Follow: %v", err)
+	}
 }

@@ -190,17 +190,32 @@ func (w *walk) end(err error) {
 	w.yield(Event{Index: w.next}, err)
 }
 
-// to yields the commands up to index last.
+// to yields the commands up to index last. While a snapshot is restored, and after that has
+// failed, there are none: Events waits for the end, and Follow goes on to wait for the next one.
 func (w *walk) to(last uint64) {
+	s := w.f.s
 	for w.next <= last && !w.ended {
-		err := w.pass(last)
+		restores, next := s.restores.Load(), w.next
+		if s.restoring.Load() && (w.ctx != nil || s.isRestoring()) {
+			if w.ctx == nil {
+				w.end(s.fail("events", errRestoring))
+			}
+			return
+		}
+		err := w.pass(last, restores)
+		if s.restores.Load() != restores {
+			continue // an error is of the log before
+		}
+		if err == nil && w.next == next {
+			return // the stream has no such event
+		}
 		if err == nil {
 			continue
 		}
 		// Truncating entries after last, which were not committed, may end the loop, too, and
 		// so does a restore, which may bring back the event.
 		gone := errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrInvalid)
-		has := gone && w.f.s.has(w.next)
+		has := gone && s.has(w.next)
 		if first := w.f.First(); gone && !has && w.first && first > w.next {
 			w.next = first // a snapshot begins there
 			continue
@@ -212,8 +227,8 @@ func (w *walk) to(last uint64) {
 	}
 }
 
-// pass is one loop over the stream.
-func (w *walk) pass(last uint64) error {
+// pass is one loop over the stream, which ends when the next restore begins.
+func (w *walk) pass(last, restores uint64) error {
 	for ev, err := range w.f.s.stream.Events(w.next) {
 		index := uint64(ev.Seq)
 		switch {
@@ -224,6 +239,8 @@ func (w *walk) pass(last uint64) error {
 			return nil
 		case w.ctx != nil && w.ctx.Err() != nil:
 			return w.ctx.Err()
+		case w.f.s.restores.Load() != restores:
+			return nil
 		}
 		e, err := parseEntry(ev.Data)
 		if err != nil {

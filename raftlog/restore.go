@@ -111,14 +111,16 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 	if err := s.stream.Sync(); err != nil {
 		return err
 	}
-	s.restoring, s.pending = false, ""
+	s.pending = ""
+	s.restoring.Store(false)
 	return nil
 }
 
 // beginRestore makes raft's log empty, whatever is in the stream, and has it begin at base. It
 // is called with mu held.
 func (s *Store) beginRestore(base uint64) {
-	s.restoring = true
+	s.restoring.Store(true) // first: see walk.to
+	s.restores.Add(1)
 	s.next.Store(base)
 	s.base.Store(base)
 	s.broken, s.dropped = false, 0
@@ -129,7 +131,7 @@ func (s *Store) beginRestore(base uint64) {
 // votes for no node whose log is shorter.
 func (s *Store) restoreAtOpen(m *raft.SnapshotMeta) error {
 	err := s.restore(m)
-	if err != nil && s.restoring && !errors.Is(err, errTransfer) {
+	if err != nil && s.restoring.Load() && !errors.Is(err, errTransfer) {
 		s.pending, err = m.ID, nil
 	}
 	return err
@@ -142,11 +144,11 @@ func (s *Store) isPending(id string) bool {
 	return s.pending == id
 }
 
-// isRestoring reports whether a snapshot was restored in part.
+// isRestoring reports whether a snapshot was restored in part. It waits for a restore.
 func (s *Store) isRestoring() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.restoring
+	return s.restoring.Load()
 }
 
 // restart drops all events. The next has the sequence number index. It is called with mu held.

@@ -62,17 +62,19 @@ type Store struct {
 	done   chan struct{} // closed by Close
 
 	snapshot atomic.Uint64 // index of the newest snapshot
-	reserved atomic.Bool   // the reserve file has its blocks
+	restores atomic.Uint64 // restores that have begun: what a reader has seen before is of another log
 
-	mu        sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
-	broken    bool       // events from next on are to be truncated first
-	restoring bool       // a snapshot was restored in part: the log cannot go on
-	pending   string     // ID of such a snapshot that Open has found
-	readers   int        // snapshots that are being read, which keep the beginning of the stream
-	dropped   uint64     // entries before it are deleted, and still in the stream for these
-	buf       []byte     // encoded entries
-	ends      []int
-	events    [][]byte
+	restoring atomic.Bool // a snapshot is being restored, or was in part: the log cannot go on; changed with mu held
+	reserved  atomic.Bool // the reserve file has its blocks
+
+	mu      sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
+	broken  bool       // events from next on are to be truncated first
+	pending string     // ID of such a snapshot that Open has found
+	readers int        // snapshots that are being read, which keep the beginning of the stream
+	dropped uint64     // entries before it are deleted, and still in the stream for these
+	buf     []byte     // encoded entries
+	ends    []int
+	events  [][]byte
 
 	reserveTried time.Time // by StoreLogs
 }
@@ -109,7 +111,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	name := filepath.Join(dir, stableName)
-	if _, serr := os.Lstat(name); s.stream.Next() > 1 && errors.Is(serr, fs.ErrNotExist) {
+	if _, serr := os.Lstat(name); s.stream.Next() > 0 && errors.Is(serr, fs.ErrNotExist) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoStable}
 	}
 	if s.stable, err = openStable(name); err != nil {
@@ -123,7 +125,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err = s.checkLog(); err != nil {
 		return nil, err
 	}
-	if s.stream.Next() == 0 && !s.restoring { // after the check, for a second Open to fail, too
+	if s.stream.Next() == 0 && !s.restoring.Load() { // after the check, for a second Open to fail, too
 		if err = s.restart(1); err != nil {
 			return nil, err
 		}
@@ -201,10 +203,8 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
-// has reports whether the stream has the event, or will append it next. It waits for a restore.
+// has reports whether the stream has the event, or will append it next.
 func (s *Store) has(index uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.stream.First() <= index && index <= s.stream.Next()
 }
 
@@ -284,7 +284,7 @@ func (s *Store) ready() error {
 	switch {
 	case s.closed.Load():
 		return s.fail("append", os.ErrClosed)
-	case s.restoring:
+	case s.restoring.Load():
 		return s.fail("append", errRestoring)
 	case !s.broken:
 		return nil

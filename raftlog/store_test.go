@@ -67,23 +67,25 @@ func TestOpen_Damaged(t *testing.T) {
 	wantLogs(t, open(t, dir, small), newLog(1))
 }
 
-// Without its term and vote a node could vote twice.
+// Without its term and vote a node could vote twice, also one whose log has no entry yet.
 func TestOpen_StableMissing(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, dir, raftlog.Options{})
-	if err := s.StoreLogs(newLogs(1, 3)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "stable")); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := raftlog.Open(dir, raftlog.Options{}); err == nil {
-		s.Close()
-		t.Fatal("opened without its stable store")
+	for _, n := range []int{0, 3} {
+		dir := t.TempDir()
+		s := open(t, dir, raftlog.Options{})
+		if err := s.StoreLogs(newLogs(1, n)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, "stable")); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := raftlog.Open(dir, raftlog.Options{}); err == nil {
+			s.Close()
+			t.Errorf("opened without its stable store, with %d entries", n)
+		}
 	}
 }
 
