@@ -62,6 +62,7 @@ type cursor struct {
 	end     int64           // end of the log, as last seen
 	minTime int64           // no event older than this
 	started bool
+	pass    bool  // it reads a segment from its first event on
 	seq     int64 // number of the next entry, in a Stream
 	inc     int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
 	n       int
@@ -82,12 +83,11 @@ func (c *cursor) look() error {
 		end = eventfile.HeaderSize // it has no header yet
 	}
 	switch {
+	case end < eventfile.HeaderSize:
+		return eventfile.ErrHeader
 	case !c.started:
 		if c.off == 0 {
 			c.off = eventfile.HeaderSize
-		}
-		if end < eventfile.HeaderSize {
-			return &CorruptError{0, eventfile.ErrHeader}
 		}
 		if c.off < eventfile.HeaderSize || c.off > end {
 			return fs.ErrInvalid
@@ -97,7 +97,11 @@ func (c *cursor) look() error {
 		return &CorruptError{max(end, 0), io.ErrUnexpectedEOF}
 	}
 	c.end, c.src.Limit = end, end
-	if end > c.off {
+	switch {
+	case end > c.off && c.pass:
+		c.src.MapIfHot(end)
+		c.pass = false
+	case end > c.off:
 		c.src.Map(end)
 	}
 	return nil
@@ -108,6 +112,9 @@ func (c *cursor) fill() error {
 	c.n = 0
 	taken := 0
 	for looked := 0; c.off < c.end && c.n < len(c.batch) && taken < batchBytes && looked < maxSkipped; looked++ {
+		if c.n > 0 && !c.src.Holds(c.off) {
+			break // the loop's body has the events in the buffer first
+		}
 		e, data, err := c.src.Event(c.off, c.end, c.minTime == everything)
 		if err == nil && c.minTime != everything {
 			if e.Time < c.minTime {
@@ -165,6 +172,8 @@ func (c *cursor) explain(err error) error {
 		header = c.headerError()
 	}
 	switch {
+	case err == eventfile.ErrHeader:
+		err = corrupt(0, err)
 	case header != nil:
 		err = corrupt(0, header)
 	case err == eventfile.ErrChecksum || err == eventfile.ErrPastEnd:

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
+	"testing"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
@@ -138,3 +140,28 @@ func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
 
 // FirstOf returns the number in the name of a segment.
 func FirstOf(name string) int64 { return eventfile.ParseSegmentName(filepath.Base(name)) }
+
+// DropCache has the system forget a file that nothing maps, if it can.
+func DropCache(t testing.TB, name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	stored, err := sys.FlushAndDrop(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Close()
+}
+
+// IndexedEvents returns the number of events in the indexes of r.
+func IndexedEvents(r *StreamReader) (n int64) {
+	for _, seg := range r.segments() {
+		n += seg.index.Look(0).N
+	}
+	return n
+}

@@ -74,7 +74,7 @@ func wholeEvents(name string, n int64) (end int64, more bool, err error) {
 			return err
 		}
 		src.Limit = min(limit, size)
-		src.Map(src.Limit)
+		src.MapIfHot(src.Limit)
 		off := int64(eventfile.HeaderSize)
 		for ; n > 0 && off < limit; n-- {
 			e, _, err := src.Event(off, src.Limit, true)

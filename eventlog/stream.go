@@ -203,7 +203,7 @@ func (s *Stream) Recovery() Recovery { return s.recovered }
 // Get returns the event with the number seq. Its Data is a copy, which belongs to the
 // caller.
 //
-// The first Get in a segment reads the headers of all its events, and keeps four bytes
+// Events reads a segment once, and keeps nothing of it. The first Get in a segment reads the headers of all its events, and keeps four bytes
 // for each in memory. The writer does so for the last segment when it opens the stream,
 // and when it appends. Get verifies the event.
 //
@@ -222,8 +222,8 @@ func (s *Stream) Get(seq int64) (Event, error) {
 // Events returns an iterator over the events from number from on, in order, up to the
 // end that the stream has when the iteration begins. It verifies each event.
 //
-// Data is the file's own memory, and valid only in the body of the loop: copy it to
-// keep it. In the body it does not change when the stream is truncated. It must not be
+// Data is the file's own memory, or a buffer if most of the segment is on the disk. It is valid
+// only in the body of the loop: copy it to keep it. In the body it does not change when the stream is truncated. It must not be
 // used after Close.
 //
 // An error ends the iteration, and has the Seq that it has reached. It is a

@@ -24,6 +24,9 @@ type catalog interface {
 	// tail returns the number after the last event.
 	tail() (int64, error)
 
+	// stop returns where the events end now, if that is not known as a number without a walk.
+	stop() (stop, error)
+
 	// grown adds the segment that begins with event seq to the list if there is one by now.
 	grown(seq int64) bool
 
@@ -42,6 +45,11 @@ func (c *writerCatalog) bounds() (eventfile.Bounds, error)  { return *c.state.Lo
 func (c *writerCatalog) current() (eventfile.Bounds, error) { return *c.state.Load(), nil }
 func (c *writerCatalog) grown(seq int64) bool               { return c.has(seq) }
 func (c *writerCatalog) relist()                            {}
+func (c *writerCatalog) stop() (stop, error)                { return stop{}, nil }
+
+// stop is an end of events: the offset off in the segment that begins with event first. off is 0 if
+// there is none.
+type stop struct{ first, off, truncations int64 }
 
 func (c *writerCatalog) tail() (int64, error) {
 	return max(c.next.Load(), c.state.Load().First), nil // TruncateFront past the end may have begun
@@ -171,6 +179,30 @@ func (c *readerCatalog) relist() {
 	c.mu.Lock()
 	c.stale = true
 	c.mu.Unlock()
+}
+
+// stop has the directory listed again: the next segment is found only by the number of events.
+func (c *readerCatalog) stop() (at stop, err error) {
+	c.relist()
+	b, err := c.current()
+	list := c.segments()
+	if err != nil || len(list) == 0 || b.Truncating || b.First > list[len(list)-1].first {
+		return stop{}, err
+	}
+	last := list[len(list)-1]
+	f, err := c.acquire(last)
+	if err != nil {
+		return stop{}, nil // tail tries again
+	}
+	defer last.release()
+	off := int64(0)
+	if err = f.inside("events", func() (err error) { off, err = f.end(); return err }); err != nil {
+		return stop{}, nil
+	}
+	if last.index.Look(0).End >= off {
+		return stop{}, nil
+	}
+	return stop{last.first, off, b.Truncations}, nil
 }
 
 func (c *readerCatalog) tail() (int64, error) {

@@ -208,8 +208,8 @@ func forge(b []byte, off, n int) {
 	binary.LittleEndian.PutUint32(b[off+12:], sum)
 }
 
-// A segment that has more or fewer events than its name and the next one's say gives no event
-// a wrong number.
+// A segment that has more or fewer events than its name and the next one's say, all with valid
+// checksums, gives no event by number. A loop over it reads it once, and so ends at its end.
 func TestStream_ForgedSize(t *testing.T) {
 	t.Parallel()
 	const entry = 16 // bytes before the data
@@ -254,8 +254,8 @@ func TestStream_ForgedSize(t *testing.T) {
 				}
 			}
 			all, err := collect(of.events(0))
-			if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) != int(firsts[1]) {
-				t.Errorf("%s: %d events, %v, want %d", what, len(all), err, firsts[1])
+			if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) < int(firsts[1]) || len(all) > int(firsts[2]) {
+				t.Errorf("%s: %d events, %v, want %d to %d", what, len(all), err, firsts[1], firsts[2])
 			}
 		}
 	}

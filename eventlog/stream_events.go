@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -22,8 +23,10 @@ type streamCursor struct {
 	minTime int64            // no event older than this
 	b       eventfile.Bounds // as seen last; generation 0 before
 	begun   bool
-	stale   bool // cur is past seq
-	tries   int  // without an event, for one that should be there
+	stale   bool  // cur is past seq
+	tries   int   // without an event, for one that should be there
+	end     int64 // Events goes to this number
+	stop    stop  // or to here
 
 	seg *segment // acquired, with cur inside; nil between two segments
 	cur *cursor
@@ -94,7 +97,12 @@ func (sc *streamCursor) enter() (bool, error) {
 	}
 	sc.seg = seg
 	var off, next int64
+	whole := sc.seq == seg.first && sc.minTime == everything // the checksums tell damage, and no index is needed
 	err = f.inside("events", func() (err error) {
+		if whole {
+			off, next = eventfile.HeaderSize, sc.seq
+			return nil
+		}
 		off, next, err = seg.locate(f, sc.seq)
 		return err
 	})
@@ -122,8 +130,14 @@ func (sc *streamCursor) enter() (bool, error) {
 		return false, nil
 	}
 	sc.cur = f.newCursor(off, sc.minTime)
-	sc.cur.started, sc.cur.seq, sc.cur.inc = true, sc.seq, 1
+	sc.cur.started, sc.cur.seq, sc.cur.inc, sc.cur.src.Reuse = true, sc.seq, 1, true
+	sc.cur.pass = whole
 	return true, nil
+}
+
+// atEnd reports whether Events has come to its end.
+func (sc *streamCursor) atEnd() bool {
+	return sc.seq >= sc.end || sc.stop.off > 0 && sc.seg != nil && sc.seg.first == sc.stop.first && sc.cur.off >= sc.stop.off
 }
 
 // step verifies the next events. more reports whether there may be more.
@@ -141,10 +155,20 @@ func (sc *streamCursor) step() (more bool, err error) {
 		case err != nil || !inside:
 			return sc.at(sc.seq) != nil, err
 		}
+		switch {
+		case sc.stop.off > 0 && sc.seg.first > sc.stop.first && sc.b.Truncations != sc.stop.truncations:
+			return false, ErrTruncated
+		case sc.stop.off > 0 && sc.seg.first > sc.stop.first:
+			sc.end = sc.seq
+			return false, nil
+		case sc.atEnd():
+			return false, nil
+		}
 	}
 	cur := sc.cur
 	cur.end = 0 // TruncateBack makes a segment shorter
 	err = cur.step(true)
+	following := sc.following(sc.seg.first) // before the bounds, which change first
 	if b, berr := sc.c.bounds(); berr != nil {
 		return false, berr
 	} else if b.Generation != sc.b.Generation {
@@ -154,6 +178,10 @@ func (sc *streamCursor) step() (more bool, err error) {
 	if limit := sc.b.Limit(); limit < cur.seq {
 		sc.clip(limit)
 		return false, err
+	}
+	if following >= 0 && cur.seq > following {
+		sc.clip(following)
+		return true, damagedEvent(following, 0, eventfile.ErrGap)
 	}
 	if err != nil || cur.n > 0 || cur.seq > sc.seq {
 		return true, err
@@ -244,31 +272,37 @@ func streamEvents(c catalog, minTime int64, begin func() (int64, error)) iter.Se
 		defer runtime.KeepAlive(c)
 		sc := newStreamCursor(c, minTime)
 		defer sc.leave()
-		end := int64(0)
+		sc.end = math.MaxInt64
 		err := sc.stopped()
 		if err == nil {
 			sc.seq, err = begin()
 		}
-		if err == nil {
-			end, err = c.tail()
+		if err == nil && minTime == everything {
+			sc.stop, err = c.stop()
 		}
-		if ce := (*CorruptError)(nil); errors.As(err, &ce) && sc.seq <= end {
-			end, err = end+1, nil // the loop meets the damage
+		if err == nil && sc.stop.off == 0 {
+			sc.end, err = c.tail()
 		}
-		if err == nil && sc.seq > end {
+		if ce := (*CorruptError)(nil); errors.As(err, &ce) && sc.seq <= sc.end {
+			sc.end, err = sc.end+1, nil // the loop meets the damage
+		}
+		if err == nil && sc.seq > sc.end {
 			err = fs.ErrInvalid
 		}
 		if err != nil {
 			sc.hand(err, yield)
 			return
 		}
-		for more := true; more && sc.seq < end; {
+		for more := true; more && !sc.atEnd(); {
 			more, err = sc.step()
-			if err == nil && !more && sc.seq < end && (sc.cur == nil || sc.cur.n == 0) {
+			if err == nil && !more && !sc.atEnd() && (sc.cur == nil || sc.cur.n == 0) {
 				err = ErrTruncated // it was there when the loop began
 			}
-			if sc.cur != nil && sc.cur.seq > end {
-				sc.clip(end)
+			if sc.cur != nil && sc.cur.seq > sc.end {
+				sc.clip(sc.end)
+			}
+			for sc.stop.off > 0 && sc.cur != nil && sc.seg.first == sc.stop.first && sc.cur.n > 0 && sc.cur.batch[sc.cur.n-1].Offset >= sc.stop.off {
+				sc.cur.n--
 			}
 			if !sc.hand(err, yield) {
 				return

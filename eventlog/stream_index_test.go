@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 
 	"go.dw1.io/mmapfile/eventlog"
@@ -38,5 +39,39 @@ func TestOpenStream_FillsIndex(t *testing.T) {
 		if n := eventlog.Indexed(s); n != next+1 {
 			t.Errorf("%s: after an append the index has %d events of %d", what, n, next+1)
 		}
+	}
+}
+
+// A loop over a stream that is not in memory reads each segment once: it makes no index, and its
+// buffer keeps what the loop's body has.
+func TestStreamReader_OnePass(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 3 << 20})
+	rnd := rand.New(rand.NewPCG(31, 1))
+	var all []string
+	for range 300 {
+		p := make([]byte, []int{0, 10, 1000, 65_000, 70_000, 200_000}[rnd.IntN(6)])
+		for i := range p {
+			p[i] = byte(rnd.Uint32())
+		}
+		all = append(all, string(p))
+		push(t, s, string(p))
+	}
+	push(t, s, string(make([]byte, 2<<20)))
+	all = append(all, string(make([]byte, 2<<20)))
+	closeStream(t, s)
+	for _, name := range segments(t, dir) {
+		eventlog.DropCache(t, name)
+	}
+	r := openStreamReader(t, dir)
+	for range 2 { // the second time it is in memory
+		want(t, r.Events(0), all...)
+	}
+	if n := eventlog.IndexedEvents(r); n > 0 {
+		t.Errorf("there are %d events in indexes", n)
+	}
+	if e, err := r.Get(100); err != nil || string(e.Data) != all[100] {
+		t.Errorf("Get: %d bytes, %v", len(e.Data), err)
 	}
 }

@@ -31,7 +31,9 @@ type Source struct {
 	Word   *uint64     // WriteOffset, if it is mapped
 	Mem    []byte      // the mapped part of the file, from its start
 	Limit  int64       // end of what may be read, since later bytes may change
-	Keep   bool        // what Bytes returns stays in use
+	Keep   bool        // what Bytes returns stays in use,
+	Reuse  bool        // but only as long as the next event Holds
+	cold   bool        // Map does nothing
 
 	readFrom, readTo int64 // the range of Mem that is in memory: touching it waits for no disk
 
@@ -83,11 +85,28 @@ func (s *Source) ReadEnd() (int64, error) {
 
 // Map maps the file up to end, if it can be mapped.
 func (s *Source) Map(end int64) {
-	if sys.Maps && s.Stored == nil && end > int64(len(s.Mem)) {
+	if sys.Maps && s.Stored == nil && !s.cold && end > int64(len(s.Mem)) {
 		if mem := s.File.Bytes(); len(mem) > len(s.Mem) {
 			s.Mem = mem
 		}
 	}
+}
+
+// MapIfHot is Map for a pass over the file, unless less than 7/8 of it are in memory. What is read once is
+// read faster by system call: in a control group of half the memory, a mapped pass takes 1.9 of the time.
+func (s *Source) MapIfHot(end int64) {
+	n, err := s.File.Resident(0, end)
+	s.cold = err == nil && n < end-end/8
+	s.Map(end)
+}
+
+// Holds reports whether the event at off can be had without a change of what Bytes has returned.
+func (s *Source) Holds(off int64) bool {
+	if s.Keep && !s.Reuse || off < int64(len(s.Mem)) {
+		return true
+	}
+	end := s.base + int64(len(s.buf))
+	return s.base <= off && off+EntrySize <= end && ParseEntry(s.buf[off-s.base:]).Next(off) <= end
 }
 
 // Bytes returns n bytes at off, or io.ErrUnexpectedEOF if the file ends before. Then it
@@ -111,7 +130,7 @@ func (s *Source) Bytes(off, n int64) ([]byte, error) {
 			return nil, errors.ErrUnsupported
 		}
 	}
-	if length := max(n, min(block, s.Limit-off)); s.Keep || int64(cap(s.buf)) < length {
+	if length := max(n, min(block, s.Limit-off)); s.Keep && !s.Reuse || int64(cap(s.buf)) < length {
 		s.buf = make([]byte, length)
 	} else {
 		s.buf = s.buf[:length]

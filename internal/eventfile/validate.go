@@ -43,7 +43,7 @@ func Validate(src Source, size, verify int64, repair bool, x *Index) (Validation
 			return v.Validation, err
 		}
 	}
-	v.src.Map(size)
+	v.src.MapIfHot(size)
 	v.Damage = v.validate(verify)
 	return v.Validation, v.err
 }
