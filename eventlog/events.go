@@ -62,6 +62,7 @@ type cursor struct {
 	end     int64           // end of the log, as last seen
 	minTime int64           // no event older than this
 	started bool
+	limit   int64 // of offsets in a Stream, beyond which events are not durable; 0 for none
 	pass    bool  // it reads a segment from its first event on
 	seq     int64 // number of the next entry, in a Stream
 	inc     int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
@@ -81,6 +82,9 @@ func (c *cursor) look() error {
 	}
 	if end == 0 {
 		end = eventfile.HeaderSize // it has no header yet
+	}
+	if c.limit > 0 {
+		end = min(end, c.limit)
 	}
 	switch {
 	case end < eventfile.HeaderSize:

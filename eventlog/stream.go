@@ -49,7 +49,7 @@ func (o *StreamOptions) valid() bool {
 // methods may be called from any number of goroutines, Close included.
 //
 // An event is visible to every reader once its append has returned, which is before it is
-// durable: see [Stream.Durable]. An append that fails leaves no event. It may leave zeros
+// durable: see [OnlyDurable]. An append that fails leaves no event. It may leave zeros
 // after the last event, a longer file, the next segment without events, or space taken by that.
 //
 // The package's sections on durability and damage hold for a Stream, too. Events of
@@ -232,8 +232,8 @@ func (s *Stream) Get(seq int64) (Event, error) {
 // *[CorruptError], [os.ErrClosed], or the system's. The iterator may be used again,
 // and by several goroutines. The loop's body may append, and sees no event after
 // Close.
-func (s *Stream) Events(from int64) iter.Seq2[Event, error] {
-	return streamEvents(s, everything, startAt(from))
+func (s *Stream) Events(from int64, o ...ReadOption) iter.Seq2[Event, error] {
+	return streamEvents(s, everything, startAt(from), o...)
 }
 
 // Since is [Stream.Events] for the events that are not older than t. It begins with the
@@ -245,8 +245,8 @@ func (s *Stream) Since(t time.Time) iter.Seq2[Event, error] {
 
 // Follow is [StreamReader.Follow] for the program that writes the stream. [Stream.Close] ends it
 // with [os.ErrClosed].
-func (s *Stream) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
-	return streamFollow(ctx, s, from)
+func (s *Stream) Follow(ctx context.Context, from int64, o ...ReadOption) iter.Seq2[Event, error] {
+	return streamFollow(ctx, s, from, o)
 }
 
 // Close makes all events durable, as [Log.Close] does, and unlocks the stream. It waits

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -26,6 +27,9 @@ type catalog interface {
 
 	// stop returns where the events end now, if that is not known as a number without a walk.
 	stop() (stop, error)
+
+	// durable returns the number before which events of a segment are durable, and the offset.
+	durable(s *segment) (seq, off int64)
 
 	// grown adds the segment that begins with event seq to the list if there is one by now.
 	grown(seq int64) bool
@@ -203,6 +207,29 @@ func (c *readerCatalog) stop() (at stop, err error) {
 		return stop{}, nil
 	}
 	return stop{last.first, off, b.Truncations}, nil
+}
+
+// durable knows segments that have ended: those before the last two, and those that are as long as
+// their WriteOffset, with all before them.
+func (c *readerCatalog) durable(s *segment) (seq, off int64) {
+	list := c.segments()
+	i := position(list, s.first)
+	if i+2 < len(list) {
+		return math.MaxInt64, math.MaxInt64
+	}
+	for _, later := range list[i:] {
+		h, size, err := eventfile.ReadHeader(later.name())
+		switch {
+		case err != nil || h.Empty():
+		case h.End < size:
+			c.grown(later.first + h.Count) // TruncateBack has left it longer, or Windows
+		case later == s:
+			return math.MaxInt64, h.End
+		default:
+			return math.MaxInt64, math.MaxInt64
+		}
+	}
+	return math.MaxInt64, 0
 }
 
 func (c *readerCatalog) tail() (int64, error) {

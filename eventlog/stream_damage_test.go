@@ -241,7 +241,7 @@ func TestStream_ForgedSize(t *testing.T) {
 		r := openStreamReader(t, dir)
 		for _, of := range []struct {
 			get    func(int64) (eventlog.Event, error)
-			events func(int64) iter.Seq2[eventlog.Event, error]
+			events func(int64, ...eventlog.ReadOption) iter.Seq2[eventlog.Event, error]
 		}{{s.Get, s.Events}, {r.Get, r.Events}} {
 			for seq := range s.Next() {
 				e, err := of.get(seq)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
@@ -28,12 +29,22 @@ type streamCursor struct {
 	end     int64 // Events goes to this number
 	stop    stop  // or to here
 
+	onlyDurable bool
+
 	seg *segment // acquired, with cur inside; nil between two segments
 	cur *cursor
 }
 
-func newStreamCursor(c catalog, minTime int64) *streamCursor {
-	return &streamCursor{segmentList: c.list(), c: c, minTime: minTime}
+// ReadOption is an option of Events and Follow.
+type ReadOption int
+
+// OnlyDurable leaves out events that a crash of the system may take back. A loop over a Stream yields those
+// before [Stream.Durable]: it flushes nothing itself. A StreamReader knows it of a segment once the
+// writer has ended that, as [Stream.Roll] and [Stream.Close] do. So it yields whole segments.
+const OnlyDurable ReadOption = 1
+
+func newStreamCursor(c catalog, minTime int64, o ...ReadOption) *streamCursor {
+	return &streamCursor{segmentList: c.list(), c: c, minTime: minTime, onlyDurable: slices.Contains(o, OnlyDurable)}
 }
 
 // leave releases the segment.
@@ -166,6 +177,13 @@ func (sc *streamCursor) step() (more bool, err error) {
 		}
 	}
 	cur := sc.cur
+	durable := int64(math.MaxInt64)
+	if sc.onlyDurable {
+		durable, cur.limit = sc.c.durable(sc.seg)
+		if sc.seq >= durable || cur.off > cur.limit {
+			return false, sc.here()
+		}
+	}
 	cur.end = 0 // TruncateBack makes a segment shorter
 	err = cur.step(true)
 	following := sc.following(sc.seg.first) // before the bounds, which change first
@@ -175,7 +193,7 @@ func (sc *streamCursor) step() (more bool, err error) {
 		sc.leave()
 		return true, nil // see check
 	}
-	if limit := sc.b.Limit(); limit < cur.seq {
+	if limit := min(sc.b.Limit(), durable); limit < cur.seq {
 		sc.clip(limit)
 		return false, err
 	}
@@ -266,11 +284,11 @@ func (sc *streamCursor) stopped() error {
 }
 
 // streamEvents is the iterator of Events and Since. begin returns where to begin.
-func streamEvents(c catalog, minTime int64, begin func() (int64, error)) iter.Seq2[Event, error] {
+func streamEvents(c catalog, minTime int64, begin func() (int64, error), o ...ReadOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := newStreamCursor(c, minTime)
+		sc := newStreamCursor(c, minTime, o...)
 		defer sc.leave()
 		sc.end = math.MaxInt64
 		err := sc.stopped()
@@ -295,7 +313,7 @@ func streamEvents(c catalog, minTime int64, begin func() (int64, error)) iter.Se
 		}
 		for more := true; more && !sc.atEnd(); {
 			more, err = sc.step()
-			if err == nil && !more && !sc.atEnd() && (sc.cur == nil || sc.cur.n == 0) {
+			if err == nil && !more && !sc.atEnd() && !sc.onlyDurable && (sc.cur == nil || sc.cur.n == 0) {
 				err = ErrTruncated // it was there when the loop began
 			}
 			if sc.cur != nil && sc.cur.seq > sc.end {
@@ -354,12 +372,12 @@ func segmentSince(c catalog, t time.Time) (int64, error) {
 }
 
 // streamFollow is the iterator of Follow.
-func streamFollow(ctx context.Context, c catalog, seq int64) iter.Seq2[Event, error] {
+func streamFollow(ctx context.Context, c catalog, seq int64, o []ReadOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
-		sc := newStreamCursor(c, everything)
-		sc.ctx, sc.seq = ctx, seq
+		sc := newStreamCursor(c, everything, o...)
+		sc.ctx, sc.seq, sc.end = ctx, seq, math.MaxInt64
 		defer sc.leave()
 		wait := minWait
 		timer := time.NewTimer(0)

@@ -63,7 +63,9 @@ func TestStream_DamageHidesNoEventBefore(t *testing.T) {
 			dir, seq, off, next := damagedStream(t, k, damage)
 			r := openStreamReader(t, dir)
 			wantDamageAt(t, fmt.Sprintf("%s, segment %d, reader", what, k), seq, off, r.Get, r.Events,
-				func(from int64) iter.Seq2[eventlog.Event, error] { return r.Follow(context.Background(), from) })
+				func(from int64, o ...eventlog.ReadOption) iter.Seq2[eventlog.Event, error] {
+					return r.Follow(context.Background(), from, o...)
+				})
 			if n, err := r.Next(); err == nil && n != next || err != nil && (k < 2 || n != seq) {
 				t.Errorf("%s, segment %d: Next: %d, %v", what, k, n, err)
 			}
@@ -83,7 +85,7 @@ func TestStream_DamageHidesNoEventBefore(t *testing.T) {
 }
 
 // wantDamageAt checks that the events before number seq can be read, and that it is damaged.
-func wantDamageAt(t *testing.T, what string, seq, off int64, get func(int64) (eventlog.Event, error), loops ...func(int64) iter.Seq2[eventlog.Event, error]) {
+func wantDamageAt(t *testing.T, what string, seq, off int64, get func(int64) (eventlog.Event, error), loops ...func(int64, ...eventlog.ReadOption) iter.Seq2[eventlog.Event, error]) {
 	t.Helper()
 	damaged := func(err error) bool {
 		ce := (*eventlog.CorruptError)(nil)

@@ -82,8 +82,8 @@ func (r *StreamReader) Next() (int64, error) {
 func (r *StreamReader) Get(seq int64) (Event, error) { return getEvent(r, seq) }
 
 // Events is [Stream.Events].
-func (r *StreamReader) Events(from int64) iter.Seq2[Event, error] {
-	return streamEvents(r, everything, startAt(from))
+func (r *StreamReader) Events(from int64, o ...ReadOption) iter.Seq2[Event, error] {
+	return streamEvents(r, everything, startAt(from), o...)
 }
 
 // Since is [Stream.Since].
@@ -99,6 +99,6 @@ func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
 // that the loop has seen, the error is [ErrTruncated]. If there were two calls of
 // TruncateBack since it last read, that is the error, too. [StreamReader.First] tells
 // where to begin again.
-func (r *StreamReader) Follow(ctx context.Context, from int64) iter.Seq2[Event, error] {
-	return streamFollow(ctx, r, from)
+func (r *StreamReader) Follow(ctx context.Context, from int64, o ...ReadOption) iter.Seq2[Event, error] {
+	return streamFollow(ctx, r, from, o)
 }

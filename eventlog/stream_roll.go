@@ -102,6 +102,27 @@ func (s *Stream) roll() error {
 	return nil
 }
 
+// Roll ends the last segment, if it has events, and begins the next. It returns once all events are
+// durable and the segment is among [Stream.Segments]. Appends continue meanwhile. An error is a
+// *[fs.PathError] with Op "roll": [ErrFull], one of the flush, [os.ErrClosed], or the system's.
+func (s *Stream) Roll() error {
+	s.mu.Lock()
+	err := s.need(eventfile.EntrySize, 1) // as an append
+	if err == nil && s.active.next > s.active.seg.first {
+		err = s.roll()
+	}
+	prevDurable := s.active.prevDurable
+	s.mu.Unlock()
+	if err == nil {
+		<-prevDurable
+		err = s.synced.failed()
+	}
+	if err != nil {
+		return s.fail("roll", err)
+	}
+	return nil
+}
+
 // rolled ends what roll began.
 func (s *Stream) rolled(old *active) {
 	defer s.jobs.Done()

@@ -2,6 +2,9 @@ package eventlog
 
 import (
 	"cmp"
+	"context"
+	"io/fs"
+	"math"
 	"os"
 )
 
@@ -56,6 +59,42 @@ func (s *Stream) Durable() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.durableNext()
+}
+
+// durable is that of a catalog.
+func (s *Stream) durable(*segment) (seq, off int64) { return s.Durable(), math.MaxInt64 }
+
+// WaitDurable returns once event seq is durable, which another goroutine may have appended. It flushes
+// the stream unless a flush has done that, and shares flushes with all calls that wait.
+//
+// An error is a *[fs.PathError] with Op "sync": [fs.ErrNotExist] for an event that was not appended
+// yet, [ErrTruncated] if TruncateBack has removed it meanwhile, or those of [Stream.Sync]. If ctx is done
+// before, its error comes as it is, and a flush that has begun goes on.
+func (s *Stream) WaitDurable(ctx context.Context, seq int64) error {
+	s.mu.Lock()
+	at, durable, gone := s.mark(), s.durableNext(), s.gone
+	s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case seq < durable:
+		return nil
+	case gone:
+		return s.fail("sync", os.ErrClosed)
+	case seq >= at.next:
+		return s.fail("sync", fs.ErrNotExist)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.syncMark(at) }()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-done:
+		if b := s.state.Load(); err == nil && b.Truncations != at.truncations && b.TruncatedTo <= seq {
+			err = s.fail("sync", ErrTruncated)
+		}
+		return err
+	}
 }
 
 // durableNext is Durable. It is called with mu held.

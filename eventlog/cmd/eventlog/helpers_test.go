@@ -59,6 +59,12 @@ func newStream(t testing.TB, data ...string) string {
 	return dir
 }
 
+// target is a Log or a Stream.
+type target interface {
+	Append(p []byte) (int64, error)
+	Close() error
+}
+
 func push(t testing.TB, to target, data ...string) {
 	t.Helper()
 	for _, d := range data {

@@ -1,4 +1,4 @@
-// Command eventlog reads, verifies, repairs and benchmarks the logs of package eventlog: a
+// Command eventlog reads, verifies, repairs and copies the logs of package eventlog: a
 // single file, or the directory of a stream.
 //
 //	go run ./eventlog/cmd/eventlog help
@@ -57,9 +57,8 @@ var commands = []command{
 	{"dump", "[flags] PATH", "print events", dumpHelp, dump},
 	{"tail", "[flags] PATH", "print the last events; with -f also those that will come", tailHelp, tail},
 	{"verify", "[flags] PATH", "verify all events, and report all damage", verifyHelp, verify},
-	{"stats", "[flags] PATH", "print the number, sizes and times of events", statsHelp, stats},
 	{"repair", "[flags] PATH", "truncate at damage that keeps a writer from opening PATH", repairHelp, repair},
-	{"bench", "[flags] [DIR]", "measure appends and reads in a new directory within DIR", benchHelp, bench},
+	{"copy", "[flags] SRC DST", "copy a stream, which may be written meanwhile, to a new directory", copyHelp, copyStream},
 }
 
 var (
@@ -138,8 +137,8 @@ func (e *env) command(c command, args []string) error {
 		}
 		e.args, args = append(e.args, f.Arg(0)), f.Args()[1:]
 	}
-	if n := len(e.args); n > 1 || n == 0 && !strings.Contains(c.args, "[DIR]") {
-		return e.misused("%s: one PATH is needed", c.name)
+	if names := strings.Fields(c.args)[1:]; len(e.args) != len(names) {
+		return e.misused("%s: %s needed", c.name, strings.Join(names, " and ")+map[bool]string{true: " is", false: " are"}[len(names) == 1])
 	}
 	return do(e)
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -82,7 +81,7 @@ func TestDump_Misuse(t *testing.T) {
 	name := newLog(t, abc...)
 	for _, args := range [][]string{
 		{"dump", "-n=-1"}, {"dump", "-from=-1"}, {"dump", "-n=x"}, {"dump", "-since=x"}, {"dump", "-from=24", "-since=1h"},
-		{"dump", "-y"}, {"dump", "second"}, {"dump", "-raw", "-json"}, {"tail", "-n=-1"}, {"tail", "-json", "-raw"}, {"bench", "-time=0s"}, {"undo"},
+		{"dump", "-y"}, {"dump", "second"}, {"dump", "-raw", "-json"}, {"tail", "-n=-1"}, {"tail", "-json", "-raw"}, {"bench"}, {"stats"}, {"copy"}, {"undo"},
 	} {
 		if code, out, errs := call(t, name, args...); code != 2 || out != "" || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, out, errs)
@@ -161,7 +160,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.error }
 func TestRun_Output(t *testing.T) {
 	t.Parallel()
 	name := newLog(t, strings.Repeat("long ", 2000), "two")
-	for _, args := range [][]string{{"dump"}, {"tail"}, {"tail", "-f"}, {"verify"}, {"stats"}} {
+	for _, args := range [][]string{{"dump"}, {"tail"}, {"tail", "-f"}, {"verify"}, {"verify", "-stats"}} {
 		var errs bytes.Buffer
 		if code := run(context.Background(), append(args, name), failing{io.ErrClosedPipe}, &errs); code != 0 || errs.Len() > 0 {
 			t.Errorf("%q with a broken pipe: exit code %d, %q", args, code, &errs)
@@ -199,7 +198,7 @@ func TestRun_Progress(t *testing.T) {
 	for i := range 1000 {
 		push(t, l, fmt.Sprint(i))
 	}
-	for _, c := range []string{"dump", "tail", "verify", "stats"} {
+	for _, c := range []string{"dump", "tail", "verify"} {
 		var out, errs bytes.Buffer
 		if code := runAfter(context.Background(), []string{c, name}, &out, &errs, 0); code != 0 || !strings.HasPrefix(errs.String(), "eventlog: "+c+": ") {
 			t.Errorf("%s: exit code %d, %q", c, code, &errs)
@@ -213,21 +212,26 @@ func TestRun_Progress(t *testing.T) {
 	}
 }
 
-func TestBench_Rows(t *testing.T) {
+func TestCopy_Stream(t *testing.T) {
 	t.Parallel()
-	dir := newDir(t)
-	code, out, errs := call(t, dir, "bench", "-json", "-time=2ms", "-most=100000", "-size=100")
-	if code != 0 || errs != "" || strings.Count(out, "\n") != 10 || strings.Contains(out, `"events":0,`) {
-		t.Errorf("exit code %d, %s\n%s", code, errs, out)
+	src, dst := newStream(t, six...), filepath.Join(newDir(t), "copy")
+	var out, errs bytes.Buffer
+	if code := runAfter(context.Background(), []string{"copy", src, dst}, &out, &errs, 0); code != 0 || !strings.Contains(errs.String(), "copy: 100%") || !strings.HasPrefix(out.String(), dst+": 217 bytes") {
+		t.Errorf("exit code %d, %q, %q", code, &out, &errs)
 	}
-	code, out, errs = call(t, dir, "bench", "-time=2ms", "-most=100000")
-	if code != 0 || errs != "" || strings.Count(out, "\n") != 11 {
-		t.Errorf("exit code %d, %s\n%s", code, errs, out)
+	want(t, 0, "PATH: 6 events, 49 bytes of data; damaged places: 0\n", dst, "verify")
+	if code, _, errs := call(t, dst, "copy", src); code != 1 || !strings.Contains(errs, "exist") {
+		t.Errorf("to a directory that is there: exit code %d, %q", code, errs)
 	}
-	if runtime.GOOS == "windows" {
-		return // os.RemoveAll fails under wine
+	if code, _, errs := call(t, dst+"2", "copy", newLog(t, six...)); code != 1 || !strings.Contains(errs, "is a log") {
+		t.Errorf("of a log: exit code %d, %q", code, errs)
 	}
-	if all := files(t, dir); len(all) != 0 {
-		t.Errorf("files are left: %q", all)
+	s, err := eventlog.OpenStream(dst, eventlog.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.Next() != 6 || s.Recovery().Cut != 0 {
+		t.Errorf("next is %d, %+v", s.Next(), s.Recovery())
 	}
 }

@@ -29,6 +29,17 @@ type reader interface {
 	Close() error
 }
 
+// streamSource is a StreamReader without the options of its loops.
+type streamSource struct{ *eventlog.StreamReader }
+
+func (s streamSource) Events(from int64) iter.Seq2[eventlog.Event, error] {
+	return s.StreamReader.Events(from)
+}
+
+func (s streamSource) Follow(ctx context.Context, from int64) iter.Seq2[eventlog.Event, error] {
+	return s.StreamReader.Follow(ctx, from)
+}
+
 func openSource(name string) (*source, error) {
 	stream, err := isStream(name)
 	if err != nil {
@@ -39,7 +50,7 @@ func openSource(name string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &source{r, name, r, nil}, nil
+		return &source{streamSource{r}, name, r, nil}, nil
 	}
 	r, err := eventlog.OpenReader(name)
 	if errors.Is(err, errors.ErrUnsupported) {

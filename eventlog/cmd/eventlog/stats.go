@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"time"
@@ -10,11 +9,7 @@ import (
 	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
-const statsHelp = `Reads all events, and prints their number, sizes and times. Damage is reported as by verify,
-with the same exit code.
-`
-
-// figures are the result of stats.
+// figures are what verify prints with -stats.
 type figures struct {
 	Path     string     `json:"path"`
 	Segments int        `json:"segments"` // 1 for a log
@@ -28,35 +23,6 @@ type figures struct {
 	Oldest   *time.Time `json:"oldest,omitempty"`
 	Newest   *time.Time `json:"newest,omitempty"`
 	Damage   int        `json:"damage"`
-}
-
-func stats(*flag.FlagSet) func(*env) error {
-	return func(e *env) error {
-		s, err := openSource(e.args[0])
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		f := figures{Path: s.name}
-		if f.First, f.Next, err = s.bounds(); err != nil {
-			return err
-		}
-		if err := f.measure(s); err != nil {
-			return err
-		}
-		if f.Damage, err = e.walk(s, "stats", f.add); err != nil {
-			return err
-		}
-		if e.json {
-			err = e.printJSON(f)
-		} else {
-			err = f.print(e)
-		}
-		if err == nil && f.Damage > 0 {
-			err = errDamage
-		}
-		return err
-	}
 }
 
 // measure adds up the lengths of the files.

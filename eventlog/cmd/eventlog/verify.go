@@ -14,7 +14,7 @@ import (
 const verifyHelp = `Verifies the checksums of all events, and reports all damage. After damage in a stream it
 goes on with the next segment. A log cannot be read after its first damage. The end of a log
 is damaged also after a crash of the system: its next writer truncates that. The exit code
-is 1 if there is damage.
+is 1 if there is damage. With -stats it prints more about the files and the events.
 `
 
 // damage is one place as a JSON line.
@@ -33,27 +33,35 @@ type summary struct {
 	Damage int    `json:"damage"` // number of places
 }
 
-func verify(*flag.FlagSet) func(*env) error {
+func verify(flags *flag.FlagSet) func(*env) error {
+	stats := flags.Bool("stats", false, "print the sizes and times of events, and the sizes of files")
 	return func(e *env) error {
 		s, err := openSource(e.args[0])
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		sum := summary{Path: s.name}
-		sum.Damage, err = e.walk(s, "verify", func(ev eventlog.Event) {
-			sum.Events++
-			sum.Bytes += int64(len(ev.Data))
-		})
-		if err != nil {
+		f := figures{Path: s.name}
+		if f.First, f.Next, err = s.bounds(); err != nil {
 			return err
 		}
-		if e.json {
-			err = e.printJSON(sum)
-		} else {
-			_, err = fmt.Fprintf(e.out, "%s: %d events, %d bytes of data; damaged places: %d\n", s.name, sum.Events, sum.Bytes, sum.Damage)
+		if err := f.measure(s); err != nil {
+			return err
 		}
-		if err == nil && sum.Damage > 0 {
+		if f.Damage, err = e.walk(s, "verify", f.add); err != nil {
+			return err
+		}
+		switch {
+		case *stats && e.json:
+			err = e.printJSON(f)
+		case *stats:
+			err = f.print(e)
+		case e.json:
+			err = e.printJSON(summary{s.name, f.Events, f.Data, f.Damage})
+		default:
+			_, err = fmt.Fprintf(e.out, "%s: %d events, %d bytes of data; damaged places: %d\n", s.name, f.Events, f.Data, f.Damage)
+		}
+		if err == nil && f.Damage > 0 {
 			err = errDamage
 		}
 		return err

@@ -44,7 +44,7 @@ PATH: 3 events, 26 bytes of data; damaged places: 2
 `, dir, "verify")
 }
 
-func TestStats_Log(t *testing.T) {
+func TestVerify_StatsLog(t *testing.T) {
 	t.Parallel()
 	want(t, 0, `path              PATH
 segments          1
@@ -59,16 +59,16 @@ largest event     10
 oldest event      2023-11-14T22:13:22Z
 newest event      2023-11-14T22:13:27Z
 damaged places    0
-`, newLog(t, six...), "stats")
+`, newLog(t, six...), "verify", "-stats")
 	want(t, 0, `{"path":"PATH","segments":1,"fileBytes":24,"first":24,"next":24,"events":0,"dataBytes":0,"minData":0,"maxData":0,"damage":0}
-`, newLog(t), "stats", "-json")
+`, newLog(t), "verify", "-stats", "-json")
 }
 
-func TestStats_Stream(t *testing.T) {
+func TestVerify_StatsStream(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment2), 24+16)
-	code, out, _ := call(t, dir, "stats", "-json")
+	code, out, _ := call(t, dir, "verify", "-stats", "-json")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var f figures
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &f); err != nil {

@@ -1,0 +1,304 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/eventlog"
+)
+
+func copyTo(t testing.TB, from interface {
+	Copy(ctx context.Context, dir string, progress func(done, total int64)) error
+}) (dir string) {
+	t.Helper()
+	dir = filepath.Join(newDir(t), "copy")
+	last := int64(0)
+	err := from.Copy(context.Background(), dir, func(done, total int64) {
+		if done <= last || done > total {
+			t.Errorf("progress: %d of %d, after %d", done, total, last)
+		}
+		last = done
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A copy of a stream that is written has the events that were appended before, and opens as one that was closed.
+func TestCopy_LiveStream(t *testing.T) {
+	t.Parallel()
+	dir, o := newDir(t), eventlog.StreamOptions{SegmentSize: 10_000}
+	s, r := openStream(t, dir, o), openStreamReader(t, dir)
+	pushN(t, s, 500)
+	if err := s.TruncateBack(450); err != nil { // its segment stays longer than its events
+		t.Fatal(err)
+	}
+	if err := s.TruncateFront(60); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for what, from := range map[string]interface {
+			Copy(ctx context.Context, dir string, progress func(done, total int64)) error
+		}{"Stream": s, "StreamReader": r} {
+			before := s.Next()
+			var g sync.WaitGroup
+			g.Go(func() {
+				for range 2 {
+					pushN(t, s, 100)
+					if err := s.Roll(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			to := copyTo(t, from)
+			c := openStream(t, to, o)
+			if c.First() != 60 || c.Next() < before || c.Next() > s.Next() || c.Recovery().Cut != 0 || c.Check() != nil {
+				t.Errorf("%s: %d to %d, was %d; %+v, %v", what, c.First(), c.Next(), before, c.Recovery(), c.Check())
+			}
+			wantNth(t, c.Events(c.First()), c.First(), c.Next())
+			pushN(t, c, 10)
+			closeStream(t, c)
+			wantNth(t, openStreamReader(t, to).Events(60), 60, c.Next())
+			g.Wait()
+		}
+	}
+	closeStream(t, s)
+	c := openStreamReader(t, copyTo(t, r))
+	wantNth(t, c.Events(60), 60, s.Next())
+}
+
+func TestCopy_Errors(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, s, 100)
+	to := filepath.Join(newDir(t), "copy")
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := s.Copy(ctx, to, func(_, _ int64) { cancel() }); err != context.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+	cut := func(_, _ int64) {
+		if s.Next() == 100 {
+			if err := s.TruncateBack(90); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := s.Copy(context.Background(), to, cut); !errors.Is(err, eventlog.ErrTruncated) {
+		t.Errorf("truncated meanwhile: %v", err)
+	}
+	for _, name := range []string{to, to + ".tmp"} {
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after an error: %v", err)
+		}
+	}
+	if err := s.Copy(context.Background(), filepath.Dir(to), nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("to a directory that is there: %v", err)
+	}
+	front := func(_, _ int64) {
+		if err := s.TruncateFront(50); err != nil {
+			t.Error(err)
+		}
+		eventlog.WaitJobs(s)
+	}
+	if err := s.Copy(context.Background(), to, front); err != nil {
+		t.Fatal(err)
+	}
+	c := openStream(t, to, eventlog.StreamOptions{})
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+	wantNth(t, c.Events(c.First()), c.First(), 90)
+	closeStream(t, s)
+	if err := s.Copy(context.Background(), to+"2", nil); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestStream_RollAndSegments(t *testing.T) {
+	t.Parallel()
+	dir, now := newDir(t), ticks()
+	o := eventlog.StreamOptions{}
+	o.Now = now
+	s := openStream(t, dir, o)
+	sealed := func(n int) []eventlog.Segment {
+		t.Helper()
+		list, err := s.Segments()
+		if err != nil || len(list) != n {
+			t.Fatalf("%d segments, %v, want %d", len(list), err, n)
+		}
+		return list
+	}
+	if err := s.Roll(); err != nil { // without events there is nothing to end
+		t.Fatal(err)
+	}
+	sealed(0)
+	for range 3 {
+		pushN(t, s, 10)
+		if err := s.Roll(); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.Durable(); d != s.Next() {
+			t.Errorf("durable up to %d of %d", d, s.Next())
+		}
+	}
+	for i, g := range sealed(3) {
+		fi, err := os.Stat(g.Name)
+		if err != nil || g.First != int64(i)*10 || g.Next != g.First+10 || g.Bytes != fi.Size() {
+			t.Errorf("segment %d: %+v, %v", i, g, err)
+		}
+		first, err1 := s.Get(g.First)
+		last, err2 := s.Get(g.Next - 1)
+		end, err3 := g.LastTime()
+		if err := errors.Join(err1, err2, err3); err != nil || !g.Time.Equal(first.Time) || !end.Equal(last.Time) {
+			t.Errorf("segment %d: from %v to %v, %v", i, g.Time, end, err)
+		}
+	}
+	if err := s.TruncateBack(25); err != nil {
+		t.Fatal(err)
+	}
+	if g := sealed(3)[2]; g.Next != 25 || g.Bytes >= sealed(3)[0].Bytes {
+		t.Errorf("after TruncateBack: %+v", g)
+	}
+	if end, err := sealed(3)[2].LastTime(); err != nil || end.IsZero() {
+		t.Error(end, err)
+	}
+	closeStream(t, s)
+	if err := s.Roll(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Roll after Close: %v", err)
+	}
+	if _, err := s.Segments(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Segments after Close: %v", err)
+	}
+}
+
+func TestWaitDurable_OfOthers(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 3000})
+	seqs := make(chan int64, 100)
+	var g sync.WaitGroup
+	g.Go(func() {
+		defer close(seqs)
+		for range 300 {
+			seq, err := s.Append([]byte(nth(s.Next())))
+			if err != nil {
+				t.Error(err)
+			}
+			seqs <- seq
+		}
+	})
+	for range 4 {
+		g.Go(func() {
+			for seq := range seqs {
+				if err := s.WaitDurable(context.Background(), seq); err != nil || s.Durable() <= seq {
+					t.Errorf("event %d: %v, durable up to %d", seq, err, s.Durable())
+				}
+			}
+		})
+	}
+	g.Wait()
+	if err := s.WaitDurable(context.Background(), s.Next()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of the next event: %v", err)
+	}
+	pushN(t, s, 1)
+	release := eventlog.HoldFlush(eventlog.ActiveLog(s))
+	ctx, cancel := context.WithCancel(context.Background())
+	waits := make(chan error)
+	go func() { waits <- s.WaitDurable(ctx, s.Next()-1) }()
+	cancel()
+	if err := <-waits; err != context.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+	release()
+	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
+		t.Error(err)
+	}
+	closeStream(t, s)
+	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil { // Close has made it durable
+		t.Error(err)
+	}
+}
+
+// A loop that takes only what is durable never yields an event that is not.
+func TestFollow_OnlyDurable(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 3000})
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	pushN(t, s, 10)
+	wantNth(t, s.Events(0, eventlog.OnlyDurable), 0, s.Durable())
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 10)
+	wantNth(t, s.Events(0, eventlog.OnlyDurable), 0, 10)
+	wantNth(t, s.Events(0), 0, 20)
+	const n = 500
+	var g sync.WaitGroup
+	g.Go(func() {
+		next := int64(0)
+		for e, err := range s.Follow(ctx, 0, eventlog.OnlyDurable) {
+			if err != nil || e.Seq != next || e.Seq >= s.Durable() || string(e.Data) != nth(next) {
+				t.Errorf("event %d, %v, want %d; durable up to %d", e.Seq, err, next, s.Durable())
+				return
+			}
+			if next++; next == n {
+				return
+			}
+		}
+	})
+	r := openStreamReader(t, dir)
+	g.Go(func() { // and one that knows of segments alone
+		next := int64(0)
+		for e, err := range r.Follow(ctx, 0, eventlog.OnlyDurable) {
+			names := segments(t, dir)
+			active := eventlog.FirstOf(names[len(names)-1])
+			if err != nil || e.Seq != next || e.Seq >= active || string(e.Data) != nth(next) {
+				t.Errorf("reader: event %d, %v, want %d; the last segment begins with %d", e.Seq, err, next, active)
+				return
+			}
+			if next++; next == n {
+				return
+			}
+		}
+	})
+	for s.Next() < n {
+		pushN(t, s, 7)
+		if s.Next()%3 == 0 {
+			if err := s.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Next()%10 == 0 {
+			if err := s.Roll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	last := s.Next()
+	if err := s.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	g.Wait()
+	pushN(t, s, 5)
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last)
+	if err := s.TruncateBack(last - 3); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 5)
+	if err := s.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last+2)
+	pushN(t, s, 5)
+	closeStream(t, s)
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last+7)
+}
