@@ -29,16 +29,16 @@ func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, nil, 
 // append is Append. sync says that the event will be flushed at once. If given is not nil, it is
 // the entry of the event, or has its time alone.
 func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, err error) {
-	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&off, &err)
-	if int64(len(p)) > eventfile.MaxData {
-		return 0, fs.ErrInvalid
-	}
 	var e eventfile.Entry
 	if given != nil {
 		e = *given
 	} else {
-		e.Time = c.now()
+		e.Time = l.clock.read() // which may panic
+	}
+	c := call{l: l, old: debug.SetPanicOnFault(true)}
+	defer c.done(&off, &err)
+	if int64(len(p)) > eventfile.MaxData {
+		return 0, fs.ErrInvalid
 	}
 	// The checksum costs the most. It is computed without the lock if another append has
 	// it, and otherwise of the copy, which is in the cache then, and which p cannot change.
@@ -89,6 +89,7 @@ func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) { return l.append
 
 // appendBatch is AppendBatch. sync says that the events will be flushed at once.
 func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
+	now := l.clock.read()
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
 	total := int64(0)
@@ -100,8 +101,10 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 			return 0, ErrFull
 		}
 	}
-	now := c.now()
-	c.lock()
+	if !l.mu.TryLock() {
+		l.wait()
+	}
+	c.locked = true
 	off = l.end
 	if len(ps) == 0 && !l.gone {
 		return off, nil
@@ -122,48 +125,6 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 		at = e.Next(at)
 	}
 	return off, l.publish(at, int64(len(ps)), false)
-}
-
-// AppendFunc appends an event of n bytes, which fill stores. p is the file's own memory, if
-// that is mapped, and zero before. If fill returns an error, AppendFunc returns it as it is,
-// and nothing was appended. The same holds for a panic, which continues. All other appends
-// wait for fill, as do Len, Size and Close. So fill must not call methods of the Log but
-// Sync and Durable. It must not keep p. A negative n is [fs.ErrInvalid]. Otherwise
-// AppendFunc is like [Log.Append].
-func (l *Log) AppendFunc(n int, fill func(p []byte) error) (off int64, err error) {
-	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&off, &err)
-	if n < 0 || int64(n) > eventfile.MaxData {
-		return 0, fs.ErrInvalid
-	}
-	c.lock()
-	off = l.end
-	end := off + eventfile.EntrySize + int64(n)
-	if err := l.need(end); err != nil {
-		return 0, err
-	}
-	if l.mem == nil {
-		return off, c.fillCopy(n, fill)
-	}
-	c.dirty = end
-	b := l.mem[off:end:end]
-	data := b[eventfile.EntrySize:]
-	if err := c.fill(fill, data); err != nil {
-		return 0, err
-	}
-	eventfile.NewEntry(c.now(), data).Put(b)
-	return off, l.publish(end, 1, false)
-}
-
-// fillCopy is AppendFunc if the file is not mapped.
-func (c *call) fillCopy(n int, fill func(p []byte) error) error {
-	data := make([]byte, n)
-	if err := c.fill(fill, data); err != nil {
-		return err
-	}
-	e := eventfile.NewEntry(c.now(), data)
-	c.dirty = e.Next(c.l.end)
-	return c.write(e, data)
 }
 
 // need makes sure that events can end at end. It is called with mu held.
@@ -208,19 +169,10 @@ func (l *Log) publish(end, k int64, call bool) error {
 
 // call is one append.
 type call struct {
-	l        *Log
-	old      bool // what SetPanicOnFault returned
-	locked   bool
-	inCaller bool  // a function of the caller's runs: fill, or Options.Now
-	filled   bool  // the error of fill is to be returned as it is
-	dirty    int64 // the file may have been changed from the end of the log to here
-}
-
-func (c *call) lock() {
-	if !c.l.mu.TryLock() {
-		c.l.wait()
-	}
-	c.locked = true
+	l      *Log
+	old    bool // what SetPanicOnFault returned
+	locked bool
+	dirty  int64 // the file may have been changed from the end of the log to here
 }
 
 // wait takes mu, which another append has.
@@ -239,27 +191,10 @@ func (l *Log) unlock() {
 	}
 }
 
-// now returns the time. A panic of Options.Now is not a fault of the mapping.
-func (c *call) now() int64 {
-	c.inCaller = true
-	now := c.l.clock.read()
-	c.inCaller = false
-	return now
-}
-
-// fill calls the caller's function.
-func (c *call) fill(fill func(p []byte) error, p []byte) error {
-	c.inCaller = true
-	err := fill(p)
-	c.inCaller = false
-	c.filled = err != nil
-	return err
-}
-
 // done ends an append, also one that panics.
 func (c *call) done(off *int64, err *error) {
 	r := recover()
-	if r != nil || *err != nil || c.inCaller {
+	if r != nil || *err != nil {
 		c.failed(r, err)
 		*off = 0
 	}
@@ -268,7 +203,7 @@ func (c *call) done(off *int64, err *error) {
 		end := c.l.end
 		c.l.unlock()
 		due := c.l.o.Flush.Bytes
-		if due > 0 && *err == nil && r == nil && !c.inCaller && end-c.l.Durable() >= due {
+		if due > 0 && *err == nil && r == nil && end-c.l.Durable() >= due {
 			c.l.syncTo(end) // Sync and Close return its error
 		}
 	}
@@ -281,30 +216,23 @@ func (c *call) done(off *int64, err *error) {
 // caller gets, which is nil for a panic that continues.
 func (c *call) failed(r any, err *error) {
 	l := c.l
-	cleared, noAddress := true, false
 	if c.locked && c.dirty > l.end {
-		cleared, noAddress = l.clear(c.dirty)
+		l.clear(c.dirty)
 	}
-	// Not every system tells the address of a fault, so the memory itself is asked.
-	if r != nil && guard.IsFault(r, !c.inCaller || noAddress) && (!c.inCaller || !cleared) {
+	if r != nil && guard.IsFault(r, true) {
 		*err = l.faultCause()
 	}
-	if *err != nil && !c.filled {
+	if *err != nil {
 		*err = l.fail("append", *err)
 	}
 }
 
-// clear makes zeros of what an append has stored from the end of the log to here. It
-// reports whether it could, and whether a fault in that had no address.
-func (l *Log) clear(to int64) (ok, noAddress bool) {
+// clear makes zeros of what an append has stored from the end of the log to here, if it can.
+func (l *Log) clear(to int64) {
 	if l.mem == nil {
 		l.undo(to)
-		return true, false
+		return
 	}
-	defer func() {
-		r := recover()
-		ok, noAddress = r == nil, r != nil && !guard.IsFault(r, false)
-	}()
+	defer func() { recover() }() // the file was truncated
 	clear(l.mem[l.end:to])
-	return true, false
 }

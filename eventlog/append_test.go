@@ -2,10 +2,8 @@ package eventlog_test
 
 import (
 	"errors"
-	"io/fs"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +20,6 @@ func TestAppend_ClockThatPanics(t *testing.T) {
 		"Append":             func() error { _, err := l.Append([]byte("event")); return err },
 		"AppendSync":         func() error { _, err := l.AppendSync([]byte("event")); return err },
 		"AppendBatch":        func() error { _, err := l.AppendBatch([]byte("event")); return err },
-		"AppendFunc":         func() error { _, err := l.AppendFunc(5, func([]byte) error { return nil }); return err },
 		"Stream.Append":      func() error { _, err := s.Append([]byte("event")); return err },
 		"Stream.AppendSync":  func() error { _, err := s.AppendSync([]byte("event")); return err },
 		"Stream.AppendBatch": func() error { _, err := s.AppendBatch([]byte("event")); return err },
@@ -78,24 +75,6 @@ func TestStreamAppend_ChecksumWithoutLock(t *testing.T) {
 	if _, err := s.Get(0); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("Get: %v", err)
 	}
-}
-
-// An append that is refused does not look at what one that runs changes.
-func TestAppend_RefusedMeanwhile(t *testing.T) {
-	t.Parallel()
-	l := open(t, newName(t), eventlog.Options{})
-	var g sync.WaitGroup
-	g.Go(func() {
-		for range 1000 {
-			if _, err := l.AppendFunc(-1, nil); !errors.Is(err, fs.ErrInvalid) {
-				t.Error(err)
-			}
-		}
-	})
-	for range 1000 {
-		add(t, l, "event")
-	}
-	g.Wait()
 }
 
 // A slice that changes during Append is a bug of its caller. It does not damage the log.

@@ -75,7 +75,7 @@ func (w *writer) append(n int) {
 			p = q
 		case 1, 2:
 			fails := w.rnd.IntN(2) == 0
-			_, err = w.l.AppendFunc(len(p), func(b []byte) error {
+			_, err = eventlog.AppendFunc(w.l, len(p), func(b []byte) error {
 				copy(b, p[:w.rnd.IntN(len(p)+1)])
 				w.state()
 				copy(b, p)
@@ -185,7 +185,7 @@ func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
 			add(t, l, data...)
 			p := strings.Repeat("p", size)
 			var half []byte
-			off, err := l.AppendFunc(size, func(b []byte) error {
+			off, err := eventlog.AppendFunc(l, size, func(b []byte) error {
 				copy(b, p[:size/2])
 				if err := l.Sync(); err != nil {
 					return err

@@ -74,23 +74,6 @@ func ExampleReader_Follow() {
 	// second
 }
 
-// An event is formatted where it will be.
-func ExampleLog_AppendFunc() {
-	name, remove := exampleName()
-	defer remove()
-	l, err := eventlog.Open(name, eventlog.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer l.Close()
-	off, err := l.AppendFunc(3, func(p []byte) error {
-		copy(p, "abc")
-		return nil
-	})
-	fmt.Println(off, err, l.Len(), l.Size())
-	// Output: 24 <nil> 1 43
-}
-
 // A dashboard that reads expvar gets the figures of all logs.
 func ExampleReadStats() {
 	expvar.Publish("eventlog", expvar.Func(func() any {

@@ -165,3 +165,28 @@ func IndexedEvents(r *StreamReader) (n int64) {
 	}
 	return n
 }
+
+// AppendFunc is Append of n bytes that fill stores, for what others see meanwhile.
+func AppendFunc(l *Log, n int, fill func(p []byte) error) (off int64, err error) {
+	l.mu.Lock()
+	defer l.unlock()
+	off = l.end
+	end := off + eventfile.EntrySize + int64(n)
+	if err := l.need(end); err != nil {
+		return 0, err
+	}
+	b := make([]byte, end-off)
+	if l.mem != nil {
+		b = l.mem[off:end:end]
+	}
+	if err := fill(b[eventfile.EntrySize:]); err != nil {
+		clear(b)
+		return 0, err
+	}
+	e := eventfile.NewEntry(l.clock.read(), b[eventfile.EntrySize:])
+	if l.mem == nil {
+		return off, (&call{l: l}).write(e, b[eventfile.EntrySize:])
+	}
+	e.Put(b)
+	return off, l.publish(end, 1, false)
+}

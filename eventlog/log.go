@@ -29,12 +29,12 @@ type Log struct {
 	synced  durability
 	flush   flusher
 
-	// For goroutines that do not hold mu, which a fill function that calls Sync has.
+	// For goroutines that do not hold mu.
 	published  atomic.Int64 // copy of end
 	minFileLen atomic.Int64 // copy of fileLen; another program has truncated a file that is shorter
 
 	// Lock order: mu, flush.mu, synced.mu; mu of logFile comes after mu, too. A flush runs without
-	// flush.mu, and without mu unless Close or a fill function asks for it.
+	// flush.mu, and without mu unless Close or a file of full size asks for it.
 
 	mu            sync.Mutex     // held by an append
 	gone          bool           // Close was called
@@ -141,7 +141,7 @@ func dirOf(name string) string {
 }
 
 // Len returns the number of events in the log. After Close it stays the same. It waits
-// for appends that have begun, and so for fill functions.
+// for appends that have begun.
 func (l *Log) Len() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +161,7 @@ func (l *Log) Recovery() Recovery { return l.recovered }
 
 // Close makes all events durable, truncates the file after the last of them, and
 // unlocks it. [Event.Data] must not be used any more. Close waits for appends that have
-// begun, and so for fill functions. On Windows a file that a reader has open is not
+// begun. On Windows a file that a reader has open is not
 // truncated. Then zeros stay after the last event, for the next writer.
 //
 // An error is a *[fs.PathError]: that of a flush, after which the file is not truncated,

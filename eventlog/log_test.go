@@ -81,60 +81,6 @@ func TestAppendBatch_Order(t *testing.T) {
 	want(t, l.Events(0), "a", "", "ccc")
 }
 
-func TestAppendFunc_FailedFill(t *testing.T) {
-	t.Parallel()
-	name := newName(t)
-	l := open(t, name, eventlog.Options{})
-	r := openReader(t, name)
-	add(t, l, "before")
-	end := l.Size()
-	bad := errors.New("bad")
-	scribble := func(p []byte) {
-		for i := range p {
-			p[i] = 0xff
-		}
-	}
-	if off, err := l.AppendFunc(1000, func(p []byte) error { scribble(p); return bad }); off != 0 || err != bad {
-		t.Errorf("%d, %v", off, err)
-	}
-	func() {
-		defer func() {
-			if r := recover(); r != "worse" {
-				t.Errorf("recovered %v", r)
-			}
-		}()
-		l.AppendFunc(1000, func(p []byte) error { scribble(p); panic("worse") })
-	}()
-	var g sync.WaitGroup
-	g.Go(func() {
-		l.AppendFunc(1000, func(p []byte) error { scribble(p); goexit(); return nil })
-	})
-	g.Wait()
-	for _, n := range []int{-1, math.MinInt} {
-		if _, err := l.AppendFunc(n, nil); !errors.Is(err, fs.ErrInvalid) {
-			t.Errorf("of %d bytes: %v", n, err)
-		}
-	}
-	if l.Size() != end || l.Len() != 1 {
-		t.Errorf("%d bytes, %d events", l.Size(), l.Len())
-	}
-	for i, b := range get(t, name)[end:] {
-		if b != 0 {
-			t.Fatalf("%#x is left %d bytes after the end", b, i)
-		}
-	}
-	if _, err := l.AppendFunc(5, func(p []byte) error {
-		if string(p) != "\x00\x00\x00\x00\x00" || cap(p) != 5 {
-			t.Errorf("fill got %q, capacity %d", p, cap(p))
-		}
-		copy(p, "after")
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	want(t, r.Events(0), "before", "after")
-}
-
 func TestAppend_NowEndsGoroutine(t *testing.T) {
 	t.Parallel()
 	ends := false
@@ -149,7 +95,7 @@ func TestAppend_NowEndsGoroutine(t *testing.T) {
 	for _, call := range []func(){
 		func() { l.Append([]byte("garbage")) },
 		func() { l.AppendBatch([]byte("garbage")) },
-		func() { l.AppendFunc(7, func(p []byte) error { copy(p, "garbage"); return nil }) },
+		func() { l.AppendSync([]byte("garbage")) },
 	} {
 		var g sync.WaitGroup
 		g.Go(call)
@@ -178,28 +124,6 @@ func TestAppend_TimeOutOfRange(t *testing.T) {
 		if err != nil || all[0].Time.UnixNano() != wanted {
 			t.Errorf("%d: %v, %v", year, all, err)
 		}
-	}
-}
-
-func TestAppendFunc_FillSyncs(t *testing.T) {
-	t.Parallel()
-	for _, p := range []mmapfile.FlushPolicy{{}, {Bytes: 1}} {
-		l := open(t, newName(t), eventlog.Options{Flush: p})
-		add(t, l, "before")
-		done := make(chan error, 1)
-		go func() {
-			_, err := l.AppendFunc(5, func(p []byte) error { copy(p, "after"); return l.Sync() })
-			done <- err
-		}()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(time.Minute):
-			t.Fatal("it waits for itself")
-		}
-		want(t, l.Events(0), "before", "after")
 	}
 }
 
@@ -307,7 +231,7 @@ func TestClose_LaterCalls(t *testing.T) {
 	}
 	_, err1 := l.Append(nil)
 	_, err2 := l.AppendBatch(nil)
-	_, err3 := l.AppendFunc(1, func([]byte) error { return nil })
+	_, err3 := l.AppendSync(nil)
 	_, err4 := collect(l.Events(0))
 	_, err5 := collect(r.Since(time.Now()))
 	_, err6 := collect(r.Follow(context.Background(), 0))
@@ -383,11 +307,9 @@ func TestAppend_Allocations(t *testing.T) {
 	l := open(t, newName(t), eventlog.Options{})
 	p := make([]byte, 100)
 	add(t, l, strings.Repeat("x", 100_000))
-	fill := func([]byte) error { return nil }
 	if n := testing.AllocsPerRun(1000, func() {
 		l.Append(p)
 		l.AppendBatch(p, p)
-		l.AppendFunc(10, fill)
 	}); n != 0 && eventlog.Maps && !race {
 		t.Errorf("%v allocations", n)
 	}

@@ -81,7 +81,7 @@ func childWrites(name string) error {
 		n := int64(1)
 		switch p := numbered(i); i % 5 {
 		case 0:
-			_, err = l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return nil })
+			_, err = l.AppendBatch(p)
 		case 1:
 			_, err = l.AppendBatch(p, numbered(i+1))
 			n, i = 2, i+1

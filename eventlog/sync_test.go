@@ -44,7 +44,7 @@ func TestAppendSync_IsDurableAndVisible(t *testing.T) {
 		if i%3 == 0 { // through the memory, beside the system calls
 			p = fmt.Sprint("func ", i)
 			data = append(data, p)
-			if _, err := l.AppendFunc(len(p), func(q []byte) error { copy(q, p); return nil }); err != nil {
+			if _, err := eventlog.AppendFunc(l, len(p), func(q []byte) error { copy(q, p); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
