@@ -3,11 +3,10 @@ package eventlog
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
+	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -22,19 +21,10 @@ func (l *Log) save(from, to int64) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var out *os.File
-	for i := 0; ; i++ {
-		name = fmt.Sprintf("%s.cut-%d", l.f.Name(), from)
-		if i > 0 {
-			name = fmt.Sprintf("%s.%d", name, i)
-		}
-		out, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
+	name = eventfile.SavedName(l.f.Name(), from)
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
 	}
 	copied := int64(0)
 	for i := 0; i < len(ranges) && err == nil; i++ {

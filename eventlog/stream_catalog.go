@@ -210,7 +210,7 @@ func (c *readerCatalog) stop() (at stop, err error) {
 }
 
 // durable knows segments that have ended: those before the last two, and those that are as long as
-// their WriteOffset, with all before them.
+// their WriteOffset, or were before TruncateBack, with all before them.
 func (c *readerCatalog) durable(s *segment) (seq, off int64) {
 	list := c.segments()
 	i := position(list, s.first)
@@ -219,15 +219,21 @@ func (c *readerCatalog) durable(s *segment) (seq, off int64) {
 	}
 	for _, later := range list[i:] {
 		h, size, err := eventfile.ReadHeader(later.name())
-		switch {
-		case err != nil || h.Empty():
-		case h.End < size:
-			c.grown(later.first + h.Count) // TruncateBack has left it longer, or Windows
-		case later == s:
-			return math.MaxInt64, h.End
-		default:
-			return math.MaxInt64, math.MaxInt64
+		if err != nil || h.Empty() {
+			continue
 		}
+		if h.End < size { // it is open, or TruncateBack has removed an event, which is still there
+			if !c.grown(later.first + h.Count) {
+				continue
+			}
+			if removed, err := eventAt(later.name(), h.End); err != nil || !removed {
+				continue
+			}
+		}
+		if later == s {
+			return math.MaxInt64, h.End
+		}
+		return math.MaxInt64, math.MaxInt64
 	}
 	return math.MaxInt64, 0
 }

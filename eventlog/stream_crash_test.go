@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -368,9 +369,20 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 			t.Fatal(err)
 		}
 		m.flushed()
-	case what < 16:
+	case what < 15:
 		if err := s.Sync(); err != nil {
 			t.Fatal(err)
+		}
+		m.flushed()
+	case what < 16:
+		if id[len(id)-1]%2 == 0 {
+			if err := s.Roll(); err != nil {
+				t.Fatal(err)
+			}
+		} else if next := s.Next(); next > s.First() {
+			if err := s.WaitDurable(context.Background(), next-1); err != nil {
+				t.Fatal(err)
+			}
 		}
 		m.flushed()
 	case what < 18:

@@ -48,6 +48,10 @@ func childStreams(dir string) error {
 			err = s.TruncateFront(min(next, s.First()+int64(i%50)))
 		case i%13 == 0:
 			_, err = s.AppendSync(numbered(uint64(next)))
+		case i%31 == 0:
+			err = s.Roll()
+		case i%23 == 0 && next > s.First():
+			err = s.WaitDurable(context.Background(), next-1)
 		case i%5 == 0:
 			_, err = s.AppendBatch(numbered(uint64(next)), numbered(uint64(next+1)))
 		default:

@@ -227,7 +227,7 @@ func (r *recovery) setAside(firsts []int64) error {
 		if h.Empty() {
 			err = os.Remove(name)
 		} else {
-			kept := eventfile.FreeName(name + ".cut")
+			kept := eventfile.SavedName(name, 0)
 			if err = eventfile.Rename(name, kept); r.s.recovered.Kept == "" {
 				r.s.recovered.Kept = kept
 			}

@@ -1,6 +1,7 @@
 package eventlog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -266,7 +267,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 		some := func() []byte { return []byte(fmt.Sprint(rnd.Uint64(), strings.Repeat("y", rnd.IntN(200)))) }
 		for step := range 300 {
 			next := first + int64(len(model))
-			switch what := rnd.IntN(40); {
+			switch what := rnd.IntN(47); {
 			case what < 20:
 				p := some()
 				var seq int64
@@ -329,6 +330,67 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 				if err := s.Sync(); err != nil || s.Durable() != next {
 					t.Fatalf("Sync: %v, durable up to %d of %d", err, s.Durable(), next)
 				}
+			case what < 39:
+				if err := s.Roll(); err != nil || s.Durable() != next {
+					t.Fatalf("Roll: %v, durable up to %d of %d", err, s.Durable(), next)
+				}
+				list, err := s.Segments()
+				if err != nil || len(list) > 0 && (list[len(list)-1].Next != next || list[0].First > first) {
+					t.Fatalf("Segments: %+v, %v, want %d to %d", list, err, first, next)
+				}
+				want(t, r.Events(first, eventlog.OnlyDurable), model...)
+			case what == 39 && len(model) > 0:
+				i := rnd.IntN(len(model))
+				if err := s.WaitDurable(context.Background(), first+int64(i)); err != nil || s.Durable() <= first+int64(i) {
+					t.Fatalf("WaitDurable: %v, durable up to %d", err, s.Durable())
+				}
+				least := int(s.Durable() - first) // the segment before may be flushed meanwhile
+				all, err := collect(s.Events(first, eventlog.OnlyDurable))
+				if most := int(s.Durable() - first); err != nil || len(all) < least || len(all) > most {
+					t.Fatalf("%d durable events, %v, want %d to %d", len(all), err, least, most)
+				}
+			case what == 40: // retention
+				closeStream(t, s)
+				with := o
+				with.RetainBytes = 3 * o.SegmentSize
+				closeStream(t, openStream(t, dir, with))
+				s = openStream(t, dir, o)
+				kept := s.First() - first
+				if kept < 0 || kept > int64(len(model)) || kept > 0 && len(segments(t, dir)) > 4 {
+					t.Fatalf("after retention the first is %d, was %d; %v", s.First(), first, segments(t, dir))
+				}
+				first, model = first+kept, model[kept:]
+			case what == 41 && rnd.IntN(3) == 0: // a copy, which may take the stream's place
+				from := []interface {
+					Copy(ctx context.Context, dir string, progress func(done, total int64)) error
+				}{s, r}[rnd.IntN(2)]
+				backup := copyTo(t, from)
+				c := openStream(t, backup, o)
+				if c.First() != first || c.Next() != next {
+					t.Fatalf("the copy has %d to %d, want %d to %d", c.First(), c.Next(), first, next)
+				}
+				want(t, c.Events(first), model...)
+				closeStream(t, c)
+				if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+					break // see TestStreamReader_ReplacedStream
+				}
+				p := some()
+				if _, err := s.Append(p); err != nil {
+					t.Fatal(err)
+				}
+				want(t, r.Events(next), string(p))
+				if err := errors.Join(os.Rename(dir, backup+".old"), os.Rename(backup, dir)); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Roll(); err == nil {
+					t.Fatal("Roll in a directory that was replaced: no error")
+				}
+				s.Close()
+				if all, err := collect(r.Events(first)); err == nil && len(all) != len(model)+1 {
+					t.Fatalf("a reader of the old directory has %d events of %d and no error", len(all), len(model)+1)
+				}
+				r.Close()
+				s, r = openStream(t, dir, o), openStreamReader(t, dir)
 			default:
 				i := rnd.IntN(len(model) + 1)
 				want(t, s.Events(first+int64(i)), model[i:]...)

@@ -56,8 +56,10 @@ func ListSegments(dir string) (firsts []int64, err error) {
 	return firsts, err
 }
 
-// FreeName returns name, or name with a number if an earlier crash has left such a file.
-func FreeName(name string) string {
+// SavedName returns the name of the file for the bytes of a log from an offset on, which its writer is
+// about to truncate. It has a number if an earlier crash has left such a file.
+func SavedName(log string, off int64) string {
+	name := fmt.Sprintf("%s.cut-%d", log, off)
 	free := name
 	for i := 1; ; i++ {
 		if _, err := os.Lstat(free); err != nil {

@@ -17,7 +17,7 @@ const repairHelp = `Truncates a log at its first damage, so that a writer can op
 first saved in a file beside the log. It needs the lock of the writer.
 
 In a stream, repair does so for segments that keep a writer from opening it. Segments after
-one that has lost events are renamed to *.cut. Damage in older segments does not stop a
+one that has lost events are renamed to *.cut-0. Damage in older segments does not stop a
 writer: repair reports it, and leaves it as it is.
 `
 
@@ -165,7 +165,7 @@ func (e *env) setAside(dir string, names []string) (events int64, err error) {
 		if err != nil {
 			return events, err
 		}
-		kept := eventfile.FreeName(name + ".cut")
+		kept := eventfile.SavedName(name, 0)
 		if err := eventfile.Rename(name, kept); err != nil {
 			return events, err
 		}

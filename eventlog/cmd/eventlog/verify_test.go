@@ -174,11 +174,11 @@ func TestRepair_Gap(t *testing.T) {
 		t.Fatal("OpenStream accepts the gap")
 	}
 	want(t, 0, `PATH/`+segment2+`: 1 events, nothing was truncated
-PATH/`+segment4+`: renamed to PATH/`+segment4+`.cut with 2 events
+PATH/`+segment4+`: renamed to PATH/`+segment4+`.cut-0 with 2 events
 PATH: 3 events are left; truncated or set aside: 2
 `, dir, "repair")
 	want(t, 0, "PATH: 3 events, 28 bytes of data; damaged places: 0\n", dir, "verify")
-	if files(t, dir)[filepath.Base(kept)+".cut"] != whole {
+	if files(t, dir)[filepath.Base(kept)+".cut-0"] != whole {
 		t.Error("the last segment was not kept")
 	}
 }
