@@ -32,12 +32,14 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if dir := os.Getenv("EVENTLOG_TEST_READER"); dir != "" {
-		if err := childReads(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for env, fn := range map[string]func(string) error{readerEnv: childReads, consumerEnv: childConsumes} {
+		if dir := os.Getenv(env); dir != "" {
+			if err := fn(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	if dir := os.Getenv(streamEnv); dir != "" {
 		if err := childStreams(dir); err != nil {
@@ -48,6 +50,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+const readerEnv = "EVENTLOG_TEST_READER"
 
 // childReads reads all events, so that it has them mapped, and says so, and ends with its input.
 func childReads(dir string) error {

@@ -156,7 +156,7 @@ func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
 	switch reader {
 	case "process":
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "EVENTLOG_TEST_READER="+dir)
+		cmd.Env = append(os.Environ(), readerEnv+"="+dir)
 		in, ierr := cmd.StdinPipe()
 		out, oerr := cmd.StdoutPipe()
 		if err := errors.Join(ierr, oerr, cmd.Start()); err != nil {

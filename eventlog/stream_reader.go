@@ -99,6 +99,12 @@ func (r *StreamReader) Since(t time.Time) iter.Seq2[Event, error] {
 // that the loop has seen, the error is [ErrTruncated]. If there were two calls of
 // TruncateBack since it last read, that is the error, too. [StreamReader.First] tells
 // where to begin again.
+//
+// A consumer that is to survive a kill stores e.Seq+1, its place, after the effects of the
+// event e. If both are not one atomic change, some effects come again: they must be such that this
+// does no harm, or the place must tell them apart, as in the example of [OnlyDurable]. Without
+// OnlyDurable a crash of the system may take back events that it has seen, and give their numbers
+// to others.
 func (r *StreamReader) Follow(ctx context.Context, from int64, o ...ReadOption) iter.Seq2[Event, error] {
 	return streamFollow(ctx, r, from, o)
 }
