@@ -106,7 +106,7 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	}
 	c.locked = true
 	off = l.end
-	if len(ps) == 0 && !l.gone {
+	if len(ps) == 0 && !l.closing {
 		return off, nil
 	}
 	if err := l.need(off + total); err != nil {
@@ -129,7 +129,7 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 
 // need makes sure that events can end at end. It is called with mu held.
 func (l *Log) need(end int64) error {
-	if l.gone {
+	if l.closing {
 		return os.ErrClosed
 	}
 	if end <= l.preparedLimit && end >= 0 {

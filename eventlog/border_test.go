@@ -39,9 +39,9 @@ func TestRepair_WriteOffsetInsideEvent(t *testing.T) {
 		wantCorrupt(t, err, 0)
 		same(t, name, b)
 		rec, err := eventlog.Repair(name)
-		if err != nil || rec.Events != 100 || rec.Kept == "" {
+		if err != nil || rec.Events != 100 || rec.SavedAs == "" {
 			t.Errorf("%+v, %v", rec, err)
-		} else if !bytes.Equal(get(t, rec.Kept), b) {
+		} else if !bytes.Equal(get(t, rec.SavedAs), b) {
 			t.Error("not all of the file was kept")
 		}
 		want(t, open(t, name, eventlog.Options{}).Events(0), data...)
@@ -98,9 +98,9 @@ func TestOpen_ZeroPageBeforeEvents(t *testing.T) {
 	put(t, damaged, b)
 	l = open(t, damaged, eventlog.Options{})
 	rec := l.Recovery()
-	if rec != (eventlog.Recovery{Events: 3, Offset: third, Cut: end - third, Kept: damaged + ".cut-27072", Truncated: 17}) {
+	if rec != (eventlog.Recovery{Events: 3, Offset: third, TruncatedBytes: end - third, SavedAs: damaged + ".cut-27072", TruncatedEvents: 17}) {
 		t.Errorf("%+v", rec)
-	} else if !bytes.Equal(get(t, rec.Kept), b[third:end]) {
+	} else if !bytes.Equal(get(t, rec.SavedAs), b[third:end]) {
 		t.Error("something else was kept")
 	}
 	want(t, l.Events(0), zeros, zeros, zeros)
@@ -264,7 +264,7 @@ func TestOpen_Hole(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" {
 		rec, err := eventlog.Repair(name)
-		if fi, serr := os.Stat(rec.Kept); err != nil || serr != nil || fi.Size() != size-7-24 {
+		if fi, serr := os.Stat(rec.SavedAs); err != nil || serr != nil || fi.Size() != size-7-24 {
 			t.Errorf("%+v, %v, %v", rec, err, serr)
 		}
 	} else { // holes are not known, so it is too much

@@ -221,7 +221,7 @@ func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
 				want(t, l.Events(0), data[:len(all)]...)
 				// What was truncated is in the file beside it, if there are events in that.
 				rec := l.Recovery()
-				if saved := rec.Kept != ""; saved && !bytes.Equal(get(t, rec.Kept), image[rec.Offset:end]) ||
+				if saved := rec.SavedAs != ""; saved && !bytes.Equal(get(t, rec.SavedAs), image[rec.Offset:end]) ||
 					!saved && len(all) < 12 && bytes.Contains(image[rec.Offset+1:end], []byte(data[12])) {
 					t.Fatalf("%d bytes, page %d: %+v", size, at/crashPage, rec)
 				}

@@ -41,8 +41,8 @@ func opensTo(t testing.TB, b []byte, data []string) (n int, refused *eventlog.Co
 		if err != nil {
 			t.Fatalf("Repair: %v", err)
 		}
-		if rec.Kept != "" { // else there was nothing but zeros
-			if kept := get(t, rec.Kept); !bytes.Contains(b, kept) {
+		if rec.SavedAs != "" { // else there was nothing but zeros
+			if kept := get(t, rec.SavedAs); !bytes.Contains(b, kept) {
 				t.Fatalf("%d bytes were saved, which the file did not have", len(kept))
 			}
 		}
@@ -142,7 +142,7 @@ func TestRepair_SavesTruncated(t *testing.T) {
 		rec, err := eventlog.Repair(name)
 		wanted := eventlog.Recovery{Events: 2, Offset: offs[2]}
 		if i == 0 {
-			wanted.Cut, wanted.Kept, wanted.Truncated = int64(len(b))-offs[2], filepath.Clean(name)+".cut-59", int64(len(smallLog)-2)
+			wanted.TruncatedBytes, wanted.SavedAs, wanted.TruncatedEvents = int64(len(b))-offs[2], filepath.Clean(name)+".cut-59", int64(len(smallLog)-2)
 		}
 		if rec != wanted || err != nil {
 			t.Fatalf("%+v, %v, want %+v", rec, err, wanted)

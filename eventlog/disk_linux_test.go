@@ -72,7 +72,7 @@ func TestAppend_FullDisk(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if l = open(t, name, eventlog.Options{}); l.Len() != int64(n) || l.Recovery().Cut != 0 {
+	if l = open(t, name, eventlog.Options{}); l.Len() != int64(n) || l.Recovery().TruncatedBytes != 0 {
 		t.Errorf("%d events of %d, %+v", l.Len(), n, l.Recovery())
 	}
 }

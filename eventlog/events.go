@@ -143,7 +143,7 @@ func (c *cursor) fill() error {
 // step reads the end of the log, if asked to, and verifies one batch.
 func (c *cursor) step(look bool) error {
 	c.n = 0
-	err := c.inside("events", func() error {
+	err := c.whileOpen("events", func() error {
 		if look {
 			if err := c.look(); err != nil {
 				return err

@@ -61,7 +61,7 @@ func Trace(dir string, fn func(op, name string)) { traces.Store(dir, fn) }
 var traces sync.Map // functions by directory
 
 func init() {
-	hooks.step = func(dir, op, name string) {
+	hooks.trace = func(dir, op, name string) {
 		if fn, ok := traces.Load(dir); ok {
 			fn.(func(op, name string))(op, name)
 		}

@@ -36,9 +36,9 @@ func (lf *logFile) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: lf.f.Name(), Err: err}
 }
 
-// inside calls fn while the file cannot be closed. fn calls no function of the caller'lf.
+// whileOpen calls fn while the file cannot be closed. fn calls no function of the caller'lf.
 // A page fault in it is an error.
-func (lf *logFile) inside(op string, fn func() error) (err error) {
+func (lf *logFile) whileOpen(op string, fn func() error) (err error) {
 	lf.mu.RLock()
 	defer lf.mu.RUnlock()
 	if lf.ended.Load() {

@@ -123,7 +123,7 @@ func (l *Log) prepare(end int64) error {
 
 // enlarge makes a file of size bytes at least minSize bytes long, and a step longer if it can.
 func (l *Log) enlarge(size, minSize, maxSize int64) (int64, error) {
-	step := l.o.step(size)
+	step := l.o.growth(size)
 	for {
 		to, last := minSize, true
 		switch {

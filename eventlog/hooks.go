@@ -13,11 +13,11 @@ var hooks = struct {
 	syncDir   func(name string) error
 	syncNames func(dir *os.File) error
 	syncMeta  func(f *mmapfile.File) error
-	step      func(dir, op, name string) // ends a step of the Stream in dir: a crash may follow
+	trace     func(dir, op, name string) // ends a step of the Stream in dir: a crash may follow
 }{
 	syncDir:   sys.SyncDir,
 	syncNames: sys.SyncNames,
 	// fdatasync(2), which needs no commit of the journal.
 	syncMeta: func(f *mmapfile.File) error { return f.SyncRange(0, math.MaxInt64) },
-	step:     func(dir, op, name string) {},
+	trace:    func(dir, op, name string) {},
 }

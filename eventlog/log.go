@@ -37,7 +37,7 @@ type Log struct {
 	// flush.mu, and without mu unless Close or a file of full size asks for it.
 
 	mu            sync.Mutex     // held by an append
-	gone          bool           // Close was called
+	closing       bool           // Close was called
 	end           int64          // WriteOffset
 	count         int64          // EventCount
 	tally         tally          // what Stats has of count and end
@@ -170,10 +170,10 @@ func (l *Log) Recovery() Recovery { return l.recovered }
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.gone {
+	if l.closing {
 		return l.fail("close", os.ErrClosed)
 	}
-	l.gone = true
+	l.closing = true
 	l.tallyUp()
 	l.flush.stop()
 	// First the flush: a file that is as long as its WriteOffset is durable.

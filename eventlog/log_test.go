@@ -159,7 +159,7 @@ func TestAppend_MaxSize(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		if l = open(t, name, eventlog.Options{}); l.Recovery().Cut != 0 {
+		if l = open(t, name, eventlog.Options{}); l.Recovery().TruncatedBytes != 0 {
 			t.Errorf("%+v", l.Recovery())
 		}
 		add(t, l, "more")

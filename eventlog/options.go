@@ -55,8 +55,8 @@ func (o *Options) maxSize() int64 {
 	return o.MaxSize
 }
 
-// step returns the number of bytes that a file of the given size grows by.
-func (o *Options) step(size int64) int64 {
+// growth returns the number of bytes that a file of the given size grows by.
+func (o *Options) growth(size int64) int64 {
 	if o.Grow > 0 {
 		return min(o.Grow, growLimit)
 	}

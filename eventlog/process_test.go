@@ -77,7 +77,7 @@ func childWrites(name string) error {
 	if err != nil {
 		return err
 	}
-	if l.Recovery().Cut != 0 {
+	if l.Recovery().TruncatedBytes != 0 {
 		return fmt.Errorf("after a kill %+v", l.Recovery())
 	}
 	out := [8]byte{}
@@ -227,7 +227,7 @@ func TestAppend_KilledWriter(t *testing.T) {
 	l = open(t, name, eventlog.Options{})
 	// There may be one append more, of two events at most, if the kill came between the two stores
 	// that end it: Open does the second.
-	if n := int64(len(all)); l.Len() < n || l.Len() > n+2 || l.Recovery().Cut != 0 {
+	if n := int64(len(all)); l.Len() < n || l.Len() > n+2 || l.Recovery().TruncatedBytes != 0 {
 		t.Errorf("%d events, want %d; %+v", l.Len(), n, l.Recovery())
 	}
 	all, err = collect(l.Events(0))

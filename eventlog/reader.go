@@ -45,7 +45,7 @@ func (r *Reader) Close() error { return r.close() }
 // [os.ErrClosed], or the system's.
 func (r *Reader) End() (end int64, err error) {
 	src := eventfile.Source{File: r.f}
-	err = r.inside("read", func() (err error) {
+	err = r.whileOpen("read", func() (err error) {
 		end, err = src.End()
 		return err
 	})

@@ -7,12 +7,11 @@ import "go.dw1.io/mmapfile/internal/eventfile"
 
 // Recovery is what opening a log has found. [Stream.Recovery] says what it is of a Stream.
 type Recovery struct {
-	Events int64  // number of events in the log
-	Offset int64  // its end, and the beginning of the truncated bytes
-	Cut    int64  // number of bytes from Offset to WriteOffset, which were truncated
-	Kept   string // the file beside the log that they were saved in, if events among them may be valid
-
-	Truncated int64 // number of events that the log had after Offset, as its EventCount says
+	Events          int64  // number of events in the log
+	Offset          int64  // its end, and the beginning of the truncated bytes
+	TruncatedBytes  int64  // number of bytes from Offset to WriteOffset
+	TruncatedEvents int64  // number of events that the log had there, as its EventCount says
+	SavedAs         string // the file beside the log that they were saved in, if events among them may be valid
 }
 
 // recover finds the end of the log, and truncates the file there. Without repair it changes
@@ -28,7 +27,7 @@ func (l *Log) recover(repair bool, x *eventfile.Index) error {
 	}
 	defer stored.Close()
 	var v eventfile.Validation
-	if err := l.inside("open", func() (err error) {
+	if err := l.whileOpen("open", func() (err error) {
 		v, err = eventfile.Validate(eventfile.Source{File: l.f, Stored: stored}, size, l.o.Verify, repair, x)
 		return err
 	}); err != nil {
@@ -47,16 +46,16 @@ func (l *Log) recover(repair bool, x *eventfile.Index) error {
 	case damage != nil && !repair:
 		return &CorruptError{damage.Offset, damage.Err}
 	}
-	l.recovered = Recovery{Events: v.Count, Offset: v.End, Cut: max(v.Claim-v.End, 0)}
+	l.recovered = Recovery{Events: v.Count, Offset: v.End, TruncatedBytes: max(v.Claim-v.End, 0)}
 	if v.Header.Valid(size) { // else its count is not to be believed
-		l.recovered.Truncated = min(max(v.Header.Count-v.Count, 0), l.recovered.Cut/eventfile.EntrySize)
+		l.recovered.TruncatedEvents = min(max(v.Header.Count-v.Count, 0), l.recovered.TruncatedBytes/eventfile.EntrySize)
 	}
 	if v.Damage != nil || v.Save {
 		from := v.End
 		if v.BadHeader {
 			from = 0
 		}
-		if l.recovered.Kept, err = l.save(from, min(v.Claim, size)); err == errTooMuch {
+		if l.recovered.SavedAs, err = l.save(from, min(v.Claim, size)); err == errTooMuch {
 			err = &CorruptError{v.End, err}
 		}
 		if err != nil {
@@ -66,9 +65,9 @@ func (l *Log) recover(repair bool, x *eventfile.Index) error {
 	if err := l.truncateTail(&v, size); err != nil {
 		return err
 	}
-	if size > v.End || l.recovered.Cut > 0 {
+	if size > v.End || l.recovered.TruncatedBytes > 0 {
 		stats.recoveries.Add(1)
-		stats.cut.Add(uint64(l.recovered.Cut))
+		stats.truncated.Add(uint64(l.recovered.TruncatedBytes))
 	}
 	return nil
 }

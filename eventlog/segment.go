@@ -21,10 +21,10 @@ type segment struct {
 	bytes atomic.Int64 // length of the file in a Stream, unless it is the active one
 
 	// mu guards what follows. It is taken before the mu of logFile, and after that of segmentList.
-	mu   sync.Mutex
-	file atomic.Pointer[segmentFile] // nil if it is not open
-	refs int                         // iterators inside
-	gone bool                        // dropped: it is closed when no iterator is inside
+	mu      sync.Mutex
+	file    atomic.Pointer[segmentFile] // nil if it is not open
+	refs    int                         // iterators that use it
+	removed bool                        // it is closed when no iterator uses it
 }
 
 // segmentFile is a segment that is open for reading.
@@ -51,7 +51,7 @@ func (s *segment) acquire() (*segmentFile, error) {
 func (s *segment) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refs--; s.refs == 0 && s.gone {
+	if s.refs--; s.refs == 0 && s.removed {
 		s.shut()
 	}
 }
@@ -64,7 +64,7 @@ func (s *segment) open() (*segmentFile, error) {
 	switch {
 	case s.l.closed.Load():
 		return nil, s.l.fail("open", os.ErrClosed)
-	case s.gone:
+	case s.removed:
 		return nil, s.l.fail("open", fs.ErrNotExist)
 	}
 	f, err := eventfile.Open(s.name(), os.O_RDONLY)
@@ -90,7 +90,7 @@ func (s *segment) shut() {
 	}
 }
 
-// shutIdle closes the file if no iterator is inside.
+// shutIdle closes the file if no iterator uses it.
 func (s *segment) shutIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,11 +99,11 @@ func (s *segment) shutIdle() {
 	}
 }
 
-// drop closes the segment for good. If an iterator is inside, the last release closes it.
+// drop closes the segment for good. If an iterator uses it, the last release closes it.
 func (s *segment) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.removed = true
 	if s.refs == 0 {
 		s.shut()
 	}
@@ -151,7 +151,7 @@ func (f *segmentFile) end() (int64, error) {
 }
 
 // find returns the place of event seq, and makes src a source of the events. It is called
-// inside the file.
+// by whileOpen.
 func (s *segment) find(f *segmentFile, src *eventfile.Source, seq int64) (p eventfile.Place, err error) {
 	end, err := f.end()
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *segment) extend(f *segmentFile, src *eventfile.Source) error {
 
 // locate returns the offset of event number seq, or the end if there is no such event, and
 // the number after the last event that is known. With an error, that is the number of the event
-// that is damaged. It is called inside the file.
+// that is damaged. It is called by whileOpen.
 func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error) {
 	var src eventfile.Source
 	p, err := s.find(f, &src, seq)
@@ -213,7 +213,7 @@ func (s *segment) next() (next int64, err error) {
 		return 0, err
 	}
 	defer s.release()
-	err = f.inside("read", func() (err error) {
+	err = f.whileOpen("read", func() (err error) {
 		_, next, err = s.locate(f, math.MaxInt64)
 		return err
 	})
@@ -230,7 +230,7 @@ func (s *segment) offsetOf(seq int64) (off int64, err error) {
 		return 0, err
 	}
 	defer s.release()
-	err = f.inside("read", func() error {
+	err = f.whileOpen("read", func() error {
 		at, next, err := s.locate(f, seq)
 		if err == nil && next < seq {
 			err = damagedEvent(next, at, eventfile.ErrGap)

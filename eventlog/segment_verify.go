@@ -112,7 +112,7 @@ func scanSegment(name string, fn func(src *eventfile.Source, size int64) error) 
 	}
 	lf := logFile{f: f}
 	defer lf.close()
-	err = lf.inside("open", func() error {
+	err = lf.whileOpen("open", func() error {
 		size, err := lf.size()
 		if err != nil {
 			return err

@@ -23,17 +23,17 @@ func TestRepair_SavesNoHoles(t *testing.T) {
 		t.Skip("no sparse files: ", err)
 	}
 	rec, err := eventlog.Repair(name)
-	if err != nil || rec.Events != 0 || rec.Kept == "" {
+	if err != nil || rec.Events != 0 || rec.SavedAs == "" {
 		t.Fatalf("%+v, %v", rec, err)
 	}
-	fi, err := os.Stat(rec.Kept)
+	fi, err := os.Stat(rec.SavedAs)
 	if err != nil || fi.Size() != size-24 {
 		t.Fatalf("%d bytes were saved, %v", fi.Size(), err)
 	}
 	if blocks := fi.Sys().(*syscall.Stat_t).Blocks; blocks*512 > 1<<20 {
 		t.Errorf("the copy has %d blocks", blocks)
 	}
-	f, err := os.Open(rec.Kept)
+	f, err := os.Open(rec.SavedAs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,27 +21,27 @@ type Stats struct {
 	Stalls    uint64
 	StallTime time.Duration
 
-	Recoveries uint64 // logs that were damaged or not closed in order when they were opened or repaired
-	CutBytes   uint64 // Recovery.Cut of these
+	Recoveries     uint64 // logs that were damaged or not closed in order when they were opened or repaired
+	TruncatedBytes uint64 // Recovery.TruncatedBytes of these
 }
 
 // ReadStats fills in s. It takes no lock, so the figures are not of one moment.
 func ReadStats(s *Stats) {
 	*s = Stats{
-		Appends:    stats.appends.Load(),
-		Bytes:      stats.bytes.Load(),
-		Flushes:    stats.flushes.count.Load(),
-		FlushTime:  time.Duration(stats.flushes.time.Load()),
-		Stalls:     stats.stalls.count.Load(),
-		StallTime:  time.Duration(stats.stalls.time.Load()),
-		Recoveries: stats.recoveries.Load(),
-		CutBytes:   stats.cut.Load(),
+		Appends:        stats.appends.Load(),
+		Bytes:          stats.bytes.Load(),
+		Flushes:        stats.flushes.count.Load(),
+		FlushTime:      time.Duration(stats.flushes.time.Load()),
+		Stalls:         stats.stalls.count.Load(),
+		StallTime:      time.Duration(stats.stalls.time.Load()),
+		Recoveries:     stats.recoveries.Load(),
+		TruncatedBytes: stats.truncated.Load(),
 	}
 }
 
 var stats struct {
-	appends, bytes, recoveries, cut atomic.Uint64
-	flushes, stalls                 waits
+	appends, bytes, recoveries, truncated atomic.Uint64
+	flushes, stalls                       waits
 }
 
 // waits counts waits and adds up their time.

@@ -51,7 +51,7 @@ func TestReadStats_Log(t *testing.T) {
 	if s.Stalls == before.Stalls || !took(before.StallTime, s.StallTime) {
 		t.Errorf("%d stalls in %v for a file that had to grow", s.Stalls-before.Stalls, s.StallTime-before.StallTime)
 	}
-	if s.Recoveries != before.Recoveries || s.CutBytes != before.CutBytes {
+	if s.Recoveries != before.Recoveries || s.TruncatedBytes != before.TruncatedBytes {
 		t.Errorf("recoveries of a new log: %+v", s)
 	}
 
@@ -72,14 +72,14 @@ func TestReadStats_Recovery(t *testing.T) {
 	before := readStats()
 	open(t, name, eventlog.Options{}).Close()
 	s := readStats()
-	if s.Recoveries-before.Recoveries != 1 || s.CutBytes != before.CutBytes {
+	if s.Recoveries-before.Recoveries != 1 || s.TruncatedBytes != before.TruncatedBytes {
 		t.Errorf("not closed: %+v after %+v", s, before)
 	}
 	if err := os.Truncate(name, int64(len(b)-1)); err != nil {
 		t.Fatal(err)
 	}
 	open(t, name, eventlog.Options{}).Close()
-	if torn := readStats(); torn.Recoveries-s.Recoveries != 1 || torn.CutBytes-s.CutBytes != 19 {
+	if torn := readStats(); torn.Recoveries-s.Recoveries != 1 || torn.TruncatedBytes-s.TruncatedBytes != 19 {
 		t.Errorf("torn: %+v after %+v", torn, s)
 	}
 }

@@ -72,14 +72,14 @@ type Stream struct {
 	boundsMu          sync.Mutex // held while bounds change
 	failedGenerations uint64     // number of generations whose write failed, and which may be in meta
 
-	mu       sync.Mutex // held by appends
-	gone     bool
-	inactive inactiveBytes
-	broken   error // why a truncation has not ended: OpenStream will end it
-	active   *active
-	spare    spareState
-	flushes  atomic.Bool    // a flush was asked for
-	jobs     sync.WaitGroup // in the background; begun with mu held if gone is not set
+	mu         sync.Mutex // held by appends
+	closing    bool
+	inactive   inactiveBytes
+	unfinished error // why a truncation has not ended: OpenStream will end it
+	active     *active
+	spare      spareState
+	flushes    atomic.Bool    // a flush was asked for
+	jobs       sync.WaitGroup // in the background; begun with mu held if closing is not set
 
 	synced durability
 }
@@ -196,7 +196,7 @@ func (s *Stream) Size() int64 {
 }
 
 // Recovery returns what OpenStream has found and truncated. Events and Offset are those of the
-// last segment alone. Cut and Truncated include segments after it that were set aside. Kept
+// last segment alone. What was truncated includes segments after it that were set aside. SavedAs
 // names the first file in which truncated bytes were saved.
 func (s *Stream) Recovery() Recovery { return s.recovered }
 
@@ -255,16 +255,16 @@ func (s *Stream) Follow(ctx context.Context, from int64, o ...ReadOption) iter.S
 // "close".
 func (s *Stream) Close() error {
 	s.mu.Lock()
-	if s.gone {
+	if s.closing {
 		s.mu.Unlock()
 		return s.fail("close", os.ErrClosed)
 	}
-	s.gone = true
+	s.closing = true
 	s.mu.Unlock()
 	s.jobs.Wait()
 	s.boundsMu.Lock()
 	defer s.boundsMu.Unlock()
-	err := s.end(s.active)
+	err := s.closeSegment(s.active)
 	s.shutAll()
 	s.removeSpare()
 	if cerr := s.file.Close(); err == nil {

@@ -18,9 +18,9 @@ import (
 type catalog interface {
 	list() *segmentList
 
-	// bounds returns the present bounds, and current has the list follow them.
+	// bounds returns the present bounds, and refresh has the list follow them.
 	bounds() (eventfile.Bounds, error)
-	current() (eventfile.Bounds, error)
+	refresh() (eventfile.Bounds, error)
 
 	// tail returns the number after the last event.
 	tail() (int64, error)
@@ -34,7 +34,7 @@ type catalog interface {
 	// grown adds the segment that begins with event seq to the list if there is one by now.
 	grown(seq int64) bool
 
-	// relist has current list the segments again: the list may lack one.
+	// relist has refresh list the segments again: the list may lack one.
 	relist()
 }
 
@@ -46,7 +46,7 @@ type writerCatalog struct {
 }
 
 func (c *writerCatalog) bounds() (eventfile.Bounds, error)  { return *c.state.Load(), nil }
-func (c *writerCatalog) current() (eventfile.Bounds, error) { return *c.state.Load(), nil }
+func (c *writerCatalog) refresh() (eventfile.Bounds, error) { return *c.state.Load(), nil }
 func (c *writerCatalog) grown(seq int64) bool               { return c.has(seq) }
 func (c *writerCatalog) relist()                            {}
 func (c *writerCatalog) stop() (stop, error)                { return stop{}, nil }
@@ -111,7 +111,7 @@ func (c *readerCatalog) readBounds() (b eventfile.Bounds, err error) {
 	return c.read, metaError(err)
 }
 
-func (c *readerCatalog) current() (eventfile.Bounds, error) {
+func (c *readerCatalog) refresh() (eventfile.Bounds, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed.Load() {
@@ -188,7 +188,7 @@ func (c *readerCatalog) relist() {
 // stop has the directory listed again: the next segment is found only by the number of events.
 func (c *readerCatalog) stop() (at stop, err error) {
 	c.relist()
-	b, err := c.current()
+	b, err := c.refresh()
 	list := c.segments()
 	if err != nil || len(list) == 0 || b.Truncating || b.First > list[len(list)-1].first {
 		return stop{}, err
@@ -200,7 +200,7 @@ func (c *readerCatalog) stop() (at stop, err error) {
 	}
 	defer last.release()
 	off := int64(0)
-	if err = f.inside("events", func() (err error) { off, err = f.end(); return err }); err != nil {
+	if err = f.whileOpen("events", func() (err error) { off, err = f.end(); return err }); err != nil {
 		return stop{}, nil
 	}
 	if last.index.Look(0).End >= off {
@@ -240,7 +240,7 @@ func (c *readerCatalog) durable(s *segment) (seq, off int64) {
 
 func (c *readerCatalog) tail() (int64, error) {
 	for tries := 0; ; tries++ {
-		b, err := c.current()
+		b, err := c.refresh()
 		if err != nil {
 			return 0, err
 		}

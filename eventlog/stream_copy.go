@@ -90,9 +90,9 @@ func (s *Stream) Segments() (list []Segment, err error) {
 // comes as it is. After an error there is no dir.
 func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
 	s.mu.Lock()
-	at, b, gone := s.mark(), *s.state.Load(), s.gone
+	at, b, closing := s.mark(), *s.state.Load(), s.closing
 	s.mu.Unlock()
-	if gone {
+	if closing {
 		return s.fail("copy", os.ErrClosed)
 	}
 	if err := s.syncMark(at); err != nil {
@@ -105,7 +105,7 @@ func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total
 // last itself, and so copies what is visible when it begins.
 func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
 	r.relist()
-	b, err := r.current()
+	b, err := r.refresh()
 	list := r.segments()
 	switch {
 	case err != nil:

@@ -59,7 +59,7 @@ func TestCopy_LiveStream(t *testing.T) {
 			})
 			to := copyTo(t, from)
 			c := openStream(t, to, o)
-			if c.First() != 60 || c.Next() < before || c.Next() > s.Next() || c.Recovery().Cut != 0 || c.Check() != nil {
+			if c.First() != 60 || c.Next() < before || c.Next() > s.Next() || c.Recovery().TruncatedBytes != 0 || c.Check() != nil {
 				t.Errorf("%s: %d to %d, was %d; %+v, %v", what, c.First(), c.Next(), before, c.Recovery(), c.Check())
 			}
 			wantNth(t, c.Events(c.First()), c.First(), c.Next())

@@ -182,7 +182,7 @@ type crashModel struct {
 }
 
 // step is called after each step of the stream that a crash may follow.
-func (m *crashModel) step(op, name string) {
+func (m *crashModel) trace(op, name string) {
 	m.lock(m.check) // before it is noted: the step may be one of which a part was done
 	runtime.Gosched()
 	m.mu.Lock()
@@ -222,7 +222,7 @@ func (m *crashModel) check() {
 			m.t.Errorf("image %d: %v", m.images, err)
 		}
 		rec := s.Recovery()
-		if rec.Cut > 0 && round == 0 {
+		if rec.TruncatedBytes > 0 && round == 0 {
 			m.broken++
 		}
 		if round == 0 {
@@ -306,7 +306,7 @@ func TestStream_CrashAtEveryStep(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			m.o.RetainBytes = 40_000
 		}
-		eventlog.Trace(dir, m.step)
+		eventlog.Trace(dir, m.trace)
 		s := openStream(t, dir, m.o)
 		m.syncedDir()
 		for name := range m.names {

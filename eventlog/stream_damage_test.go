@@ -272,7 +272,7 @@ func TestStream_RepairedInTheMiddle(t *testing.T) {
 	b := get(t, name)
 	b[len(b)-1]++
 	put(t, name, b)
-	if rec, err := eventlog.Repair(name); err != nil || rec.Cut == 0 {
+	if rec, err := eventlog.Repair(name); err != nil || rec.TruncatedBytes == 0 {
 		t.Fatalf("%+v, %v", rec, err)
 	}
 	s = openStream(t, dir, eventlog.StreamOptions{})
@@ -402,7 +402,7 @@ func TestRepair_SegmentOfOpenStream(t *testing.T) {
 	}
 	same(t, name, b)
 	closeStream(t, s)
-	if r, err := eventlog.Repair(name); err != nil || r.Truncated == 0 {
+	if r, err := eventlog.Repair(name); err != nil || r.TruncatedEvents == 0 {
 		t.Errorf("Repair: %+v, %v", r, err)
 	}
 }

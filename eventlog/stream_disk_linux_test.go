@@ -55,7 +55,7 @@ func TestStream_FullDisk(t *testing.T) {
 	closeStream(t, s)
 	s = openStream(t, dir, o)
 	wantNth(t, s.Events(s.First()), s.First(), s.Next())
-	if s.Recovery().Cut != 0 {
+	if s.Recovery().TruncatedBytes != 0 {
 		t.Errorf("%+v", s.Recovery())
 	}
 }

@@ -58,7 +58,7 @@ func (sc *streamCursor) leave() {
 
 // check compares the position with the bounds of now.
 func (sc *streamCursor) check() error {
-	b, err := sc.c.current()
+	b, err := sc.c.refresh()
 	switch {
 	case err != nil:
 		return err
@@ -109,7 +109,7 @@ func (sc *streamCursor) enter() (bool, error) {
 	sc.seg = seg
 	var off, next int64
 	whole := sc.seq == seg.first && sc.minTime == everything // the checksums tell damage, and no index is needed
-	err = f.inside("events", func() (err error) {
+	err = f.whileOpen("events", func() (err error) {
 		if whole {
 			off, next = eventfile.HeaderSize, sc.seq
 			return nil
@@ -232,7 +232,7 @@ func (sc *streamCursor) again() bool {
 
 // last returns the end of the segment, with all events that it will have.
 func (sc *streamCursor) last() (end int64, err error) {
-	err = sc.cur.inside("events", func() (err error) {
+	err = sc.cur.whileOpen("events", func() (err error) {
 		end, err = sc.cur.src.End()
 		return err
 	})
@@ -343,7 +343,7 @@ func streamSince(c catalog, t time.Time) iter.Seq2[Event, error] {
 // begin, if the clock was not set back.
 func segmentSince(c catalog, t time.Time) (int64, error) {
 	l := c.list()
-	b, err := c.current()
+	b, err := c.refresh()
 	if err != nil {
 		return 0, err
 	}

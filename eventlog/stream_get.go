@@ -24,7 +24,7 @@ func getEvent(c catalog, seq int64) (Event, error) {
 // tryGet returns changed if the bounds, or the files, have changed meanwhile.
 func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 	l := c.list()
-	b, err := c.current()
+	b, err := c.refresh()
 	if err != nil {
 		return e, false, err
 	}

@@ -29,7 +29,7 @@ func childStreams(dir string) error {
 	if err != nil {
 		return err
 	}
-	if rec := s.Recovery(); rec.Cut != 0 || rec.Kept != "" {
+	if rec := s.Recovery(); rec.TruncatedBytes != 0 || rec.SavedAs != "" {
 		return fmt.Errorf("after a kill %+v", rec)
 	}
 	say := func(next int64) error {
@@ -120,7 +120,7 @@ func TestStream_KilledWriter(t *testing.T) {
 		}
 		seq++
 	}
-	if seq < said || seq != s.Next() || s.Recovery().Cut != 0 {
+	if seq < said || seq != s.Next() || s.Recovery().TruncatedBytes != 0 {
 		t.Errorf("the events end at %d, want %d at least; %+v", seq, said, s.Recovery())
 	}
 	cancel()

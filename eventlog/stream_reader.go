@@ -37,7 +37,7 @@ func OpenStreamReader(dir string) (*StreamReader, error) {
 	r := new(StreamReader)
 	r.init(dir)
 	r.home = fi
-	if _, err := r.current(); err != nil {
+	if _, err := r.refresh(); err != nil {
 		r.Close()
 		return nil, r.fail("open", err)
 	}
@@ -64,7 +64,7 @@ func (r *StreamReader) Close() error {
 // First returns the number of the first event, or that of the next if there is none. An error is a
 // *[fs.PathError]: [os.ErrClosed] after Close, or the system's.
 func (r *StreamReader) First() (int64, error) {
-	b, err := r.current()
+	b, err := r.refresh()
 	return r.firstOf(b), err
 }
 

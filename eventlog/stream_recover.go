@@ -188,7 +188,7 @@ func (r *recovery) makeDurable(first, n int64, truncated bool) (end int64, err e
 	if err := eventfile.SetEnd(name, end, n); err != nil {
 		return 0, err
 	}
-	r.s.step("sync", name)
+	r.s.trace("sync", name)
 	// A reader may have any event open that was before WriteOffset once. Those after the end
 	// are ones that TruncateBack has removed; without them there is nothing but zeros there, or
 	// events whose append has not returned.
@@ -228,12 +228,12 @@ func (r *recovery) setAside(firsts []int64) error {
 			err = os.Remove(name)
 		} else {
 			kept := eventfile.SavedName(name, 0)
-			if err = eventfile.Rename(name, kept); r.s.recovered.Kept == "" {
-				r.s.recovered.Kept = kept
+			if err = eventfile.Rename(name, kept); r.s.recovered.SavedAs == "" {
+				r.s.recovered.SavedAs = kept
 			}
-			r.s.recovered.Cut += max(h.End-eventfile.HeaderSize, 0)
-			r.s.recovered.Truncated += h.Count
-			stats.cut.Add(uint64(max(h.End-eventfile.HeaderSize, 0)))
+			r.s.recovered.TruncatedBytes += max(h.End-eventfile.HeaderSize, 0)
+			r.s.recovered.TruncatedEvents += h.Count
+			stats.truncated.Add(uint64(max(h.End-eventfile.HeaderSize, 0)))
 		}
 		if err != nil {
 			return err
@@ -252,10 +252,10 @@ func (r *recovery) open() error {
 		return err
 	}
 	rec := l.Recovery()
-	rec.Cut += s.recovered.Cut
-	rec.Truncated += s.recovered.Truncated
-	if rec.Kept == "" {
-		rec.Kept = s.recovered.Kept
+	rec.TruncatedBytes += s.recovered.TruncatedBytes
+	rec.TruncatedEvents += s.recovered.TruncatedEvents
+	if rec.SavedAs == "" {
+		rec.SavedAs = s.recovered.SavedAs
 	}
 	s.recovered = rec
 	if last+l.count < r.b.First { // TruncateFront has removed more than there is

@@ -16,10 +16,10 @@ func (s *Stream) retain() error {
 	s.boundsMu.Lock()
 	defer s.boundsMu.Unlock()
 	s.mu.Lock()
-	list, broken := s.segments(), s.broken
+	list, unfinished := s.segments(), s.unfinished
 	total := s.size()
 	s.mu.Unlock()
-	if broken != nil {
+	if unfinished != nil {
 		return nil
 	}
 	i := 0
@@ -60,6 +60,6 @@ func (s *Stream) discard(dropped []*segment) {
 		if s.here() == nil {
 			os.Remove(seg.name())
 		}
-		s.step("remove", seg.name())
+		s.trace("remove", seg.name())
 	}
 }

@@ -51,7 +51,7 @@ func (a *active) sync(end int64) error {
 // need makes sure that k events of n bytes fit into the active segment. It is called with mu held,
 // and may release it meanwhile.
 func (s *Stream) need(n, k int64) error {
-	for s.full(n) && !s.gone && s.retains() {
+	for s.full(n) && !s.closing && s.retains() {
 		first := s.First()
 		s.jobs.Add(1)
 		s.mu.Unlock()
@@ -63,10 +63,10 @@ func (s *Stream) need(n, k int64) error {
 		}
 	}
 	switch a := s.active; {
-	case s.gone:
+	case s.closing:
 		return os.ErrClosed
-	case s.broken != nil:
-		return s.broken
+	case s.unfinished != nil:
+		return s.unfinished
 	case s.full(n) || a.next-1 > eventfile.MaxSeq-k: // a segment named by a larger number is none
 		return ErrFull
 	case s.leaves(n):
@@ -127,20 +127,20 @@ func (s *Stream) Roll() error {
 func (s *Stream) rolled(old *active) {
 	defer s.jobs.Done()
 	s.synced.fail(s.syncDir())
-	s.end(old)
+	s.closeSegment(old)
 	s.retain() // an error leaves what is there to the next time
 }
 
-// end closes the log of a segment, which makes it durable. A truncation that failed may have
+// closeSegment closes the log of a segment, which makes it durable. A truncation that failed may have
 // done so before Close.
-func (s *Stream) end(a *active) error {
+func (s *Stream) closeSegment(a *active) error {
 	select {
 	case <-a.done:
 		return a.err
 	default:
 	}
 	a.err = a.log.Close()
-	s.step("close", a.seg.name())
+	s.trace("close", a.seg.name())
 	if a.err = s.synced.fail(a.err); a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
 		s.synced.advance(a.next, s.state.Load().Truncations)
 	}
@@ -185,7 +185,7 @@ func (s *Stream) start(first int64, blank bool) error {
 		os.Remove(name)
 		return err
 	}
-	s.step("start", name)
+	s.trace("start", name)
 	s.use(l, first)
 	return nil
 }
@@ -249,12 +249,12 @@ func (s *Stream) syncDir() error {
 	if err := hooks.syncNames(s.dirf); err != nil {
 		return s.fail("sync", err)
 	}
-	s.step("syncdir", s.dir)
+	s.trace("syncdir", s.dir)
 	return nil
 }
 
-// step tells tests that a step has ended that a crash may follow.
-func (s *Stream) step(op, name string) { hooks.step(s.dir, op, name) }
+// trace tells tests that a step has ended that a crash may follow.
+func (s *Stream) trace(op, name string) { hooks.trace(s.dir, op, name) }
 
 // spareState says what spareName is.
 type spareState int
@@ -291,7 +291,7 @@ func (s *Stream) prepare() {
 		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
 		state = spareNone
 	}
-	s.step("sync", s.spareName())
+	s.trace("sync", s.spareName())
 	s.mu.Lock()
 	s.spare = state
 	s.mu.Unlock()

@@ -17,30 +17,30 @@ func (s *Stream) skipTo(first int64) error {
 	<-last.prevDurable
 	err := s.createNext()
 	if err != nil {
-		s.broken = s.resume()
+		s.unfinished = s.resume()
 		return err
 	}
 	old := *s.state.Load()
 	b := old
 	b.First = first
-	s.broken = errBegun // Options.Now may panic
+	s.unfinished = errBegun // Options.Now may panic
 	if err = s.setBounds(b); err == nil {
 		err = s.startSkip(first)
 	}
 	if err != nil {
 		os.Remove(s.skipName())
-		if s.broken = s.setBounds(old); s.broken == nil { // else OpenStream may remove later events
-			s.broken = s.resume()
+		if s.unfinished = s.setBounds(old); s.unfinished == nil { // else OpenStream may remove later events
+			s.unfinished = s.resume()
 		}
 		return err
 	}
-	s.end(last)
+	s.closeSegment(last)
 	s.replace(s.segments()[len(dropped):])
-	if s.broken = s.syncDir(); s.broken != nil {
-		return s.broken
+	if s.unfinished = s.syncDir(); s.unfinished != nil {
+		return s.unfinished
 	}
-	if s.broken = s.setBounds(b); s.broken != nil { // for readers to list the directory again
-		return s.broken
+	if s.unfinished = s.setBounds(b); s.unfinished != nil { // for readers to list the directory again
+		return s.unfinished
 	}
 	s.synced.reset(first, b.Truncations)
 	s.jobs.Add(1)
@@ -62,7 +62,7 @@ func (s *Stream) createNext() error {
 	if s.releaseSpare(err) {
 		err = s.createSkip()
 	}
-	if sys.IsFull(err) && s.end(s.active) == nil { // which releases the blocks after its end
+	if sys.IsFull(err) && s.closeSegment(s.active) == nil { // which releases the blocks after its end
 		err = s.createSkip()
 	}
 	return err
@@ -75,7 +75,7 @@ func (s *Stream) createSkip() error {
 	if err != nil {
 		os.Remove(s.skipName())
 	}
-	s.step("create", s.skipName())
+	s.trace("create", s.skipName())
 	return err
 }
 
@@ -85,7 +85,7 @@ func (s *Stream) startSkip(first int64) error {
 	if err := eventfile.Rename(s.skipName(), name); err != nil {
 		return err
 	}
-	s.step("rename", name)
+	s.trace("rename", name)
 	err := s.start(first, true)
 	if err != nil {
 		os.Remove(name)

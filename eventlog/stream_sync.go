@@ -13,7 +13,7 @@ import (
 // [Log.Sync].
 func (s *Stream) Sync() error {
 	s.mu.Lock()
-	if s.gone {
+	if s.closing {
 		s.mu.Unlock()
 		return s.fail("sync", os.ErrClosed)
 	}
@@ -72,14 +72,14 @@ func (s *Stream) durable(*segment) (seq, off int64) { return s.Durable(), math.M
 // before, its error comes as it is, and a flush that has begun goes on.
 func (s *Stream) WaitDurable(ctx context.Context, seq int64) error {
 	s.mu.Lock()
-	at, durable, gone := s.mark(), s.durableNext(), s.gone
+	at, durable, closing := s.mark(), s.durableNext(), s.closing
 	s.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case seq < durable:
 		return nil
-	case gone:
+	case closing:
 		return s.fail("sync", os.ErrClosed)
 	case seq >= at.next:
 		return s.fail("sync", fs.ErrNotExist)
@@ -102,7 +102,7 @@ func (s *Stream) durableNext() int64 {
 	a := s.active
 	select {
 	case <-a.prevDurable:
-		if !s.gone { // the log may have flushed by itself
+		if !s.closing { // the log may have flushed by itself
 			s.synced.advance(a.seg.first+a.seg.index.Count(a.log.Durable()), s.state.Load().Truncations)
 		}
 	default:

@@ -55,7 +55,7 @@ func TestStream_SegmentsAndGet(t *testing.T) {
 		closeStream(t, s)
 		wantNth(t, r.Events(0), 0, n+100)
 		s = openStream(t, dir, o)
-		if rec := s.Recovery(); rec.Cut != 0 || rec.Kept != "" {
+		if rec := s.Recovery(); rec.TruncatedBytes != 0 || rec.SavedAs != "" {
 			t.Errorf("after Close: %+v", rec)
 		}
 	}

@@ -52,10 +52,10 @@ func (s *Stream) TruncateFront(first int64) error {
 // checkWritable returns why the stream cannot be changed. It is called with mu held.
 func (s *Stream) checkWritable() error {
 	switch {
-	case s.gone:
+	case s.closing:
 		return os.ErrClosed
-	case s.broken != nil:
-		return s.broken
+	case s.unfinished != nil:
+		return s.unfinished
 	}
 	return s.here()
 }
@@ -71,7 +71,7 @@ func (s *Stream) setBounds(b eventfile.Bounds) error {
 		return err
 	}
 	s.failedGenerations = 0
-	s.step("sync", s.file.Name())
+	s.trace("sync", s.file.Name())
 	s.state.Store(&b)
 	return nil
 }
@@ -155,30 +155,30 @@ func (s *Stream) truncateBack(next int64) error {
 	}
 	created := s.createNext()
 	if created != nil && (left == len(list) || !sys.IsFull(created)) {
-		s.broken = s.resume()
+		s.unfinished = s.resume()
 		return created
 	}
 	b, durable := *s.state.Load(), s.durableNext()
 	b.TruncatedTo, b.Truncations, b.Truncating = next, b.Truncations+1, true
-	if s.broken = s.setBounds(b); s.broken != nil { // else OpenStream may remove later events
-		return s.broken
+	if s.unfinished = s.setBounds(b); s.unfinished != nil { // else OpenStream may remove later events
+		return s.unfinished
 	}
-	s.broken = errBegun // Options.Now may panic
+	s.unfinished = errBegun // Options.Now may panic
 	s.next.Store(next)
 	s.synced.reset(min(next, durable), b.Truncations)
 	held, err := s.finishBack(next, end, list[:left], list[left:], created == nil)
 	defer s.closeLater(held) // flushes of meta would wait for it
-	if s.broken = err; err != nil {
+	if s.unfinished = err; err != nil {
 		return err
 	}
 	b.Truncating = false
-	s.broken = s.setBounds(b)
-	return s.broken
+	s.unfinished = s.setBounds(b)
+	return s.unfinished
 }
 
 // finishBack removes segments, and begins the next one. It returns files for closeLater.
 func (s *Stream) finishBack(next, end int64, left, removed []*segment, created bool) (held []*os.File, err error) {
-	if err := s.end(s.active); err != nil {
+	if err := s.closeSegment(s.active); err != nil {
 		return nil, err
 	}
 	s.replace(left)
@@ -192,7 +192,7 @@ func (s *Stream) finishBack(next, end int64, left, removed []*segment, created b
 		if err := os.Remove(seg.name()); err != nil {
 			return held, err
 		}
-		s.step("remove", seg.name())
+		s.trace("remove", seg.name())
 	}
 	if len(left) > 0 {
 		if err := s.truncateSegment(left[len(left)-1], next, end); err != nil {
@@ -229,7 +229,7 @@ func (s *Stream) truncateSegment(seg *segment, next, end int64) error {
 	if err := eventfile.SetEnd(seg.name(), end, next-seg.first); err != nil {
 		return err
 	}
-	s.step("sync", seg.name())
+	s.trace("sync", seg.name())
 	seg.index.Truncate(next - seg.first)
 	return nil
 }

@@ -87,7 +87,7 @@ func (l *Log) lead() error {
 	end := l.published.Load()
 	err := l.flushFile()
 	if err == nil {
-		err = l.inside("sync", l.whole)
+		err = l.whileOpen("sync", l.whole)
 	}
 	if err == nil {
 		l.synced.advance(end, 0)

@@ -54,7 +54,7 @@ func TestAppendSync_IsDurableAndVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = open(t, name, eventlog.Options{})
-	if l.Durable() != l.Size() || l.Recovery().Cut != 0 {
+	if l.Durable() != l.Size() || l.Recovery().TruncatedBytes != 0 {
 		t.Errorf("opened, durable up to %d of %d, %+v", l.Durable(), l.Size(), l.Recovery())
 	}
 	want(t, l.Events(0), data...)

@@ -123,7 +123,7 @@ func (s *Store) beginRestore(base uint64) {
 	s.restores.Add(1)
 	s.next.Store(base)
 	s.base.Store(base)
-	s.broken, s.dropped = false, 0
+	s.leftover, s.dropped = false, 0
 }
 
 // restoreAtOpen is restore for Open, which succeeds without the events if the disk is full: the

@@ -67,14 +67,14 @@ type Store struct {
 	restoring atomic.Bool // a snapshot is being restored, or was in part: the log cannot go on; changed with mu held
 	reserved  atomic.Bool // the reserve file has its blocks
 
-	mu      sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
-	broken  bool       // events from next on are to be truncated first
-	pending string     // ID of such a snapshot that Open has found
-	readers int        // snapshots that are being read, which keep the beginning of the stream
-	dropped uint64     // entries before it are deleted, and still in the stream for these
-	buf     []byte     // encoded entries
-	ends    []int
-	events  [][]byte
+	mu       sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
+	leftover bool       // events from next on are to be truncated first
+	pending  string     // ID of such a snapshot that Open has found
+	readers  int        // snapshots that are being read, which keep the beginning of the stream
+	dropped  uint64     // entries before it are deleted, and still in the stream for these
+	buf      []byte     // encoded entries
+	ends     []int
+	events   [][]byte
 
 	reserveTried time.Time // by StoreLogs
 }
@@ -253,7 +253,7 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	_, err := s.stream.AppendBatchSync(s.events...)
 	clear(s.events)
 	if err != nil {
-		s.broken = true
+		s.leftover = true
 		s.ready() // if this fails, the next StoreLogs tries again
 		return err
 	}
@@ -286,7 +286,7 @@ func (s *Store) ready() error {
 		return s.fail("append", os.ErrClosed)
 	case s.restoring.Load():
 		return s.fail("append", errRestoring)
-	case !s.broken:
+	case !s.leftover:
 		return nil
 	}
 	next := s.next.Load()
@@ -295,7 +295,7 @@ func (s *Store) ready() error {
 			return err
 		}
 	}
-	s.broken = false
+	s.leftover = false
 	return nil
 }
 

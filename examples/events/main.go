@@ -55,7 +55,7 @@ func write(name string, in io.Reader) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if cut := l.Recovery().Cut; cut > 0 {
+	if cut := l.Recovery().TruncatedBytes; cut > 0 {
 		fmt.Fprintf(os.Stderr, "events: a crash has left %d bytes that were not whole\n", cut)
 	}
 	lines := bufio.NewScanner(in)

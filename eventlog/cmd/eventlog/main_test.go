@@ -216,7 +216,7 @@ func TestCopy_Stream(t *testing.T) {
 	t.Parallel()
 	src, dst := newStream(t, six...), filepath.Join(newDir(t), "copy")
 	var out, errs bytes.Buffer
-	if code := runAfter(context.Background(), []string{"copy", src, dst}, &out, &errs, 0); code != 0 || !strings.Contains(errs.String(), "copy: 100%") || !strings.HasPrefix(out.String(), dst+": 217 bytes") {
+	if code := runAfter(context.Background(), []string{"copy", src, dst}, &out, &errs, 0); code != 0 || !strings.Contains(errs.String(), "eventlog: copy: ") || !strings.HasPrefix(out.String(), dst+": 217 bytes") {
 		t.Errorf("exit code %d, %q, %q", code, &out, &errs)
 	}
 	want(t, 0, "PATH: 6 events, 49 bytes of data; damaged places: 0\n", dst, "verify")
@@ -231,7 +231,7 @@ func TestCopy_Stream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if s.Next() != 6 || s.Recovery().Cut != 0 {
+	if s.Next() != 6 || s.Recovery().TruncatedBytes != 0 {
 		t.Errorf("next is %d, %+v", s.Next(), s.Recovery())
 	}
 }

@@ -28,7 +28,7 @@ type result struct {
 	Offset    int64  `json:"offset"`         // where a log was truncated
 	Cut       int64  `json:"cut"`            // number of bytes that were truncated
 	Truncated int64  `json:"truncated"`      // number of events that were truncated or set aside
-	Kept      string `json:"kept,omitempty"` // file with what was truncated
+	SavedAs   string `json:"kept,omitempty"` // file with what was truncated
 }
 
 func repair(*flag.FlagSet) func(*env) error {
@@ -59,26 +59,26 @@ func (e *env) repairFile(name string) (truncated int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.Truncated, e.repaired(name, r)
+	return r.TruncatedEvents, e.repaired(name, r)
 }
 
 // repaired prints what was done with a file.
 func (e *env) repaired(name string, r eventlog.Recovery) error {
 	if e.json {
-		return e.printJSON(result{name, r.Events, r.Offset, r.Cut, r.Truncated, r.Kept})
+		return e.printJSON(result{name, r.Events, r.Offset, r.TruncatedBytes, r.TruncatedEvents, r.SavedAs})
 	}
 	fmt.Fprintf(e.out, "%s: %d events, ", name, r.Events)
 	switch {
-	case r.Cut == 0 && r.Kept == "":
+	case r.TruncatedBytes == 0 && r.SavedAs == "":
 		fmt.Fprint(e.out, "nothing was truncated")
-	case r.Kept == "":
-		fmt.Fprintf(e.out, "truncated at offset %d, %d bytes without a valid event", r.Offset, r.Cut)
-	case wholeFile(name, r.Kept):
-		fmt.Fprintf(e.out, "the header was damaged; all of the file as it was is saved in %s", r.Kept)
-	case r.Truncated == 0:
-		fmt.Fprintf(e.out, "truncated at offset %d, the rest is saved in %s", r.Offset, r.Kept)
+	case r.SavedAs == "":
+		fmt.Fprintf(e.out, "truncated at offset %d, %d bytes without a valid event", r.Offset, r.TruncatedBytes)
+	case wholeFile(name, r.SavedAs):
+		fmt.Fprintf(e.out, "the header was damaged; all of the file as it was is saved in %s", r.SavedAs)
+	case r.TruncatedEvents == 0:
+		fmt.Fprintf(e.out, "truncated at offset %d, the rest is saved in %s", r.Offset, r.SavedAs)
 	default:
-		fmt.Fprintf(e.out, "truncated at offset %d, %d events from there on are saved in %s", r.Offset, r.Truncated, r.Kept)
+		fmt.Fprintf(e.out, "truncated at offset %d, %d events from there on are saved in %s", r.Offset, r.TruncatedEvents, r.SavedAs)
 	}
 	return e.out.WriteByte('\n')
 }
@@ -131,7 +131,7 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if r.Cut > 0 || r.Kept != "" {
+	if r.TruncatedBytes > 0 || r.SavedAs != "" {
 		names, err := segments(dir)
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 		if err := e.repaired(filepath.Join(dir, names[len(names)-1]), r); err != nil {
 			return err
 		}
-		truncated, repaired = truncated+r.Truncated, true
+		truncated, repaired = truncated+r.TruncatedEvents, true
 	}
 	err := error(nil)
 	switch {
@@ -171,7 +171,7 @@ func (e *env) setAside(dir string, names []string) (events int64, err error) {
 		}
 		events += h.Count
 		if e.json {
-			err = e.printJSON(result{Path: name, Truncated: h.Count, Kept: kept})
+			err = e.printJSON(result{Path: name, Truncated: h.Count, SavedAs: kept})
 		} else {
 			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, kept, h.Count)
 		}
