@@ -62,7 +62,7 @@ type cursor struct {
 	end     int64           // end of the log, as last seen
 	minTime int64           // no event older than this
 	started bool
-	limit   int64 // of offsets in a Stream, beyond which events are not durable; 0 for none
+	durable int64 // no event from this offset on, in a Stream; 0 for no such limit
 	pass    bool  // it reads a segment from its first event on
 	seq     int64 // number of the next entry, in a Stream
 	inc     int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
@@ -83,8 +83,8 @@ func (c *cursor) look() error {
 	if end == 0 {
 		end = eventfile.HeaderSize // it has no header yet
 	}
-	if c.limit > 0 {
-		end = min(end, c.limit)
+	if c.durable > 0 {
+		end = min(end, c.durable)
 	}
 	switch {
 	case end < eventfile.HeaderSize:

@@ -206,31 +206,31 @@ func (s *segment) locate(f *segmentFile, seq int64) (off, next int64, err error)
 	return p.Off, s.first + p.N, err
 }
 
-// next returns the number after the last event, or after the last before damage.
-func (s *segment) next() (next int64, err error) {
+// read calls fn with the open file, as whileOpen does.
+func (s *segment) read(fn func(f *segmentFile) error) error {
 	f, err := s.acquire()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer s.release()
-	err = f.whileOpen("read", func() (err error) {
+	if err := f.whileOpen("read", func() error { return fn(f) }); err != nil {
+		return f.fail("read", err)
+	}
+	return nil
+}
+
+// next returns the number after the last event, or after the last before damage.
+func (s *segment) next() (next int64, err error) {
+	err = s.read(func(f *segmentFile) (err error) {
 		_, next, err = s.locate(f, math.MaxInt64)
 		return err
 	})
-	if err != nil {
-		err = f.fail("read", err)
-	}
 	return next, err
 }
 
 // offsetOf returns the offset of event number seq, or the end if it is the next of the segment.
 func (s *segment) offsetOf(seq int64) (off int64, err error) {
-	f, err := s.acquire()
-	if err != nil {
-		return 0, err
-	}
-	defer s.release()
-	err = f.whileOpen("read", func() error {
+	err = s.read(func(f *segmentFile) error {
 		at, next, err := s.locate(f, seq)
 		if err == nil && next < seq {
 			err = damagedEvent(next, at, eventfile.ErrGap)
@@ -238,9 +238,6 @@ func (s *segment) offsetOf(seq int64) (off int64, err error) {
 		off = at
 		return err
 	})
-	if err != nil {
-		err = f.fail("read", err)
-	}
 	return off, err
 }
 
@@ -249,13 +246,8 @@ func (s *segment) started() (int64, error) {
 	if start := s.start.Load(); start != 0 {
 		return start, nil
 	}
-	f, err := s.acquire()
-	if err != nil {
-		return 0, err
-	}
-	defer s.release()
 	var b [eventfile.HeaderSize]byte
-	if _, err := f.f.ReadAt(b[:], 0); err != nil {
+	if err := s.read(func(f *segmentFile) error { _, err := f.f.ReadAt(b[:], 0); return err }); err != nil {
 		return 0, err
 	}
 	start := eventfile.ParseHeader(b[:]).Start

@@ -194,17 +194,10 @@ func (c *readerCatalog) stop() (at stop, err error) {
 		return stop{}, err
 	}
 	last := list[len(list)-1]
-	f, err := c.acquire(last)
-	if err != nil {
-		return stop{}, nil // tail tries again
-	}
-	defer last.release()
 	off := int64(0)
-	if err = f.whileOpen("events", func() (err error) { off, err = f.end(); return err }); err != nil {
-		return stop{}, nil
-	}
-	if last.index.Look(0).End >= off {
-		return stop{}, nil
+	err = last.read(func(f *segmentFile) (err error) { off, err = f.end(); return err })
+	if err != nil || last.index.Look(0).End >= off {
+		return stop{}, nil // tail tries again, or has it
 	}
 	return stop{last.first, off, b.Truncations}, nil
 }

@@ -179,8 +179,8 @@ func (sc *streamCursor) step() (more bool, err error) {
 	cur := sc.cur
 	durable := int64(math.MaxInt64)
 	if sc.onlyDurable {
-		durable, cur.limit = sc.c.durable(sc.seg)
-		if sc.seq >= durable || cur.off > cur.limit {
+		durable, cur.durable = sc.c.durable(sc.seg)
+		if sc.seq >= durable || cur.off > cur.durable {
 			return false, sc.here()
 		}
 	}
