@@ -26,7 +26,7 @@ func FlushAndDrop(f *os.File) (*Stored, error) {
 		return nil, err
 	}
 	left := true
-	err := withFd(f, func(fd int) {
+	err := Borrow(f, func(fd int) error {
 		var fs unix.Statfs_t
 		var stat unix.Cachestat_t
 		switch err := unix.Fstatfs(fd, &fs); {
@@ -37,6 +37,7 @@ func FlushAndDrop(f *os.File) (*Stored, error) {
 		default:
 			left = unix.Cachestat(uint(fd), &unix.CachestatRange{}, &stat, 0) != nil || stat.Cache > 0
 		}
+		return nil
 	})
 	if err != nil || !left {
 		return nil, err
