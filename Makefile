@@ -25,7 +25,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead needle events durable migrate migrate-survey upstream upstream-page adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead regret needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
 help:
@@ -174,6 +174,12 @@ bench-cold: ## compare on files that are not in memory, or larger than it
 ROW ?=
 bench-ahead: ## compare what the disk can begin before it is asked: in order, scattered, short lives
 	@$(benchdata) ahead -rounds $(or $(AHEAD_ROUNDS),10) $(if $(ROW),-out results/selection.txt -what '$(ROW)')
+
+# SEED and N choose the programs; PROGRAM='size=4096,life=90' measures one, and BASE=main that commit beside it.
+SEED ?= 1
+N ?= 200
+regret: ## search for programs that are slower with a File than with os.File
+	@$(benchdata) regret -seed $(SEED) -n $(N) $(if $(filter command,$(origin BASE)),-base '$(BASE)') $(if $(PROGRAM),-out results/selection.txt -program '$(PROGRAM)')
 
 # For needle: the size of the file, how often, and where the raw results go, from benchdata on.
 SIZE ?= 1G

@@ -9,6 +9,7 @@
 //	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
 //	benchdata cold [flags]            measure files that are not in memory, or larger than it
 //	benchdata ahead [flags]           measure what the disk can begin before it is asked
+//	benchdata regret [flags]          search for programs that are slower with a File
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
 //	benchdata tables FILE...          print all tables from raw results
 //	benchdata readme FILE...          put them into the README and the pages, and draw the pictures
@@ -29,6 +30,7 @@ import (
 	"path/filepath"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
+	"go.dw1.io/mmapfile/benchdata/internal/regret"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 	"go.dw1.io/mmapfile/benchdata/internal/run"
 	"go.dw1.io/mmapfile/benchdata/internal/tables"
@@ -57,6 +59,7 @@ var measures = map[string]func(ctx context.Context, args []string) (*results.Set
 	"programs": run.Programs,
 	"cold":     run.Cold,
 	"ahead":    run.Ahead,
+	"regret":   run.Regret,
 }
 
 // shows are the commands for files of raw results.
@@ -96,10 +99,12 @@ func command(ctx context.Context, args []string) error {
 		return nil
 	case name == cold.Command: // by run.Cold and run.Ahead
 		return cold.Run(args, os.Stdout)
+	case name == regret.Command: // by run.Regret
+		return regret.Run(args, os.Stdout)
 	case name == "compare":
 		return run.Compare(ctx, args)
 	}
-	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | ahead} [flags] | compare [flags] BASE [HEAD] | " +
+	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | ahead | regret} [flags] | compare [flags] BASE [HEAD] | " +
 		"{tables | readme | check} FILE [FILE]")
 }
 

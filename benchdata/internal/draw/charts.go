@@ -38,6 +38,12 @@ func Charts(res *results.Set, dir string) (map[string][]byte, error) {
 		if sweep := res.Sweep(true); len(sweep.Rows) > 0 {
 			return made, add("memory.svg", memoryChart(res), sweep)
 		}
+	case results.Regret:
+		fig, err := regretChart(res)
+		if err != nil {
+			return nil, err
+		}
+		return made, add("regret.svg", fig, res)
 	case results.Calls:
 		policies, err := results.ReadAll(filepath.Join(dir, results.PoliciesDir), "policy")
 		if err != nil {

@@ -19,6 +19,7 @@ const (
 	Programs Kind = "programs"
 	Cold     Kind = "cold"
 	Ahead    Kind = "ahead"
+	Regret   Kind = "regret"
 )
 
 // The rows of a kind begin with these.
@@ -29,6 +30,7 @@ const (
 	ProgramRows = "Programs/"
 	ColdRows    = "Cold/"
 	AheadRows   = "Ahead/"
+	RegretRows  = "Regret/"
 )
 
 // Kind returns what was measured.
@@ -36,7 +38,7 @@ func (res *Set) Kind() Kind {
 	for _, k := range []struct {
 		rows string
 		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {AheadRows, Ahead}} {
+	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {AheadRows, Ahead}, {RegretRows, Regret}} {
 		if res.Measured(k.rows) {
 			return k.kind
 		}

@@ -75,6 +75,16 @@ func Compare(ctx context.Context, args []string) error {
 
 // buildLabWith builds the benchmarks that stand here, in the new directory dir, with the package that is in root.
 func buildLabWith(ctx context.Context, dir, root string) (string, error) {
+	mod, err := moduleWith(ctx, dir, root)
+	if err != nil {
+		return "", err
+	}
+	// The package may require something else there than it does here.
+	return buildTest(ctx, dir, ".", labPackage, "-modfile="+mod, "-mod=mod")
+}
+
+// moduleWith makes a go.mod of this module in the new directory dir, with the package that is in root.
+func moduleWith(ctx context.Context, dir, root string) (string, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -88,11 +98,7 @@ func buildLabWith(ctx context.Context, dir, root string) (string, error) {
 			return "", err
 		}
 	}
-	if err := tool(ctx, os.Stderr, "go", "mod", "edit", "-replace=go.dw1.io/mmapfile="+root, mod); err != nil {
-		return "", err
-	}
-	// The package may require something else there than it does here.
-	return buildTest(ctx, dir, ".", labPackage, "-modfile="+mod, "-mod=mod")
+	return mod, tool(ctx, os.Stderr, "go", "mod", "edit", "-replace=go.dw1.io/mmapfile="+root, mod)
 }
 
 // compareOnce runs the programs in turns, prints what they say, and returns the rows that are slower.

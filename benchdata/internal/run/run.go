@@ -5,6 +5,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,6 +28,7 @@ type options struct {
 	out       string
 	rounds    int
 	benchtime string
+	unit      string // what a round is called in the progress; empty for round
 }
 
 // newFlags are those of a command that measures, with its defaults. Without a benchtime its rows decide themselves.
@@ -56,6 +58,7 @@ func (opt *options) record(ctx context.Context, dir string, config [][2]string, 
 	}
 	writeMachine(&raw, dir, config...)
 	r := &recording{&raw, newProgress(os.Stderr, opt.rounds)}
+	r.unit = cmp.Or(opt.unit, r.unit)
 	defer r.end()
 	for r.round = 1; r.round <= opt.rounds; r.round++ {
 		fmt.Fprintf(r, "# round %d, load %s\n", r.round, firstLine("/proc/loadavg"))

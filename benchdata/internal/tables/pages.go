@@ -73,6 +73,7 @@ var kinds = map[results.Kind]shown{
 	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {reportCold, nil, coldPages},
 	results.Ahead:    {reportAhead, []block{aheadBlock}, aheadPages},
+	results.Regret:   {reportRegret, nil, regretPages},
 }
 
 // ResultsDir is the directory of the raw results, below that of the pages.

@@ -1,0 +1,118 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.dw1.io/mmapfile/benchdata/internal/results"
+)
+
+// worstShown is the number of programs that the page lists.
+const worstShown = 10
+
+// regretFigures are the lines of the table of percentiles.
+var regretFigures = []struct{ figure, impl, what string }{
+	{"cpu", "mmapfile", "CPU time, mmapfile"}, {"cpu", "base", "CPU time, mmapfile before"}, {"cpu", "os-again", "CPU time, `os.File` again"},
+	{"wall", "mmapfile", "wall time, mmapfile"}, {"wall", "base", "wall time, mmapfile before"}, {"wall", "os-again", "wall time, `os.File` again"},
+}
+
+// percentileGrid is the table of the programs that were drawn.
+func percentileGrid(list []results.Program) grid {
+	g := grid{{"relative to `os.File`", "geometric mean", "median", "90th percentile", "97th", "worst"}}
+	for _, f := range regretFigures {
+		var ratios []float64
+		logs := 0.0
+		for _, p := range list {
+			if ratio := p.Ratio(f.figure, f.impl); p.Drawn && ratio > 0 {
+				ratios = append(ratios, ratio)
+				logs += math.Log(ratio)
+			}
+		}
+		if len(ratios) == 0 {
+			continue
+		}
+		line := []string{f.what, results.Number(math.Exp(logs / float64(len(ratios))))}
+		for _, share := range []float64{0.5, 0.9, 0.97, 1} {
+			line = append(line, results.Number(results.Percentile(ratios, share)))
+		}
+		g = append(g, line)
+	}
+	return g
+}
+
+// worstGrid is the table of the confirmed losers, the worst first.
+func worstGrid(list []results.Program) grid {
+	lost := slices.DeleteFunc(slices.Clone(list), func(p results.Program) bool { return !p.Lost })
+	slices.SortStableFunc(lost, func(a, b results.Program) int {
+		return cmp.Compare(b.Ratio(b.Figure(), "mmapfile"), a.Ratio(a.Figure(), "mmapfile"))
+	})
+	g := grid{{"`make regret PROGRAM=…`", "judged by", "mmapfile / os.File", "os.File again", "rounds"}}
+	for _, p := range lost[:min(len(lost), worstShown)] {
+		g = append(g, []string{"`" + p.Text + "`", p.Figure(), results.Number(p.Ratio(p.Figure(), "mmapfile")),
+			results.Number(p.Ratio(p.Figure(), "os-again")), fmt.Sprint(p.Rounds)})
+	}
+	return g
+}
+
+// lostCount says how many programs lose.
+func lostCount(list []results.Program) string {
+	drawn, lost, mutated, worse := 0, 0, 0, 0
+	for _, p := range list {
+		switch {
+		case p.Drawn && p.Lost:
+			lost++
+			fallthrough
+		case p.Drawn:
+			drawn++
+		case p.Lost:
+			worse++
+			fallthrough
+		default:
+			mutated++
+		}
+	}
+	return fmt.Sprintf("Confirmed slower by more than 5%%: %d of %d programs that were drawn, and %d of %d that were made of losers.\n\n", lost, drawn, worse, mutated)
+}
+
+// regretPages is the page.
+func regretPages(res *results.Set, dir string) ([]Artifact, error) {
+	list, err := res.RandomPrograms()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString("# Where a File loses\n\n" +
+		"A search over random programs of calls: file system, content, size, calls between opening and closing, pattern, length, writes, goroutines, in memory or not. " +
+		"Each program runs in a process of its own, in turns with `os.File`, `os.File` again and mmapfile, and again until a loss is confirmed against both or is none. " +
+		"A fourth of the programs is made of losers by changing one or two fields. " +
+		"A program is judged by its CPU time, or by its wall time if the file is not in memory. " +
+		"Made from [regret.txt](results/regret.txt) by `make -C benchdata readme`.\n\n")
+	fmt.Fprintf(&b, "## Percentiles\n\nThe %s programs of seed %s that were drawn, and not made of losers.\n\n", res.Config["programs"], res.Config["seed"])
+	percentileGrid(list).markdown(&b)
+	b.WriteString(lostCount(list) + "![Number of programs by their time relative to os.File](charts/regret.svg)\n\n## The worst\n\n")
+	worstGrid(list).markdown(&b)
+	b.WriteString(origin(res, "make regret"))
+	return []Artifact{{filepath.Join(dir, "regret.md"), []byte(b.String())}}, nil
+}
+
+// reportRegret prints the tables.
+func reportRegret(out io.Writer, res *results.Set) error {
+	list, err := res.RandomPrograms()
+	if err != nil {
+		return err
+	}
+	if err := percentileGrid(list).print(out); err != nil {
+		return err
+	}
+	if len(list) == 1 {
+		_, err = fmt.Fprintf(out, "\n%s, %d rounds\n", list[0].Text, list[0].Rounds)
+		return err
+	}
+	fmt.Fprint(out, "\n"+lostCount(list))
+	return worstGrid(list).print(out)
+}
