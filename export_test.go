@@ -136,6 +136,7 @@ func WriteLate(f *File, b []byte, off int64, fn func()) (n int, err error) {
 var writes sync.Map // of func() by *file
 
 func init() {
+	pages.Unbound()
 	onWrite = func(f *file) {
 		if fn, ok := writes.LoadAndDelete(f); ok {
 			fn.(func())()

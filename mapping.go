@@ -34,25 +34,29 @@ type mapping struct {
 // mapLimit. Memory that a caller asks for may have all of it, and replaces ranges of closed
 // Files if there is not enough.
 
-// mapForCalls counts what a mapping up to end would have saved, and makes the mapping if it
-// pays.
-func (f *file) mapForCalls(end int64, calls uint64) {
-	if m := f.m.Load(); m != nil && end <= int64(m.callLen) {
-		return
-	}
-	if f.never.Load() || !f.pages.Credit(calls) || !f.mu.TryLock() {
-		return
+// mapsTo reports whether calls may use a mapping up to end.
+func (f *file) mapsTo(end int64) bool {
+	m := f.m.Load()
+	return m != nil && end <= int64(m.callLen)
+}
+
+// mapForCalls makes a mapping, and reports whether it did.
+func (f *file) mapForCalls() bool {
+	if f.never.Load() || !f.mu.TryLock() {
+		return false
 	}
 	defer f.mu.Unlock()
 	if f.closed.Load() {
-		return
+		return false
 	}
 	size, regular := f.stat()
 	if !regular {
 		f.never.Store(true)
-		return
+		return false
 	}
-	f.pages.Mapped(size > 0 && f.mapTo(size, false) == nil)
+	mapped := size > 0 && f.mapTo(size, false) == nil
+	f.pages.Mapped(mapped)
+	return mapped
 }
 
 // mapForMemory returns a mapping of at least size bytes. If hold is set, callers hold slices

@@ -15,14 +15,14 @@ import (
 // prereadMax is the number of bytes that are read before user code sees them: a cold View.
 const prereadMax = 4 << 20
 
-// lookAhead asks whether what follows reads in order of n bytes is in memory. If it is, the
-// range is ready. If it is not, the system is told to read ahead, and not asked again until
-// the order ends. far says that the reads are too long to gain from a mapping.
+// lookAhead asks whether what follows reads in order of n bytes is in memory, if the answer is
+// worth the question. If it is in memory, and mapping it pays, it is made ready. If it is not,
+// the system is told to read ahead, and not asked again until the order ends.
 //
-// Pages that are read ahead, and not again, gain nothing from a mapping. In a small memory
+// Pages that are read ahead, and not again, gain little from a mapping. In a small memory
 // cgroup they cost: the system counts a question and a mapped read as a second use of a
 // page, and keeps it. A pass over twice the memory took 1.4 to 2 times as long.
-func (f *file) lookAhead(off, n int64, far bool) {
+func (f *file) lookAhead(off, n int64) {
 	size := f.length.Known()
 	if off >= size {
 		var regular bool
@@ -30,9 +30,10 @@ func (f *file) lookAhead(off, n int64, far bool) {
 			f.never.Store(true)
 		}
 	}
+	ask, far := f.pages.Plan(off, n, size, f.mapsTo(off+1))
 	end, again := pages.Ahead(off, far)
 	f.pages.Asked(again)
-	if end = min(end, size); end <= off {
+	if end = min(end, size); end <= off || !ask {
 		return
 	}
 	in, err := f.inMemory(off, end)
@@ -43,8 +44,11 @@ func (f *file) lookAhead(off, n int64, far bool) {
 		f.pages.Asked(math.MaxInt64)
 	case !far:
 		f.pages.Asked(end)
-		f.pages.Note(pages.Ready, off, end-off)
-		f.mapForCalls(end, uint64((end-off)/n))
+		if f.mapsTo(end) || f.mapForCalls() {
+			if _, measure := f.pages.BuyAhead(off, end); measure {
+				f.measureFault(off)
+			}
+		}
 	}
 }
 

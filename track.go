@@ -1,6 +1,11 @@
 package mmapfile
 
 import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -34,14 +39,14 @@ func (f *file) noteRead(off, n int64, short bool) {
 	if next.Reread && f.m.Load() != nil {
 		f.readNextPage(off + n)
 	}
-	if next.Exists && f.cached(off, off+n) {
-		f.pages.Note(pages.Ready, off, n)
+	if next.Due && f.mapsTo(off+n) {
+		f.buy(off, n)
 	}
 	switch {
 	case next.Broken:
 		f.readInOrder(false)
 	case next.Ask:
-		f.lookAhead(off+n, n, next.Far)
+		f.lookAhead(off+n, n)
 	}
 }
 
@@ -68,8 +73,8 @@ func (f *file) follow(next pages.Next, end int64) {
 		stats.calls.Add(pages.LookEvery)
 		pages.Look()
 	}
-	if next.Credit > 0 {
-		f.mapForCalls(end, next.Credit)
+	if next.Credit > 0 && !f.mapsTo(end) && !f.never.Load() && f.pages.Credit(next.Credit) {
+		f.mapForCalls()
 	}
 }
 
@@ -101,3 +106,31 @@ func (f *file) storageOf() sys.Storage {
 
 // sparse reports whether a hole of the file is not to be read from the mapping (tmpfs).
 func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemory) }
+
+// buy makes pages of a reread range ready if that pays. What was read from a hole of tmpfs is
+// not in memory.
+func (f *file) buy(off, n int64) {
+	exists, measure := f.pages.Buy(off, n)
+	if exists && f.cached(off, off+n) {
+		f.pages.Note(pages.Ready, off, n)
+	}
+	if measure {
+		f.measureFault(off)
+	}
+}
+
+// measureFault loads the page at off, which is in memory, to measure what the fault takes.
+func (f *file) measureFault(off int64) {
+	m := f.m.Load()
+	if m == nil || off >= int64(m.callLen) || !f.tryLockMapping(m) {
+		return
+	}
+	defer f.unlockMappings()
+	var ok bool
+	defer guard.End(debug.SetPanicOnFault(true), &ok)
+	began := time.Now()
+	m.touch(off &^ int64(pageSize-1))
+	f.pages.SetFault(int64(time.Since(began)))
+	ok = true
+	runtime.KeepAlive(f)
+}

@@ -32,7 +32,8 @@ type Pages struct {
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–43  the offset after the last read
-	//	bits 44–63  system calls, modulo 2^20
+	//	bit  44     the last read came back to pages that were seen
+	//	bits 45–63  system calls, modulo 2^19
 	//
 	// A call of another goroutine may be lost.
 	state atomic.Uint64
@@ -41,6 +42,8 @@ type Pages struct {
 const (
 	offsetBits = 44
 	offsetMask = 1<<offsetBits - 1
+	cameBack   = 1 << offsetBits
+	callsShift = offsetBits + 1
 )
 
 // table finds the word of a block. A block of 64 KiB has one word. Its 16 pages have 4 KiB
@@ -76,8 +79,11 @@ type record struct {
 	since uint64        // calls when it began; under mu
 	calls atomic.Uint64 // system calls, counted in groups of LookEvery
 
-	credit   atomic.Uint32 // calls that a mapping would have saved (see weight)
-	failures atomic.Uint32 // attempts to map the file that failed
+	fault        atomic.Uint32 // nanoseconds that the fault of a block takes; 0 if it is not known
+	bought       atomic.Uint32 // blocks that were paid for
+	saved, limit atomic.Uint32 // mapped calls that were counted, and up to which number they are
+	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)
+	failures     atomic.Uint32 // attempts to map the file that failed
 
 	run   atomic.Uint32 // reads in order, up to orderFrom
 	asked atomic.Int64  // up to this offset the system was asked what is in memory
@@ -209,7 +215,15 @@ func runLength(set, first uint64) uint64 {
 func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
-func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) }
+func (p *Pages) Ready(off int64, n int) bool {
+	if !p.has(readyShift, off, n) {
+		return false
+	}
+	if t := p.table.Load(); t != nil {
+		p.saved(t)
+	}
+	return true
+}
 
 // Known reports whether all pages of n bytes at off are known to be in memory.
 func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().knownShift(), off, n) }

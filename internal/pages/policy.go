@@ -11,9 +11,23 @@ const Eager = false
 // at 0.3 to 1 µs. Each comment names the cost that the number weighs, or the benchmark that
 // is slower without it.
 const (
-	trackFrom  = 32       // first call that is recorded: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom    = 48       // calls on seen pages before the file is mapped: a mapping, its faults and its end cost 17 µs in a short life, as 40 calls do
-	readyFrom  = 3        // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
+	trackFrom = 32 // first call that is recorded: sfnt-open (31 reads) was 15% slower with 16
+	mapFrom   = 48 // calls on seen pages before the file is mapped: a mapping, its faults and its end cost 17 µs in a short life, as 40 calls do
+	readyFrom = 3  // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
+
+	budgetStart = 320 * callTime // nanoseconds that trying may cost at first
+	budgetMax   = 640 * callTime // and at most, whatever was saved
+	incomeShare = 32             // one in 32 parts of each system call's time is added: more loses more, less loses gains
+	recordFree  = 256            // calls from which a record costs less than that
+	mapNeeds    = 40 * callTime  // budget from which a file is mapped: a mapping, and its faults
+	mapBlocks   = 4              // blocks that are bought with a mapping: lives of 200 reads
+	mapOwn      = 2048           // calls on seen pages from which a file is mapped in any case
+	savedMap    = 1024           // mapped calls that are counted for a mapping: mixtures of good and bad lives
+	savedBlock  = 64             // and for each block: reads that are scattered
+	savedEvery  = 16             // calls from one addition to the budget to the next
+	restMax     = 2 << 20        // bytes of the rest of a file for which reads in order are predicted
+	prefaultOwn = 32             // times that a block's writes have paid for prefaulting it, if the budget does not
+
 	savedShare = 14       // each 2^14 bytes of a call count as one more call: rereading in 1 MiB pieces
 	orderFrom  = 8        // reads in order before the next ones are predicted: asking the system costs 0.3 µs
 	orderMax   = 32 << 10 // bytes of a small read: for longer ones mapping saves nothing

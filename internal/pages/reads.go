@@ -6,9 +6,8 @@ type Next struct {
 	First  bool   // this is the first call to be recorded
 	Look   bool   // call Look
 	Reread bool   // the pages were ready before the call: the mapping could not prove the end
-	Exists bool   // ask whether the pages exist, and then note them as Ready
-	Ask    bool   // reads are in order: ask whether what follows is in memory
-	Far    bool   // with Ask: the reads are long, so the answer makes nothing ready
+	Due    bool   // call Buy if the file is mapped
+	Ask    bool   // reads are in order: call Plan
 	Broken bool   // the order has ended
 }
 
@@ -17,22 +16,32 @@ type Next struct {
 func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	end := off + n
 	state := p.state.Load()
-	calls := state>>offsetBits + 1
-	p.state.Store(calls<<offsetBits | uint64(end)&offsetMask)
+	calls := state>>callsShift + 1
+	next.Look = income(calls)
 	t := p.table.Load()
 	if t == nil {
-		if calls < trackFrom && n < AheadBytes {
-			return next
+		if n < AheadBytes && !records(calls) {
+			p.state.Store(calls<<callsShift | uint64(end)&offsetMask)
+			return Next{}
 		}
 		t = p.begin()
 		next.First = true
 	}
-	next.Look = t.count(calls)
-	if p.Note(Seen, off, n) {
-		next.Reread = p.Ready(off, int(n))
-		next.Exists = p.countReread(off, n, t.confirm) && !next.Reread
+	if next.Look {
+		t.calls.Add(LookEvery)
+	}
+	back := p.Note(Seen, off, n)
+	if off%PageSize != 0 && state&offsetMask == uint64(off)&offsetMask && state&cameBack == 0 {
+		back = false // only the read before has seen the page
+	}
+	last := calls<<callsShift | uint64(end)&offsetMask
+	if back {
+		last |= cameBack
+		next.Reread = p.has(readyShift, off, int(n))
+		next.Due = p.countReread(off, n) && !next.Reread
 		next.Credit = weight(n)
 	}
+	p.state.Store(last)
 	asked := t.asked.Load()
 	switch {
 	case short:
@@ -45,7 +54,7 @@ func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	case t.run.Load() < orderFrom:
 		t.run.Add(1)
 	case end >= asked:
-		next.Ask, next.Far = true, n > orderMax
+		next.Ask = true
 	}
 	return next
 }
@@ -67,15 +76,21 @@ func Ahead(off int64, far bool) (end, again int64) {
 }
 
 // Calls returns the system calls since the last one for which Next.Look was set.
-func (p *Pages) Calls() uint64 { return p.state.Load() >> offsetBits % LookEvery }
+func (p *Pages) Calls() uint64 { return p.state.Load() >> callsShift % LookEvery }
 
-// count reports whether it is time to look for evictions.
-func (r *record) count(calls uint64) bool {
+// income adds to the budget at each LookEvery-th system call of a file, and reports whether it
+// did: then it is time to look for evictions.
+func income(calls uint64) bool {
 	if calls%LookEvery != 0 {
 		return false
 	}
-	r.calls.Add(LookEvery)
+	earned(LookEvery * callTime / incomeShare)
 	return true
+}
+
+// records reports whether a file is recorded from this call on.
+func records(calls uint64) bool {
+	return calls >= recordFree || calls >= trackFrom && calls&(calls-1) == 0 && pays(recordPrice)
 }
 
 // Write records a write of n bytes at off by system call. size is the file's known length.
@@ -83,17 +98,20 @@ func (r *record) count(calls uint64) bool {
 // But nothing may be known of a file that existed before: stat says to ask now and then.
 func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
 	state := p.state.Load()
-	calls := state>>offsetBits + 1
-	p.state.Store(calls<<offsetBits | state&offsetMask)
+	calls := state>>callsShift + 1
+	p.state.Store(calls<<callsShift | state&(offsetMask|cameBack))
+	next.Look = income(calls)
 	t := p.table.Load()
 	if t == nil {
-		if calls < trackFrom && n < AheadBytes {
-			return next, false
+		if n < AheadBytes && !records(calls) {
+			return Next{}, false
 		}
 		t = p.begin()
 		next.First = true
 	}
-	next.Look = t.count(calls)
+	if next.Look {
+		t.calls.Add(LookEvery)
+	}
 	if end := off + n; end > t.end.Load() && end > size {
 		t.end.Store(end)
 		k := t.past.Add(1)
@@ -109,20 +127,28 @@ func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
 // pays.
 func (p *Pages) Credit(calls uint64) bool {
 	t := p.table.Load()
-	return t != nil && uint64(t.credit.Add(uint32(min(calls, mapFrom)))) >= mapFrom<<t.failures.Load()
+	if t == nil {
+		return false
+	}
+	credit := uint64(t.credit.Add(uint32(min(calls, mapFrom))))
+	return credit >= mapFrom<<t.failures.Load() && (affords(mapNeeds) || credit >= mapOwn)
 }
 
 // Mapped records an attempt to map the file. After one that failed the next comes later.
 func (p *Pages) Mapped(ok bool) {
 	t := p.begin()
-	if t.credit.Store(0); !ok {
+	t.credit.Store(0)
+	if !ok {
 		t.failures.Store(min(t.failures.Load()+1, 10))
+		return
 	}
+	budget.Add(-mapPrice)
+	t.limit.Add(savedMap)
 }
 
-// countReread counts a read of seen pages in each of its blocks. After readyFrom such reads
-// of a block, its seen pages are ready, unless that is to be confirmed: then it returns true.
-func (p *Pages) countReread(off, n int64, confirm bool) (due bool) {
+// countReread counts a read of seen pages in each of its blocks. It returns true if Buy may
+// make one of them ready.
+func (p *Pages) countReread(off, n int64) (due bool) {
 	end := off + n
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := p.word(uint64(block))
@@ -132,24 +158,16 @@ func (p *Pages) countReread(off, n int64, confirm bool) (due bool) {
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		old := w.Load()
 		reads := min(old>>readsShift&readsMax+weight(part), readsMax)
-		next := old&^(readsMax<<readsShift) | reads<<readsShift
-		switch {
-		case reads < readyFrom:
-		case confirm:
-			due = true
-			next &^= readsMax << readsShift
-		default:
-			next |= next & seen << readyShift
-		}
-		if next != old {
+		if next := old&^(readsMax<<readsShift) | reads<<readsShift; next != old {
 			w.CompareAndSwap(old, next) // else another call counts
 		}
+		due = due || reads >= readyFrom
 	}
 	return due
 }
 
 // Confirm says that a page which was read may be a hole, which a load from the mapping
-// would fill. It is ready once the system counts it (see Next.Exists).
+// would fill. It is ready once the system counts it (see Buy).
 func (p *Pages) Confirm() {
 	r := p.begin().record
 	r.mu.Lock()

@@ -15,7 +15,7 @@ func (r *record) writeSaving() uint64 { return max(uint64(r.saving.Load()), savi
 
 // Times reports whether the next pwrite, of n bytes, is to be timed for SetSaving.
 func (p *Pages) Times(n int) bool {
-	return n <= timedMax && p.state.Load()>>offsetBits%timedEvery == 0 && p.table.Load() != nil
+	return n <= timedMax && p.state.Load()>>callsShift%timedEvery == 0 && p.table.Load() != nil
 }
 
 // SetSaving records what a small pwrite has taken, which a mapped write would have saved.
@@ -30,7 +30,7 @@ func (p *Pages) SetSaving(took time.Duration) {
 // them pays by now.
 func (p *Pages) Prefaults(off int64, n int) bool {
 	t, end := p.begin(), off+int64(n)
-	pays, price := true, t.blockPrice()
+	enough, own, price := true, true, t.blockPrice()
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w, l := p.grow(uint64(block))
 		if w == nil {
@@ -46,19 +46,24 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 		if !l.written.Load() {
 			l.written.Store(true)
 		}
-		pays = pays && (saved >= price || off-block<<BlockBits < int64(n) && p.continuesRun(block, n, price))
+		enough = enough && (saved >= price || off-block<<BlockBits < int64(n) && p.continuesRun(block, n, price))
+		own = own && saved >= min(price*prefaultOwn, savedMax)
 	}
-	return pays
+	return enough && (own || affords(int64(t.prefaultPrice())*((end-1)>>BlockBits-off>>BlockBits+1)))
+}
+
+// prefaultPrice returns the nanoseconds that prefaulting a block takes.
+func (r *record) prefaultPrice() uint64 {
+	if price := uint64(r.price.Load()); price > 0 {
+		return price
+	}
+	return firstPrice
 }
 
 // blockPrice returns the cost of prefaulting a block, in the unit of the saved bits. The
 // cost doubles for each loss that gains have not offset.
 func (r *record) blockPrice() uint64 {
-	price := uint64(r.price.Load())
-	if price == 0 {
-		price = firstPrice
-	}
-	return min(max(price/r.writeSaving(), 1)<<r.losses.Load(), savedMax)
+	return min(max(r.prefaultPrice()/r.writeSaving(), 1)<<r.losses.Load(), savedMax)
 }
 
 // continuesRun predicts whether writes of n bytes in order will reach block and save the cost of
@@ -87,11 +92,9 @@ func (p *Pages) NotePrefaulted(off, n int64) {
 func (p *Pages) SetPrice(n int64, took time.Duration) {
 	t := p.begin()
 	t.spent.Add(int64(took))
-	old := int64(t.price.Load())
-	if old == 0 {
-		old = firstPrice
-	}
+	old := int64(t.prefaultPrice())
 	block := int64(took) / ((n-1)>>BlockBits + 1)
+	budget.Add(-min(int64(took), 8*old*((n-1)>>BlockBits+1)))
 	t.price.Store(uint32(old + (min(block, 8*old)-old)/4))
 }
 
@@ -167,6 +170,7 @@ func (w *Writes) Take() int64 {
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	t := p.begin()
 	if uint64(took) < 2*t.writeSaving()*weight(int64(n)) {
+		earned(TimeEvery * callTime)
 		t.gained()
 		w.slow = 0
 		return

@@ -1,0 +1,166 @@
+package pages
+
+import "sync/atomic"
+
+// The prices of what is tried, in nanoseconds, are on one host (Linux 6.18). prices_test.go has
+// what they are made of. A price that is too low weakens the bound, one that is too high
+// costs gains.
+const (
+	callTime    = 430    // a read of 64 bytes by system call; a mapped one saves nearly all of that
+	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
+	mapPrice    = 10_000 // a mapping and its end, without faults
+	askPrice    = 890    // the question what is in memory
+	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
+	faultMax    = 5_000  // one that took longer has waited for a processor
+)
+
+// budget is what trying may cost the process by now, in nanoseconds. See the package comment.
+var budget atomic.Int64
+
+func init() { budget.Store(budgetStart) }
+
+// earned adds to the budget what system calls allow, or mapped calls have saved.
+func earned(ns int64) {
+	for {
+		old := budget.Load()
+		if old >= budgetMax || budget.CompareAndSwap(old, min(old+ns, budgetMax)) {
+			return
+		}
+	}
+}
+
+// affords reports whether the budget allows something at that price.
+func affords(price int64) bool { return budget.Load() >= price }
+
+// pays takes the price from the budget, unless it is less.
+func pays(price int64) bool {
+	for {
+		old := budget.Load()
+		if old < price {
+			return false
+		}
+		if budget.CompareAndSwap(old, old-price) {
+			return true
+		}
+	}
+}
+
+// blockFault is the expected price of the fault of a block in any file: that of the last file
+// in which one was measured.
+var blockFault atomic.Int64
+
+// faultOf returns the expected price of the fault of a block of this file.
+func (r *record) faultOf() int64 {
+	if price := int64(r.fault.Load()); price > 0 {
+		return price
+	}
+	if price := blockFault.Load(); price > 0 {
+		return price
+	}
+	return faultPrice
+}
+
+// SetFault records what the first fault of a block has taken, and takes from the budget what
+// the block's price was too low.
+func (p *Pages) SetFault(took int64) {
+	r := p.begin().record
+	took = min(took, faultMax)
+	old := r.faultOf()
+	budget.Add(min(old-took, 0))
+	if r.fault.Load() != 0 {
+		took = old + (took-old)/4
+	}
+	r.fault.Store(uint32(max(took, 1)))
+	blockFault.Store(max(took, 1))
+}
+
+// Buy makes the seen pages of n bytes at off ready, in blocks that were reread often enough,
+// if the budget allows the faults. The file must be mapped. If exists is true, the system
+// must confirm that the pages exist, and Note makes them ready. measure says that the
+// caller is to fault the first page now, for SetFault.
+func (p *Pages) Buy(off, n int64) (exists, measure bool) {
+	t, end := p.begin(), off+n
+	for block := off >> BlockBits; block<<BlockBits < end; block++ {
+		w := p.word(uint64(block))
+		if w == nil {
+			continue
+		}
+		old := w.Load()
+		if old>>readsShift&readsMax < readyFrom || old>>readyShift&seen == old&seen {
+			continue
+		}
+		// A block that has ready pages has most likely had its fault.
+		if old>>readyShift == 0 && !t.pay(1) {
+			continue
+		}
+		measure = measure || old>>readyShift == 0 && t.measures()
+		if t.confirm {
+			exists = true
+			w.And(^uint64(readsMax << readsShift))
+			continue
+		}
+		w.Or(old & seen << readyShift)
+	}
+	return exists, measure && !exists
+}
+
+// measures reports whether the fault of the block that was just bought is to be measured: the
+// first one of a file, and each sixteenth.
+func (r *record) measures() bool { return r.fault.Load() == 0 || r.bought.Load()%16 == 0 }
+
+// pay pays for the faults of n blocks. The first ones of a mapping are part of what a mapping
+// needs to save anything: they are bought in any case.
+func (r *record) pay(n int64) bool {
+	price := n * r.faultOf()
+	if r.bought.Load() < mapBlocks {
+		budget.Add(-price)
+	} else if !pays(price) {
+		return false
+	}
+	r.bought.Add(uint32(n))
+	r.limit.Add(uint32(n * savedBlock))
+	return true
+}
+
+// BuyAhead makes the pages from off to end ready, which are in memory and expected to be read
+// in order, if the budget allows the faults. The file must be mapped.
+func (p *Pages) BuyAhead(off, end int64) (bought, measure bool) {
+	t := p.begin()
+	if end <= off || !t.pay((end-1)>>BlockBits-off>>BlockBits+1) {
+		return false, false
+	}
+	p.Note(Ready, off, end-off)
+	return true, t.measures()
+}
+
+// Plan decides about reads of n bytes in order at off, in a file of size bytes. ask says that
+// what follows is worth the question whether it is in memory. far says that a mapping gains
+// nothing there, so that the answer makes nothing ready.
+func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
+	t := p.begin()
+	rest := min(size-off, restMax)
+	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*t.faultOf()
+	far = n > orderMax || calls < faults+faults/4
+	if !mapped && !far {
+		far = (calls-faults)*3/4 < mapPrice || !affords(mapNeeds)
+	}
+	if asked := t.asked.Load(); far && asked > 0 && off-asked >= farBytes {
+		return true, true // what was read since costs far more than the question
+	}
+	return pays(askPrice), far
+}
+
+// saved counts a mapped call, up to the limit. Then the hot path does without the count.
+func (p *Pages) saved(t *table) {
+	k := t.saved.Load()
+	if k >= t.limit.Load() {
+		return
+	}
+	if t.saved.Store(k + 1); (k+1)%savedEvery == 0 {
+		earned(savedEvery * callTime)
+	}
+}
+
+// Unbound gives the process a budget that no program exhausts. It is for tests of other
+// packages, which share a process.
+func Unbound() { budget.Store(1 << 60) }
