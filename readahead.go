@@ -45,9 +45,7 @@ func (f *file) lookAhead(off, n int64) {
 	case !far:
 		f.pages.Asked(end)
 		if f.mapsTo(end) || f.mapForCalls() {
-			if _, measure := f.pages.BuyAhead(off, end); measure {
-				f.measureFault(off)
-			}
+			f.measureFault(f.pages.BuyAhead(off, end))
 		}
 	}
 }

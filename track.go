@@ -111,18 +111,20 @@ func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemo
 // not in memory.
 func (f *file) buy(off, n int64) {
 	exists, measure := f.pages.Buy(off, n)
-	if exists && f.cached(off, off+n) {
+	if exists {
+		if !f.cached(off, off+n) {
+			return
+		}
 		f.pages.Note(pages.Ready, off, n)
 	}
-	if measure {
-		f.measureFault(off)
-	}
+	f.measureFault(measure)
 }
 
-// measureFault loads the page at off, which is in memory, to measure what the fault takes.
+// measureFault loads the page at off, which is in memory, to measure what the fault takes. It
+// does nothing if off is negative.
 func (f *file) measureFault(off int64) {
 	m := f.m.Load()
-	if m == nil || off >= int64(m.callLen) || !f.tryLockMapping(m) {
+	if off < 0 || m == nil || off >= int64(m.callLen) || !f.tryLockMapping(m) {
 		return
 	}
 	defer f.unlockMappings()

@@ -9,6 +9,7 @@ const (
 	callTime    = 430    // a read of 64 bytes by system call; a mapped one saves nearly all of that
 	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
 	mapPrice    = 10_000 // a mapping and its end, without faults
+	leafPrice   = 200    // a leaf of the record, after the first
 	askPrice    = 890    // the question what is in memory
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 5_000  // one that took longer has waited for a processor
@@ -76,10 +77,11 @@ func (p *Pages) SetFault(took int64) {
 
 // Buy makes the seen pages of n bytes at off ready, in blocks that were reread often enough,
 // if the budget allows the faults. The file must be mapped. If exists is true, the system
-// must confirm that the pages exist, and Note makes them ready. measure says that the
-// caller is to fault the first page now, for SetFault.
-func (p *Pages) Buy(off, n int64) (exists, measure bool) {
+// must confirm that the pages exist, and Note makes them ready. If measure is not negative,
+// the caller is to load the page at that offset now, for SetFault.
+func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 	t, end := p.begin(), off+n
+	measure = -1
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := p.word(uint64(block))
 		if w == nil {
@@ -89,11 +91,16 @@ func (p *Pages) Buy(off, n int64) (exists, measure bool) {
 		if old>>readsShift&readsMax < readyFrom || old>>readyShift&seen == old&seen {
 			continue
 		}
+		if t.confirm && !exists && !pays(askPrice) {
+			continue
+		}
 		// A block that has ready pages has most likely had its fault.
 		if old>>readyShift == 0 && !t.pay(1) {
 			continue
 		}
-		measure = measure || old>>readyShift == 0 && t.measures()
+		if old>>readyShift == 0 && t.measures() {
+			measure = max(off, block<<BlockBits)
+		}
 		if t.confirm {
 			exists = true
 			w.And(^uint64(readsMax << readsShift))
@@ -101,7 +108,7 @@ func (p *Pages) Buy(off, n int64) (exists, measure bool) {
 		}
 		w.Or(old & seen << readyShift)
 	}
-	return exists, measure && !exists
+	return exists, measure
 }
 
 // measures reports whether the fault of the block that was just bought is to be measured: the
@@ -123,14 +130,19 @@ func (r *record) pay(n int64) bool {
 }
 
 // BuyAhead makes the pages from off to end ready, which are in memory and expected to be read
-// in order, if the budget allows the faults. The file must be mapped.
-func (p *Pages) BuyAhead(off, end int64) (bought, measure bool) {
+// in order, if the budget allows the faults. The file must be mapped. measure is as for Buy.
+func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 	t := p.begin()
 	if end <= off || !t.pay((end-1)>>BlockBits-off>>BlockBits+1) {
-		return false, false
+		return -1
 	}
-	p.Note(Ready, off, end-off)
-	return true, t.measures()
+	last := (end - 1) >> BlockBits << BlockBits
+	fresh := p.word(uint64(last >> BlockBits))
+	measured := last >= off && (fresh == nil || fresh.Load()>>readyShift == 0) && t.measures()
+	if p.Note(Ready, off, end-off); !measured {
+		return -1
+	}
+	return last
 }
 
 // Plan decides about reads of n bytes in order at off, in a file of size bytes. ask says that

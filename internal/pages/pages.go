@@ -5,12 +5,21 @@
 // no more than with os.File. The package keeps a record of what system calls have read and
 // written, and decides four things:
 //
-//   - when mapping the file pays ([Pages.Credit])
-//   - when a page is ready, so that reads copy it from the mapping ([Pages.Ready])
+//   - when mapping the file pays ([Pages.Credit], [Pages.Plan])
+//   - when a page is ready, so that reads copy it from the mapping ([Pages.Buy], [Pages.Ready])
 //   - when prefaulting a block for mapped writes pays ([Pages.Prefaults])
 //   - when all of that is void, because the system has evicted pages ([Look])
 //
 // It makes no system call for a file, and knows nothing of one but offsets.
+//
+// Nothing tells whether a file will be read again, so each mapping is a trial. Trials are paid
+// for from a budget of the process: a record of pages, a question to the system, a mapping,
+// the fault of each block, prefaulting. System calls add a share of their time to the
+// budget, and mapped calls what they save. If it is empty, nothing is tried.
+//
+// Invariant: whatever a program does, its calls cost at most 1/12 more than those of os.File,
+// and once the budget's start. 1/32 is the budget's income, the rest the book-keeping. The
+// tests hold this for priced events.
 package pages
 
 import (
@@ -284,7 +293,7 @@ func (p *Pages) addLeaf(index uint64) *leaf {
 	if gen := generation.Load(); gen != r.gen {
 		r.gen, r.grown, r.since = gen, 0, r.calls.Load()
 	}
-	if r.grown >= 128 && (r.calls.Load()-r.since)/4 <= r.grown {
+	if r.grown >= 128 && (r.calls.Load()-r.since)/4 <= r.grown || r.grown > 0 && !pays(leafPrice) {
 		return nil
 	}
 	r.grown++

@@ -12,7 +12,7 @@ const Eager = false
 // is slower without it.
 const (
 	trackFrom = 32 // first call that is recorded: sfnt-open (31 reads) was 15% slower with 16
-	mapFrom   = 48 // calls on seen pages before the file is mapped: a mapping, its faults and its end cost 17 µs in a short life, as 40 calls do
+	mapFrom   = 32 // calls on seen pages before the file is mapped: a mapping, its faults and its end cost 17 µs in a short life, as 40 calls do
 	readyFrom = 3  // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
 
 	budgetStart = 320 * callTime // nanoseconds that trying may cost at first

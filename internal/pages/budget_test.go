@@ -1,0 +1,404 @@
+package pages
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// simulation runs calls of a File and prices what they do, for the File and for os.File. It does
+// what the root package does with what Pages decides.
+type simulation struct {
+	cost, base float64
+	random     *rand.Rand
+	// the open file
+	p        *Pages
+	size     int64
+	large    bool // folios
+	memory   bool // a tmpfs: holes must not be mapped
+	mapped   bool
+	faulted  map[int64]bool // blocks that the mapping shows
+	resident map[int64]bool // blocks in memory; nil for all
+	writes   Writes
+	told     bool // that the file is read in order
+	leaves   uint64
+}
+
+func newSimulation(seed uint64) *simulation {
+	budget.Store(budgetStart)
+	blockFault.Store(0)
+	return &simulation{random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+func (s *simulation) both(ns float64) { s.cost += ns; s.base += ns }
+
+func (s *simulation) open(size int64, large, memory, cold bool) {
+	s.p, s.size, s.large, s.memory, s.mapped, s.told, s.leaves = new(Pages), size, large, memory, false, false, 0
+	s.faulted, s.resident, s.writes = map[int64]bool{}, nil, Writes{}
+	if cold {
+		s.resident = map[int64]bool{}
+	}
+	s.both(openPrice)
+}
+
+func (s *simulation) close() {
+	if s.mapped {
+		s.cost += unmapPrice
+	}
+}
+
+func (s *simulation) faultPrice() float64 {
+	if s.large {
+		return largeFault
+	}
+	return smallFault
+}
+
+// fault maps the blocks of n bytes at off.
+func (s *simulation) fault(off, n int64) (took float64) {
+	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
+		if !s.faulted[block] {
+			s.faulted[block] = true
+			took += s.faultPrice()
+		}
+	}
+	s.cost += took
+	return took
+}
+
+// load waits for the disk, with either.
+func (s *simulation) load(off, n int64) {
+	for block := off >> BlockBits; s.resident != nil && block<<BlockBits < off+n; block++ {
+		if !s.resident[block] {
+			s.resident[block] = true
+			s.both(diskPrice)
+		}
+	}
+}
+
+func (s *simulation) inMemory(off, end int64) bool {
+	s.cost += cachestat
+	for block := off >> BlockBits; s.resident != nil && block<<BlockBits < end; block++ {
+		if !s.resident[block] {
+			return false
+		}
+	}
+	s.cost += nowait
+	return true
+}
+
+func (s *simulation) mapNow() {
+	s.cost += fstatPrice + rlimitPrice + mmapPrice + regionPrice
+	s.mapped = true
+	s.p.Mapped(true)
+}
+
+func (s *simulation) follow(next Next) {
+	if next.First {
+		s.cost += tablePrice + fstatPrice + fstatfsPrice
+		if s.memory {
+			s.p.Confirm()
+		}
+	}
+	if t := s.p.table.Load(); t != nil {
+		s.cost += noteOverhead + leafPrice*float64(t.grown-s.leaves)
+		s.leaves = t.grown
+	}
+	if next.Look {
+		s.cost += lookPrice
+	}
+	if next.Credit > 0 && !s.mapped && s.p.Credit(next.Credit) {
+		s.mapNow()
+	}
+}
+
+func (s *simulation) read(off, n int64) {
+	bytes := float64(n) * perKiB / 1024
+	s.base += preadPrice + bytes
+	if s.mapped && s.p.Ready(off, int(n)) {
+		s.cost += hitPrice + bytes
+		s.fault(off, n)
+		return
+	}
+	s.load(off, n)
+	s.cost += preadPrice + bytes
+	next := s.p.Read(off, n, off+n == s.size)
+	s.follow(next)
+	if next.Due && s.mapped {
+		exists, measure := s.p.Buy(off, n)
+		if exists {
+			s.cost += cachestat
+			s.p.Note(Ready, off, n)
+		}
+		if measure >= 0 {
+			s.p.SetFault(int64(s.fault(measure, 1)))
+		}
+	}
+	switch {
+	case next.Broken && s.told:
+		s.cost += fadvisePrice
+		s.told = false
+	case next.Ask:
+		s.lookAhead(off+n, n)
+	}
+}
+
+func (s *simulation) lookAhead(off, n int64) {
+	ask, far := s.p.Plan(off, n, s.size, s.mapped)
+	end, again := Ahead(off, far)
+	s.p.Asked(again)
+	if end = min(end, s.size); end <= off || !ask {
+		return
+	}
+	switch in := s.inMemory(off, end); {
+	case !in:
+		s.cost += fadvisePrice
+		s.told = true
+		s.p.Asked(math.MaxInt64)
+	case !far:
+		s.p.Asked(end)
+		if !s.mapped {
+			s.mapNow()
+		}
+		if measure := s.p.BuyAhead(off, end); measure >= 0 {
+			s.p.SetFault(int64(s.fault(measure, 1)))
+		}
+	}
+}
+
+func (s *simulation) write(off, n int64) {
+	bytes := float64(n) * perKiB / 1024
+	s.base += preadPrice + bytes
+	if s.mapped {
+		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
+		if !prefaulted && s.p.Prefaults(off, int(n)) {
+			from, blocks := off>>BlockBits<<BlockBits, (off+n-1)>>BlockBits-off>>BlockBits+1
+			took := float64(blocks) * smallPrefault
+			if s.large {
+				took = float64(blocks) * largePrefault
+			}
+			s.cost += took
+			s.p.SetPrice(blocks<<BlockBits, time.Duration(took))
+			s.p.NotePrefaulted(from, blocks<<BlockBits)
+			prefaulted = true
+		}
+		if prefaulted {
+			s.cost += storePrice + bytes
+			if s.writes.Count() {
+				s.p.Timed(&s.writes, int(n), storePrice)
+			}
+			return
+		}
+	}
+	s.load(off, n)
+	s.cost += preadPrice + bytes
+	next, stat := s.p.Write(off, n, s.size)
+	if stat {
+		s.cost += fstatPrice
+	}
+	s.follow(next)
+}
+
+func (s *simulation) sync() {
+	s.both(syncPrice)
+	s.p.Synced(0, math.MaxInt64)
+	s.p.Judge(s.writes.Take)
+}
+
+// lifeBytes is the number of bytes that describe a life, repeated some times.
+const lifeBytes = 8
+
+// run runs the program that the bytes describe.
+func (s *simulation) run(program []byte) {
+	const callsMax = 60_000
+	for calls := 0; len(program) >= lifeBytes && calls < callsMax; program = program[lifeBytes:] {
+		b := program[:lifeBytes]
+		size := int64(512) << (b[0] % 18) // to 64 MiB
+		life := int(math.Exp2(float64(b[1]) / 19))
+		n := min(int64(math.Exp2(float64(b[2])/16)), size) // to 64 KiB
+		pattern, repeat := b[3]%6, 1+int(b[4])
+		writes, sync := [8]int{0, 0, 0, 0, 5, 40, 90, 100}[b[5]%8], [4]int{0, 0, 20, 300}[b[5]/8%4]
+		large, memory, cold := b[6]&1 != 0, b[6]&2 != 0, b[6]&12 == 12
+		step := BlockSize >> (b[7] % 5)
+		for ; repeat > 0 && calls < callsMax; repeat-- {
+			s.open(size, large, memory, cold)
+			var next int64
+			for i := range life {
+				var off int64
+				switch last := size - n; pattern {
+				case 0: // in order
+					if next > last {
+						next = 0
+					}
+					off, next = next, next+n
+				case 1:
+					off = s.random.Int64N(last + 1)
+				case 2: // one place
+					off = last / 2
+				case 3: // laps
+					if off = next; next > last {
+						off = 0
+					}
+					next = off + int64(step)
+				case 4: // few blocks
+					off = min(int64(s.random.IntN(1+int(b[7])))*BlockSize, last)
+				case 5: // mostly the same blocks
+					off = int64(float64(last) * math.Pow(s.random.Float64(), 1+float64(b[7])/16))
+				}
+				if s.random.IntN(100) < writes {
+					s.write(off, n)
+				} else {
+					s.read(off, n)
+				}
+				if sync > 0 && i%sync == sync-1 {
+					s.sync()
+				}
+				if calls++; calls >= callsMax {
+					break
+				}
+			}
+			s.close()
+		}
+	}
+}
+
+// allowed is what the package promises, of what os.File takes.
+func allowed(base float64) float64 { return base*(1+lossShare) + lossStart }
+
+// The package comment states this bound.
+const (
+	lossShare = 1.0 / 12
+	lossStart = budgetStart + mapNeeds
+)
+
+func simulate(program []byte) *simulation {
+	s := newSimulation(uint64(len(program)))
+	s.run(program)
+	return s
+}
+
+func randomProgram(r *rand.Rand) []byte {
+	program := make([]byte, lifeBytes*(1+r.IntN(12)))
+	for i := range program {
+		program[i] = byte(r.IntN(256))
+	}
+	return program
+}
+
+func mutate(r *rand.Rand, program []byte) []byte {
+	program = append([]byte(nil), program...)
+	switch r.IntN(4) {
+	case 0: // a life twice, or a new one
+		at := r.IntN(len(program)/lifeBytes) * lifeBytes
+		program = append(program, program[at:at+lifeBytes]...)
+	case 1:
+		if len(program) > lifeBytes {
+			at := r.IntN(len(program)/lifeBytes) * lifeBytes
+			program = append(program[:at], program[at+lifeBytes:]...)
+		}
+	default:
+		for range 1 + r.IntN(2) {
+			at := r.IntN(len(program))
+			if r.IntN(2) == 0 {
+				program[at] = byte(r.IntN(256))
+			} else {
+				program[at] += byte(r.IntN(9) - 4)
+			}
+		}
+	}
+	return program
+}
+
+// TestMain gives the tests of the rest a budget that they do not exhaust.
+func TestMain(m *testing.M) {
+	Unbound()
+	m.Run()
+}
+
+func checkBound(t *testing.T, program []byte) {
+	t.Helper()
+	defer Unbound()
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	if s := simulate(program); s.cost > allowed(s.base) {
+		t.Errorf("%v: %.0f ns, %.0f with os.File: %.0f more than allowed", program, s.cost, s.base, s.cost-allowed(s.base))
+	}
+}
+
+func TestBudget_RandomPrograms(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 300 {
+		checkBound(t, randomProgram(r))
+	}
+}
+
+// The adversary changes programs for as long as that makes them lose more.
+func TestBudget_Adversary(t *testing.T) {
+	defer Unbound()
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		program, most := randomProgram(r), math.Inf(-1)
+		for range 200 {
+			next := mutate(r, program)
+			if s := simulate(next); s.base > 0 && s.cost-s.base*(1+lossShare) > most {
+				program, most = next, s.cost-s.base*(1+lossShare)
+			}
+		}
+		checkBound(t, program)
+		s := simulate(program)
+		t.Logf("seed %d: %.3f of os.File in %.1f ms; %.0f µs more than the share, %.0f allowed",
+			seed, s.cost/s.base, s.base/1e6, most/1e3, lossStart/1e3)
+	}
+}
+
+func FuzzBudget(f *testing.F) {
+	f.Add([]byte{17, 160, 96, 3, 3, 0, 0, 0}) // laps of one read a block
+	f.Add([]byte{12, 123, 96, 2, 255, 0, 0, 0})
+	f.Add([]byte{55, 55, 255, 35, 0, 113, 168, 124, 250, 225, 247, 243, 228, 0, 0, 127})
+	f.Add([]byte{232, 241, 0, 3, 17, 160, 96, 241})
+	f.Fuzz(func(t *testing.T, program []byte) {
+		if len(program) > 40*lifeBytes {
+			t.Skip()
+		}
+		checkBound(t, program)
+	})
+}
+
+// What a long life gains stays, for one after the other.
+func TestBudget_Gains(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	for _, c := range []struct {
+		what                string
+		life, blocks, lives int
+		large               bool
+		limit               float64
+	}{
+		{"200 reads of one block", 200, 1, 50, false, 0.60},
+		{"400 reads of one block", 400, 1, 50, false, 0.35},
+		{"1,000 reads of one block", 1000, 1, 50, false, 0.20},
+		{"1,000 reads of 4 blocks", 1000, 4, 20, false, 0.50},
+		{"16 blocks, 64 reads each", 16 * 64, 16, 20, false, 0.50},
+		{"1,024 blocks, 64 reads each, large folios", 1024 * 64, 1024, 1, true, 0.50},
+		{"1,024 blocks, 200 reads each", 1024 * 200, 1024, 1, false, 0.50},
+		{"1,024 blocks, 64 reads each", 1024 * 64, 1024, 1, false, 0.80},
+		{"1,024 blocks, 20 reads each, large folios", 1024 * 20, 1024, 1, true, 0.80},
+	} {
+		s := newSimulation(1)
+		for range c.lives {
+			s.open(int64(c.blocks)*BlockSize, c.large, false, false)
+			for range c.life {
+				s.read(int64(s.random.IntN(c.blocks))*BlockSize+100, 64)
+			}
+			s.close()
+		}
+		t.Logf("%s: %.2f", c.what, s.cost/s.base)
+		if s.cost > c.limit*s.base {
+			t.Errorf("%s: %.2f of os.File, want at most %.2f", c.what, s.cost/s.base, c.limit)
+		}
+	}
+}
