@@ -74,8 +74,8 @@ func (p *Program) fields() []field {
 // Limits of a program, so that one takes some milliseconds with os.File.
 const (
 	maxSize  = 64 << 20
-	minCalls = 2_000
-	maxCalls = 30_000
+	minCalls = 10_000
+	maxCalls = 40_000
 	maxBytes = 96 << 20
 	maxSyncs = 4
 )
