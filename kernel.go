@@ -3,6 +3,8 @@ package mmapfile
 import (
 	"io"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/length"
 )
 
 // Reads, writes and copies by system call, with what each of them means for the File. All do
@@ -16,12 +18,22 @@ import (
 //  5. refresh: memory shows what the call has written
 //  6. noteRead or noteWrite: which pages are in memory, and whether mapping pays
 //  7. check: whether the inner file was closed
+//
+// Each return after a system call costs some 20 ns where the kernel clears the processor's
+// stack of return addresses, for each frame that was there before. So ReadAt, WriteAt, Read,
+// Write and Seek of File make the first three steps and the call themselves if they use no
+// mapping. The functions that end in Done are what comes after it.
 
 // readInner is os.File.ReadAt.
 func (f *file) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
+	return n, f.readAtDone(was, off, n, len(b), err)
+}
+
+// readAtDone follows a ReadAt of size bytes, of which n were read.
+func (f *file) readAtDone(was length.Before, off int64, n, size int, err error) error {
 	if end := off + int64(n); n > 0 && end > was.Known {
 		if f.m.Load() != nil { // else the file is asked when it is mapped
 			f.length.Reached(was, end)
@@ -37,31 +49,41 @@ func (f *file) readInner(b []byte, off int64) (n int, err error) {
 		}
 		f.pages.Truncated(end)
 	}
-	f.noteRead(off, int64(n), n < len(b))
-	return n, f.check(err)
+	f.noteRead(off, int64(n), n < size)
+	return f.check(err)
+}
+
+// early counts a call that has read or written n bytes without an error, and reports whether
+// nothing else is to be done: so little is known of the file that it is not recorded yet.
+func (f *file) early(n int) bool {
+	return f.m.Load() == nil && !f.length.Current() && f.pages.Early(n)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.
 var onWrite func(f *file)
 
-// writeInner is os.File.WriteAt. counted says that it holds no lock, and is to end the write
-// that Begin of f.writes has begun.
-func (f *file) writeInner(b []byte, off int64, counted bool) (n int, err error) {
+// writeInner is os.File.WriteAt, with the range locked or an offset that no write may have.
+func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
-	was := f.length.Before()
-	var began time.Time
-	timed := f.pages.Times(len(b))
-	if timed {
-		began = time.Now()
-	}
+	was, began := f.length.Before(), f.writeBegins(len(b))
+	n, err = f.inner.WriteAt(b, off)
+	return n, f.writeAtDone(was, began, b, off, n, err)
+}
+
+// writeBegins returns when a WriteAt of n bytes begins, if it is to be timed.
+func (f *file) writeBegins(n int) (began time.Time) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	n, err = f.inner.WriteAt(b, off)
-	if counted {
-		f.writes.End()
+	if f.pages.Times(n) {
+		began = time.Now()
 	}
-	if timed && err == nil {
+	return began
+}
+
+// writeAtDone follows a WriteAt of b, of which n bytes were written.
+func (f *file) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
+	if err == nil && !began.IsZero() {
 		f.pages.SetSaving(time.Since(began))
 	}
 	if n > 0 {
@@ -72,14 +94,12 @@ func (f *file) writeInner(b []byte, off int64, counted bool) (n int, err error) 
 	if err != nil {
 		f.movedEnd() // os.File does not report what WriteAt wrote before an error
 	}
-	return n, f.check(err)
+	return f.check(err)
 }
 
-// readNext is os.File.Read, at the kernel's offset.
-func (f *file) readNext(b []byte) (n int, err error) {
-	f.writeBack(0, -1)
-	counted := f.cur.Enter(f.inner)
-	n, err = f.inner.Read(b)
+// readDone follows a Read of size bytes at the kernel's offset. counted is what Enter of the
+// cursor has returned.
+func (f *file) readDone(counted bool, n, size int, err error) error {
 	off := f.cur.Leave(counted, int64(n))
 	if err == io.EOF {
 		f.length.Stale() // this was the end, at whatever offset
@@ -87,22 +107,26 @@ func (f *file) readNext(b []byte) (n int, err error) {
 		f.length.Stale() // another program has made it longer
 	}
 	if off >= 0 {
-		f.noteRead(off, int64(n), n < len(b))
+		f.noteRead(off, int64(n), n < size)
 	}
-	return n, f.check(err)
+	return f.check(err)
 }
 
-// writeNext is os.File.Write, at the kernel's offset.
-func (f *file) writeNext(b []byte) (n int, err error) {
+// writeEnters begins a Write at the kernel's offset.
+func (f *file) writeEnters() (counted bool) {
 	f.writeBack(0, -1)
-	counted := f.cur.Enter(f.inner)
-	if counted {
+	if counted = f.cur.Enter(f.inner); counted {
 		f.writes.BeginAnywhere()
-		n, err = f.inner.Write(b)
-		f.writes.End()
 	} else {
 		f.writes.Drain() // no write is mapped that begins after it
-		n, err = f.inner.Write(b)
+	}
+	return counted
+}
+
+// writeDone follows a Write at the kernel's offset.
+func (f *file) writeDone(counted bool, n int, err error) error {
+	if counted {
+		f.writes.End()
 	}
 	off := f.cur.Leave(counted, int64(n))
 	if n > 0 {
@@ -111,7 +135,7 @@ func (f *file) writeNext(b []byte) (n int, err error) {
 			f.noteWrite(off, int64(n), f.length.Known())
 		}
 	}
-	return n, f.check(err)
+	return f.check(err)
 }
 
 // writeAgain repeats a failed Write of a File that holds the cursor. os.File.WriteAt does not
@@ -136,15 +160,13 @@ func (f *file) movedEnd() {
 	f.refresh(nil, 0)
 }
 
-// seekInner is os.File.Seek, of the kernel's offset.
-func (f *file) seekInner(offset int64, whence int) (int64, error) {
-	counted := f.cur.Enter(f.inner)
-	n, err := f.inner.Seek(offset, whence)
+// seekDone follows a Seek of the kernel's offset to pos.
+func (f *file) seekDone(counted bool, pos int64, err error) error {
 	if err == nil {
-		f.sought(n)
+		f.sought(pos)
 	}
 	f.cur.Leave(counted, 0)
-	return n, f.check(err)
+	return f.check(err)
 }
 
 // noteCopied records that n bytes at off were copied by the kernel. off is negative if it is

@@ -53,7 +53,7 @@ func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bo
 	if n > firstWhole {
 		n = pages.PageSize
 	}
-	if _, err := f.writeInner(b[:n], off, false); err != nil {
+	if _, err := f.writeInner(b[:n], off); err != nil {
 		return false
 	}
 	// The kernel must refuse writes past the limit of the process.
@@ -65,7 +65,7 @@ func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bo
 	if begun && f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
 		return true
 	}
-	_, err := f.writeInner(rest, at, false)
+	_, err := f.writeInner(rest, at)
 	return err == nil
 }
 

@@ -30,7 +30,13 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	if f.private {
 		return f.readPrivate(b, off)
 	}
-	return f.readInner(b, off)
+	f.writeBack(off, len(b)) // as readInner
+	was := f.length.Before()
+	n, err = f.inner.ReadAt(b, off)
+	if err == nil && f.early(n) {
+		return n, nil
+	}
+	return n, f.readAtDone(was, off, n, len(b), err)
 }
 
 // covers reports whether n bytes at off lie inside the file, by the size that f knows, and
@@ -93,7 +99,14 @@ func (f *File) Read(b []byte) (n int, err error) {
 		f.cur.Unlock()
 		return n, err
 	}
-	return f.readNext(b)
+	f.writeBack(0, -1)
+	counted := f.cur.Enter(f.inner)
+	n, err = f.inner.Read(b)
+	if err == nil && f.early(n) {
+		f.cur.Leave(counted, int64(n))
+		return n, nil
+	}
+	return n, f.readDone(counted, n, len(b), err)
 }
 
 // readCursor is Read with the cursor locked and held by the File.
@@ -140,7 +153,9 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 		f.cur.Unlock()
 		return n, err
 	}
-	return f.seekInner(offset, whence)
+	counted := f.cur.Enter(f.inner)
+	n, err := f.inner.Seek(offset, whence)
+	return n, f.seekDone(counted, n, err)
 }
 
 // seekCursor is Seek with the cursor locked and held by the File. The kernel judges each

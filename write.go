@@ -25,19 +25,41 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f.flusher != nil {
 		return f.flusher.write(f.file, len(b), func() (int, error) { return f.writeAt(b, off) })
 	}
-	return f.writeAt(b, off)
+	if off < 0 || len(b) == 0 {
+		return f.writeInner(b, off)
+	}
+	if locks := f.writes.Begin(); locks != nil {
+		return f.writeLocks(locks, b, off)
+	}
+	f.writeBack(off, len(b)) // as writeInner
+	was, began := f.length.Before(), f.writeBegins(len(b))
+	n, err = f.inner.WriteAt(b, off)
+	f.writes.End()
+	if err == nil && !f.copied() && f.early(n) {
+		f.length.Reached(was, off+int64(n))
+		return n, nil
+	}
+	return n, f.writeAtDone(was, began, b, off, n, err)
 }
 
-// writeAt writes b through the mapping if its pages are prefaulted, and through the inner
-// file otherwise.
+// writeAt is WriteAt without a flusher.
 func (f *file) writeAt(b []byte, off int64) (n int, err error) {
 	if off < 0 || len(b) == 0 {
-		return f.writeInner(b, off, false)
+		return f.writeInner(b, off)
 	}
-	locks := f.writes.Begin()
-	if locks == nil {
-		return f.writeInner(b, off, true)
+	if locks := f.writes.Begin(); locks != nil {
+		return f.writeLocks(locks, b, off)
 	}
+	f.writeBack(off, len(b)) // as writeInner, but uncounted right after the call
+	was, began := f.length.Before(), f.writeBegins(len(b))
+	n, err = f.inner.WriteAt(b, off)
+	f.writes.End()
+	return n, f.writeAtDone(was, began, b, off, n, err)
+}
+
+// writeLocks writes b through the mapping if its pages are prefaulted, and through the inner
+// file otherwise.
+func (f *file) writeLocks(locks *rangelock.Locks, b []byte, off int64) (n int, err error) {
 	// No defer: nothing panics.
 	l, only := locks.Of(off, len(b))
 	if only {
@@ -57,7 +79,7 @@ func (f *file) writeLocked(l *rangelock.Lock, b []byte, off int64) (n int, err e
 	if f.tryWrite(l, b, off) {
 		return len(b), nil
 	}
-	return f.writeInner(b, off, false)
+	return f.writeInner(b, off)
 }
 
 // lockWrites waits until no write holds a lock, and takes mu. The result is passed to
@@ -92,20 +114,33 @@ func (f *File) Write(b []byte) (n int, err error) {
 	if f.flusher != nil {
 		return f.flusher.write(f.file, len(b), func() (int, error) { return f.write(b) })
 	}
-	return f.write(b)
+	if len(b) > 0 && f.lockCursor() {
+		return f.writeCursor(b)
+	}
+	counted := f.writeEnters()
+	n, err = f.inner.Write(b)
+	return n, f.writeDone(counted, n, err)
 }
 
+// write is Write without a flusher.
 func (f *file) write(b []byte) (n int, err error) {
 	if len(b) > 0 && f.lockCursor() {
-		n, err = f.writeAt(b, f.cur.Pos())
-		if err != nil {
-			n, err = f.writeAgain(b)
-		}
-		f.cur.SetPos(f.cur.Pos() + int64(n))
-		f.cur.Unlock()
-		return n, err
+		return f.writeCursor(b)
 	}
-	return f.writeNext(b)
+	counted := f.writeEnters()
+	n, err = f.inner.Write(b)
+	return n, f.writeDone(counted, n, err)
+}
+
+// writeCursor is Write with the cursor locked and held by the File. It unlocks the cursor.
+func (f *file) writeCursor(b []byte) (n int, err error) {
+	n, err = f.writeAt(b, f.cur.Pos())
+	if err != nil {
+		n, err = f.writeAgain(b)
+	}
+	f.cur.SetPos(f.cur.Pos() + int64(n))
+	f.cur.Unlock()
+	return n, err
 }
 
 // WriteString writes the bytes of s as [File.Write] does, with its results and errors.

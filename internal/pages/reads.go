@@ -11,6 +11,17 @@ type Next struct {
 	Broken bool   // the order has ended
 }
 
+// Early counts a read or write of n bytes by system call, instead of Read and Write, and
+// reports whether it did. It does not if the call may have to be recorded.
+func (p *Pages) Early(n int) bool {
+	calls := p.state.Load() + 1<<callsShift
+	if calls >= trackFrom<<callsShift || n >= AheadBytes {
+		return false
+	}
+	p.state.Store(calls)
+	return true
+}
+
 // Read records a read of n bytes at off by system call. short says that it met the end of
 // the file. A positive n is required.
 func (p *Pages) Read(off, n int64, short bool) (next Next) {

@@ -22,7 +22,7 @@ func Lost(times map[string][]float64) bool {
 // Program is a random program that was measured.
 type Program struct {
 	Text   string
-	Drawn  bool // and not made of a loser
+	Drawn  bool // or given, and not made of a loser
 	Lost   bool
 	Rounds int
 	rows   map[string]map[string][]float64 // by figure and implementation
@@ -59,7 +59,7 @@ func (res *Set) RandomPrograms() ([]Program, error) {
 		if !known {
 			i = len(list)
 			at[how+text] = i
-			list = append(list, Program{Text: text, Drawn: how == "drawn", rows: map[string]map[string][]float64{}})
+			list = append(list, Program{Text: text, Drawn: how != "mutated", rows: map[string]map[string][]float64{}})
 		}
 		list[i].rows[figure] = res.Times[row]
 	}
