@@ -108,6 +108,12 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 		}
 		w.Or(old & seen << readyShift)
 	}
+	switch {
+	case t.saved.Load() <= t.limit.Load():
+		p.front.Store(0) // what is saved now is counted
+	case !exists:
+		p.advance()
+	}
 	return exists, measure
 }
 
@@ -139,6 +145,7 @@ func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 	last := (end - 1) >> BlockBits << BlockBits
 	fresh := p.word(uint64(last >> BlockBits))
 	measured := last >= off && (fresh == nil || fresh.Load()>>readyShift == 0) && t.measures()
+	p.front.Store(0) // as in Buy
 	if p.Note(Ready, off, end-off); !measured {
 		return -1
 	}
@@ -162,14 +169,18 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 	return pays(askPrice), far
 }
 
-// saved counts a mapped call, up to the limit. Then the hot path does without the count.
+// saved counts a mapped call, up to the limit. Then the front is moved, and most calls do
+// without the count.
 func (p *Pages) saved(t *table) {
-	k := t.saved.Load()
-	if k >= t.limit.Load() {
-		return
-	}
-	if t.saved.Store(k + 1); (k+1)%savedEvery == 0 {
-		earned(savedEvery * callTime)
+	switch k, limit := t.saved.Load(), t.limit.Load(); {
+	case k > limit:
+	case k == limit:
+		t.saved.Store(k + 1)
+		p.advance()
+	default:
+		if t.saved.Store(k + 1); (k+1)%savedEvery == 0 {
+			earned(savedEvery * callTime)
+		}
 	}
 }
 

@@ -38,6 +38,13 @@ import (
 type Pages struct {
 	table atomic.Pointer[table]
 
+	// front is one look for most files that are read often: all pages before an offset are
+	// ready. It is 0 while mapped calls are counted (see saved).
+	//
+	//	bits  0–43  the offset
+	//	bits 44–63  the generation, modulo 2^20
+	front atomic.Uint64
+
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–43  the offset after the last read
@@ -82,11 +89,13 @@ type leaf struct {
 
 // record has what is known of the file as a whole.
 type record struct {
-	mu    sync.Mutex    // guards the table, and the leaves that are added
-	gen   uint32        // the generation of the last leaf; under mu
-	grown uint64        // leaves of that generation; under mu
-	since uint64        // calls when it began; under mu
-	calls atomic.Uint64 // system calls, counted in groups of LookEvery
+	mu       sync.Mutex // guards the table, and the leaves that are added
+	gen      uint32     // the generation of the last leaf; under mu
+	grown    uint64     // leaves of that generation; under mu
+	front    uint64     // the block up to which all are ready, in the generation frontGen; under mu
+	frontGen uint32
+	since    uint64        // calls when it began; under mu
+	calls    atomic.Uint64 // system calls, counted in groups of LookEvery
 
 	fault        atomic.Uint32 // nanoseconds that the fault of a block takes; 0 if it is not known
 	bought       atomic.Uint32 // blocks that were paid for
@@ -225,6 +234,14 @@ func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool {
+	if w := p.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(generation.Load())&(1<<20-1) {
+		return true
+	}
+	return p.readyCounted(off, n)
+}
+
+// readyCounted is Ready while the front does not tell. It counts the call.
+func (p *Pages) readyCounted(off int64, n int) bool {
 	if !p.has(readyShift, off, n) {
 		return false
 	}
@@ -232,6 +249,34 @@ func (p *Pages) Ready(off int64, n int) bool {
 		p.saved(t)
 	}
 	return true
+}
+
+// advance moves the front to the first page that is not ready.
+func (p *Pages) advance() {
+	r := p.begin().record
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if gen := generation.Load(); gen != r.frontGen {
+		r.front, r.frontGen = 0, gen
+	}
+	run := uint64(0)
+	for ; r.front < offsetMask>>BlockBits; r.front++ {
+		w := p.word(r.front)
+		if w == nil {
+			break
+		}
+		if run = runLength(w.Load()>>readyShift, 0); run < 16 {
+			break
+		}
+		run = 0
+	}
+	p.front.Store(r.front<<BlockBits + run<<PageBits | uint64(r.frontGen)<<offsetBits)
+}
+
+// resetFront is called once pages that were ready may not be so any more, with mu held.
+func (p *Pages) resetFront(r *record) {
+	r.front = 0
+	p.front.Store(0)
 }
 
 // Known reports whether all pages of n bytes at off are known to be in memory.
@@ -301,7 +346,11 @@ func (p *Pages) addLeaf(index uint64) *leaf {
 	for !t.put(l) && uint64(len(t.leaves)) < max(placesMin, 8*r.grown) {
 		t = t.double()
 	}
-	t.leaves[t.place(index)].Store(l) // the one that is there is dropped
+	at := &t.leaves[t.place(index)]
+	if at.Load() != l { // the one that is there is dropped
+		at.Store(l)
+		p.resetFront(r)
+	}
 	p.table.Store(t)
 	return l
 }
@@ -375,6 +424,11 @@ func (p *Pages) forget(mask uint64, off, end int64) {
 				w.And(^mask)
 			}
 		}
+	}
+	if mask&ready != 0 {
+		t.mu.Lock()
+		p.resetFront(t.record)
+		t.mu.Unlock()
 	}
 }
 

@@ -218,3 +218,45 @@ func TestPages_OrderAtLargeOffsets(t *testing.T) {
 		}
 	}
 }
+
+// The front never tells more than the words do.
+func TestReady_Front(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy counts all mapped calls")
+	}
+	const size = 24 << 20
+	moved := 0
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var p Pages
+		p.Mapped(true)
+		for op := range 20_000 {
+			off := r.Int64N(size)
+			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(14))))
+			switch k := r.IntN(1000); {
+			case k < 1:
+				p.Truncated(off)
+			case k < 2 && seed%2 == 0:
+				Evict()
+			case k < 4:
+				p.Note(Ready, 0, off+n)
+				p.BuyAhead(off, off+n)
+			case k < 30:
+				p.Read(off, n, false)
+				p.Buy(off, n)
+			case k < 32:
+				p.grow(uint64(size>>BlockBits) << r.IntN(8)) // another leaf, perhaps in a place that is taken
+			}
+			want := p.has(readyShift, off, int(n))
+			if p.Ready(off, int(n)) != want {
+				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
+			}
+			if p.front.Load()&offsetMask >= 2*BlockSize {
+				moved++
+			}
+		}
+	}
+	if moved < 10_000 {
+		t.Errorf("the front told something in %d calls only", moved)
+	}
+}
