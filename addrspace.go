@@ -33,7 +33,8 @@ var (
 	reserved, reservedBytes atomic.Int64 // those of closed Files
 	kept, keptBytes         atomic.Int64 // reserved ones that the last collection left: still in use
 
-	space      atomic.Int64 // the process's limit, as of the last mapping; 0 before
+	space      atomic.Int64 // the process's limit, as of one of the last mappings; 0 before
+	mapsMade   atomic.Uint32
 	collecting sync.Mutex
 )
 
@@ -50,7 +51,9 @@ func bounds() (unasked, asked int64) {
 // roomFor reports whether another range of size bytes may be mapped. If asked, for Bytes or
 // View, it makes room if it can.
 func roomFor(size int64, asked bool) bool {
-	space.Store(sys.AddressSpace())
+	if asked || mapsMade.Add(1)%16 == 1 {
+		space.Store(sys.AddressSpace())
+	}
 	full := func() bool {
 		limit, _ := bounds()
 		return ranges.Load() >= rangesMax || rangeBytes.Load()+size > limit

@@ -32,6 +32,10 @@ const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
 
 const errNoMemory = unix.ENOMEM
 
+// mapDirectly is the number of bytes up to which a mapping is made in one system call instead
+// of three. If the process locks all its memory, it may lock as much of each such file.
+const mapDirectly = 64 << 10
+
 // mapFile maps length bytes of f, rounded up to pages, for writing if it can. Unless asked,
 // for Bytes or View, mlockall(MCL_FUTURE) does not lock the mapping.
 func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
@@ -39,7 +43,7 @@ func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable b
 	err = sys.Borrow(f, func(fd int) (err error) {
 		var p unsafe.Pointer
 		mmap := sys.MapUnlocked
-		if asked {
+		if asked || length <= mapDirectly {
 			mmap = sys.MapShared
 		}
 		if write {

@@ -132,11 +132,12 @@ func (f *file) cached(off, end int64) bool {
 }
 
 // readNextPage reads the page after off in. A read that ends in zeros, with ready pages,
-// looks there for the end of the file (see provesZero).
-func (f *file) readNextPage(off int64) {
+// looks there for the end of the file (see provesZero). It returns false if the file has no such
+// page, or it was known.
+func (f *file) readNextPage(off int64) bool {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page >= f.length.Known() || f.pages.Known(page, 1) {
-		return
+		return false
 	}
 	if f.sparse() {
 		if f.cached(page, page+1) {
@@ -147,6 +148,7 @@ func (f *file) readNextPage(off int64) {
 			f.pages.Truncated(size)
 		}
 	}
+	return true
 }
 
 // preread loads the n bytes at off of the mapped file into memory before user code or a

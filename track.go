@@ -36,8 +36,8 @@ func (f *file) noteRead(off, n int64, short bool) {
 		return
 	}
 	f.follow(next, off+n)
-	if next.Reread && f.m.Load() != nil {
-		f.readNextPage(off + n)
+	if next.Reread && f.m.Load() != nil && !f.readNextPage(off+n) && !short {
+		f.pages.Unproven(off + n - 1)
 	}
 	if next.Due && f.mapsTo(off+n) {
 		f.buy(off, n)

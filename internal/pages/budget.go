@@ -88,7 +88,8 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 			continue
 		}
 		old := w.Load()
-		if old>>readsShift&readsMax < readyFrom || old>>readyShift&seen == old&seen {
+		set := old & seen &^ t.unprovable(block)
+		if old>>readsShift&readsMax < readyFrom || set&^(old>>readyShift) == 0 {
 			continue
 		}
 		if t.confirm && !exists && !pays(askPrice) {
@@ -106,7 +107,7 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 			w.And(^uint64(readsMax << readsShift))
 			continue
 		}
-		w.Or(old & seen << readyShift)
+		w.Or(set << readyShift)
 	}
 	switch {
 	case t.saved.Load() <= t.limit.Load():
@@ -167,6 +168,32 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 		return true, true // what was read since costs far more than the question
 	}
 	return pays(askPrice), far
+}
+
+// unprovable returns the pages of block that reads do not copy, because that proves nothing.
+func (r *record) unprovable(block int64) uint64 {
+	page := r.lastPage.Load() - 1
+	if page < 0 || page>>(BlockBits-PageBits) != block {
+		return 0
+	}
+	return seen << (page % 16) & seen
+}
+
+// Unproven records that a read copied from the mapping up to a byte of the file's last page,
+// which is at off, and could not prove that the file reaches it: the page ends in zeros. If
+// most reads of the file are so, the page is not ready any more, until the file has grown.
+func (p *Pages) Unproven(off int64) {
+	t := p.begin()
+	if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
+		return
+	}
+	t.lastPage.Store(off>>PageBits + 1)
+	if w := p.word(uint64(off >> BlockBits)); w != nil {
+		w.And(^(t.unprovable(off>>BlockBits) << readyShift))
+	}
+	t.mu.Lock()
+	p.resetFront(t.record)
+	t.mu.Unlock()
 }
 
 // saved counts a mapped call, up to the limit. Then the front is moved, and most calls do

@@ -101,6 +101,8 @@ type record struct {
 	bought       atomic.Uint32 // blocks that were paid for
 	saved, limit atomic.Uint32 // mapped calls that were counted, and up to which number they are
 	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)
+	unproven     atomic.Uint32 // mapped reads that could not prove the end of the file
+	lastPage     atomic.Int64  // the page that made them, plus 1; 0 for none
 	failures     atomic.Uint32 // attempts to map the file that failed
 
 	run   atomic.Uint32 // reads in order, up to orderFrom

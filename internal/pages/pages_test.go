@@ -260,3 +260,39 @@ func TestReady_Front(t *testing.T) {
 		t.Errorf("the front told something in %d calls only", moved)
 	}
 }
+
+// Where most reads end in zeros of the last page, they are not tried from the mapping for ever.
+func TestUnproven_LastPage(t *testing.T) {
+	t.Parallel()
+	const page = 5 * PageSize
+	var p Pages
+	p.Note(Ready, 0, page+100)
+	p.Mapped(true)
+	for i := range 40 {
+		if !p.Ready(page, 64) {
+			if i < 31 {
+				t.Errorf("not ready after %d reads", i)
+			}
+			break
+		}
+		p.Unproven(page + 63)
+	}
+	if p.Ready(page, 64) || !p.Ready(0, page) {
+		t.Error("the last page is still ready, or the others are not")
+	}
+	for range 2 * readyFrom {
+		p.Read(page, 64, false)
+		p.Buy(page, 64)
+	}
+	if p.Ready(page, 64) {
+		t.Error("the page is ready again")
+	}
+	p.Read(page, 2*PageSize, false) // the file has grown
+	for range 2 * readyFrom {
+		p.Read(page, 64, false)
+		p.Buy(page, 64)
+	}
+	if !p.Ready(page, 64) {
+		t.Error("the page is not the last one any more, and not ready")
+	}
+}

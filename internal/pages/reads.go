@@ -41,6 +41,10 @@ func (p *Pages) Read(off, n int64, short bool) (next Next) {
 	if next.Look {
 		t.calls.Add(LookEvery)
 	}
+	if last := t.lastPage.Load(); last > 0 && end > last<<PageBits {
+		t.lastPage.Store(0)
+		t.unproven.Store(0)
+	}
 	back := p.Note(Seen, off, n)
 	if off%PageSize != 0 && state&offsetMask == uint64(off)&offsetMask && state&cameBack == 0 {
 		back = false // only the read before has seen the page
