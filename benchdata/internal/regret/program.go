@@ -120,7 +120,7 @@ func (p Program) fit(cold, tmpfs bool) Program {
 	p.Len = max(min(p.Len, p.Size), 1)
 	p.Life = max(min(p.Life, maxCalls, maxBytes/p.Len), 1)
 	if p.Lives = max(p.Lives, minCalls/p.Life, 1); p.Cold == 1 {
-		p.Lives = 1
+		p.Lives, p.Sync = 1, 0 // its wall time is measured, which is the disk's mood at a Sync
 	}
 	bytes := p.Life * p.Len
 	if p.Fresh == 1 {
