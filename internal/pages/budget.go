@@ -12,7 +12,8 @@ const (
 	leafPrice   = 200    // a leaf of the record, after the first
 	askPrice    = 890    // the question what is in memory
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
-	faultMax    = 5_000  // one that took longer has waited for a processor
+	faultMax    = 16_000 // one that took longer has waited for a processor
+	faultUsual  = 5_000  // one that takes longer is not what the next ones take
 )
 
 // budget is what trying may cost the process by now, in nanoseconds. See the package comment.
@@ -159,7 +160,7 @@ func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 	t := p.begin()
 	rest := min(size-off, restMax)
-	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*t.faultOf()
+	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*min(t.faultOf(), faultUsual)
 	far = n > orderMax || calls < faults+faults/4
 	if !mapped && !far {
 		far = (calls-faults)*3/4 < mapPrice || !affords(mapNeeds)
