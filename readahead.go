@@ -45,7 +45,10 @@ func (f *file) lookAhead(off, n int64) {
 	case !far:
 		f.pages.Asked(end)
 		if f.mapsTo(end) || f.mapForCalls() {
-			f.measureFault(f.pages.BuyAhead(off, end))
+			if at := f.pages.BuyAhead(off, end); at >= 0 {
+				f.measureFault(at)
+				f.measureFault(max(at-pages.BlockSize, off)) // the first fault of a process takes longer
+			}
 		}
 	}
 }

@@ -69,8 +69,12 @@ func (p *Pages) SetFault(took int64) {
 	took = min(took, faultMax)
 	old := r.faultOf()
 	budget.Add(min(old-took, 0))
-	if r.fault.Load() != 0 {
-		took = old + (took-old)/4
+	if r.fault.Load() != 0 { // what has waited for something else is too high, nothing is too low
+		if took < old {
+			took = (old + took) / 2
+		} else {
+			took = old + (took-old)/8
+		}
 	}
 	r.fault.Store(uint32(max(took, 1)))
 	blockFault.Store(max(took, 1))
@@ -162,6 +166,10 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 	rest := min(size-off, restMax)
 	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*min(t.faultOf(), faultUsual)
 	far = n > orderMax || calls < faults+faults/4
+	if far && n <= orderMax { // the price may have been that of another file, or of a busy moment
+		t.fault.Store(t.fault.Load() / 8 * 7)
+		blockFault.Store(blockFault.Load() / 8 * 7)
+	}
 	if !mapped && !far {
 		far = (calls-faults)*3/4 < mapPrice || !affords(mapNeeds)
 	}

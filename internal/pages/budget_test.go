@@ -163,6 +163,7 @@ func (s *simulation) lookAhead(off, n int64) {
 		}
 		if measure := s.p.BuyAhead(off, end); measure >= 0 {
 			s.p.SetFault(int64(s.fault(measure, 1)))
+			s.p.SetFault(int64(s.fault(max(measure-BlockSize, off), 1)))
 		}
 	}
 }
