@@ -45,10 +45,7 @@ func (f *file) lookAhead(off, n int64) {
 	case !far:
 		f.pages.Asked(end)
 		if f.mapsTo(end) || f.mapForCalls() {
-			if at := f.pages.BuyAhead(off, end); at >= 0 {
-				f.measureFault(at)
-				f.measureFault(max(at-pages.BlockSize, off)) // the first fault of a process takes longer
-			}
+			f.measureFaults(off, f.pages.BuyAhead(off, end))
 		}
 	}
 }

@@ -117,14 +117,16 @@ func (f *file) buy(off, n int64) {
 		}
 		f.pages.Note(pages.Ready, off, n)
 	}
-	f.measureFault(measure)
+	if measure >= 0 {
+		f.measureFaults(measure, 1)
+	}
 }
 
-// measureFault loads the page at off, which is in memory, to measure what the fault takes. It
-// does nothing if off is negative.
-func (f *file) measureFault(off int64) {
+// measureFaults loads pages of so many blocks from off on, which are in memory, to measure what
+// the faults take.
+func (f *file) measureFaults(off, blocks int64) {
 	m := f.m.Load()
-	if off < 0 || m == nil || off >= int64(m.callLen) || !f.tryLockMapping(m) {
+	if blocks == 0 || m == nil || off+(blocks-1)*pages.BlockSize >= int64(m.callLen) || !f.tryLockMapping(m) {
 		return
 	}
 	defer f.unlockMappings()
@@ -132,7 +134,10 @@ func (f *file) measureFault(off int64) {
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
 	began := time.Now()
 	m.touch(off &^ int64(pageSize-1))
-	f.pages.SetFault(int64(time.Since(began)))
+	for i := range blocks - 1 {
+		m.touch((off/pages.BlockSize + i + 1) * pages.BlockSize)
+	}
+	f.pages.SetFault(int64(time.Since(began)), blocks)
 	ok = true
 	runtime.KeepAlive(f)
 }

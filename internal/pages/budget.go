@@ -62,19 +62,14 @@ func (r *record) faultOf() int64 {
 	return faultPrice
 }
 
-// SetFault records what the first fault of a block has taken, and takes from the budget what
-// the block's price was too low.
-func (p *Pages) SetFault(took int64) {
+// SetFault records what the faults of so many blocks have taken, and corrects what was paid for
+// them. One fault may map several blocks, so the average over many counts.
+func (p *Pages) SetFault(took, blocks int64) {
 	r := p.begin().record
-	took = min(took, faultMax)
-	old := r.faultOf()
-	budget.Add(min(old-took, 0))
-	if r.fault.Load() != 0 { // what has waited for something else is too high, nothing is too low
-		if took < old {
-			took = (old + took) / 2
-		} else {
-			took = old + (took-old)/8
-		}
+	old, took := r.faultOf(), min(took/blocks, faultMax)
+	budget.Add((old - took) * blocks)
+	if r.fault.Load() != 0 {
+		took = old + (took-old)/4
 	}
 	r.fault.Store(uint32(max(took, 1)))
 	blockFault.Store(max(took, 1))
@@ -104,7 +99,7 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 		if old>>readyShift == 0 && !t.pay(1) {
 			continue
 		}
-		if old>>readyShift == 0 && t.measures() {
+		if old>>readyShift == 0 && t.measures(1) {
 			measure = max(off, block<<BlockBits)
 		}
 		if t.confirm {
@@ -123,9 +118,9 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 	return exists, measure
 }
 
-// measures reports whether the fault of the block that was just bought is to be measured: the
-// first one of a file, and each sixteenth.
-func (r *record) measures() bool { return r.fault.Load() == 0 || r.bought.Load()%16 == 0 }
+// measures reports whether the faults of the n blocks that were just bought are to be
+// measured: those of the first ones of a file, and of a quarter of the rest.
+func (r *record) measures(n uint32) bool { return r.fault.Load() == 0 || r.bought.Load()%(8*n) < 2*n }
 
 // pay pays for the faults of n blocks. The first ones of a mapping are part of what a mapping
 // needs to save anything: they are bought in any case.
@@ -142,20 +137,19 @@ func (r *record) pay(n int64) bool {
 }
 
 // BuyAhead makes the pages from off to end ready, which are in memory and expected to be read
-// in order, if the budget allows the faults. The file must be mapped. measure is as for Buy.
+// in order, if the budget allows the faults. The file must be mapped. If measure is positive,
+// the caller is to load a page of each of so many blocks now, for SetFault.
 func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 	t := p.begin()
-	if end <= off || !t.pay((end-1)>>BlockBits-off>>BlockBits+1) {
-		return -1
+	blocks := (end-1)>>BlockBits - off>>BlockBits + 1
+	if end <= off || !t.pay(blocks) {
+		return 0
 	}
-	last := (end - 1) >> BlockBits << BlockBits
-	fresh := p.word(uint64(last >> BlockBits))
-	measured := last >= off && (fresh == nil || fresh.Load()>>readyShift == 0) && t.measures()
 	p.front.Store(0) // as in Buy
-	if p.Note(Ready, off, end-off); !measured {
-		return -1
+	if p.Note(Ready, off, end-off); !t.measures(uint32(blocks)) {
+		return 0
 	}
-	return last
+	return blocks
 }
 
 // Plan decides about reads of n bytes in order at off, in a file of size bytes. ask says that

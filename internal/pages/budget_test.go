@@ -132,7 +132,7 @@ func (s *simulation) read(off, n int64) {
 			s.p.Note(Ready, off, n)
 		}
 		if measure >= 0 {
-			s.p.SetFault(int64(s.fault(measure, 1)))
+			s.p.SetFault(int64(s.fault(measure, 1)), 1)
 		}
 	}
 	switch {
@@ -161,9 +161,8 @@ func (s *simulation) lookAhead(off, n int64) {
 		if !s.mapped {
 			s.mapNow()
 		}
-		if measure := s.p.BuyAhead(off, end); measure >= 0 {
-			s.p.SetFault(int64(s.fault(measure, 1)))
-			s.p.SetFault(int64(s.fault(max(measure-BlockSize, off), 1)))
+		if blocks := s.p.BuyAhead(off, end); blocks > 0 {
+			s.p.SetFault(int64(s.fault(off, end-off)), blocks)
 		}
 	}
 }
