@@ -187,6 +187,7 @@ func (r *record) unprovable(block int64) uint64 {
 // most reads of the file are so, the page is not ready any more, until the file has grown.
 func (p *Pages) Unproven(off int64) {
 	t := p.begin()
+	budget.Add(-callTime) // Ready has counted it as saved
 	if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
 		return
 	}
