@@ -70,12 +70,13 @@ func (f *file) writeInner(b []byte, off int64) (n int, err error) {
 	return n, f.writeAtDone(was, began, b, off, n, err)
 }
 
-// writeBegins returns when a WriteAt of n bytes begins, if it is to be timed.
+// writeBegins returns when a WriteAt of n bytes begins, if it is to be timed: what it saves to
+// map it matters once the file is mapped.
 func (f *file) writeBegins(n int) (began time.Time) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.pages.Times(n) {
+	if f.m.Load() != nil && f.pages.Times(n) {
 		began = time.Now()
 	}
 	return began
