@@ -122,11 +122,11 @@ func (p Program) fit(cold, tmpfs bool) Program {
 	if p.Lives = max(p.Lives, minCalls/p.Life, 1); p.Cold == 1 {
 		p.Lives, p.Sync = 1, 0 // its wall time is measured, which is the disk's mood at a Sync
 	}
-	bytes := p.Life * p.Len
+	calls, bytes := p.Life, p.Life*p.Len
 	if p.Fresh == 1 {
-		bytes += p.Size
+		calls, bytes = calls+p.Size/p.Len, bytes+p.Size
 	}
-	p.Lives = max(min(p.Lives, maxCalls/p.Life, maxBytes/bytes), 1)
+	p.Lives = max(min(p.Lives, maxCalls/calls, maxBytes/bytes), 1)
 	if p.Sync > 0 {
 		p.Sync = max(p.Sync, p.Life*p.Lives/maxSyncs)
 	}
