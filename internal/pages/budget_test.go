@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // simulation runs calls of a File and prices what they do, for the File and for os.File. It does
@@ -316,6 +318,14 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
+// programs is n, or fewer under the race detector, which finds nothing in one goroutine.
+func programs(n int) int {
+	if race.Detector {
+		return n / 6
+	}
+	return n
+}
+
 func checkBound(t *testing.T, program []byte) {
 	t.Helper()
 	defer Unbound()
@@ -329,7 +339,7 @@ func checkBound(t *testing.T, program []byte) {
 
 func TestBudget_RandomPrograms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
-	for range 300 {
+	for range programs(300) {
 		checkBound(t, randomProgram(r))
 	}
 }
@@ -337,7 +347,7 @@ func TestBudget_RandomPrograms(t *testing.T) {
 // The adversary changes programs for as long as that makes them lose more.
 func TestBudget_Adversary(t *testing.T) {
 	defer Unbound()
-	for seed := range uint64(6) {
+	for seed := range uint64(programs(6)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		program, most := randomProgram(r), math.Inf(-1)
 		for range 200 {
