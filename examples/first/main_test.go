@@ -74,7 +74,7 @@ func TestCompare_SmallFile(t *testing.T) {
 	for _, size := range []int{recordSize, 100_001} {
 		name := smallFile(t, size)
 		report, err := compare(t.Context(), name, 20*time.Millisecond)
-		if err != nil || strings.Count(report, " times as fast\n") < 2 || strings.Count(report, "  mmapfile.Open ") < 2 {
+		if err != nil || strings.Count(report, " times as fast\n") < 2 || strings.Count(report, "\n  mmapfile.Open ") != 2 {
 			t.Errorf("%d bytes: %v\n%s", size, err, report)
 		}
 	}
@@ -98,7 +98,10 @@ func TestCompare_BadFile(t *testing.T) {
 }
 
 // changing is a file that another program writes to.
-type changing struct{ n byte }
+type changing struct {
+	file
+	n byte
+}
 
 func (c *changing) ReadAt(p []byte, _ int64) (int, error) {
 	c.n++
@@ -107,9 +110,70 @@ func (c *changing) ReadAt(p []byte, _ int64) (int, error) {
 }
 
 func TestLookUpInTurns_DifferentBytes(t *testing.T) {
-	err := lookUpInTurns(t.Context(), io.Discard, time.Millisecond, bytes.NewReader(make([]byte, 6400)), new(changing), 6400)
-	if err == nil || !strings.Contains(err.Error(), "different bytes") {
+	before, err := os.Open(smallFile(t, 6400))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	err = lookUpInTurns(t.Context(), io.Discard, time.Millisecond, 6400, before, new(changing), "changing")
+	if err == nil || !strings.HasPrefix(err.Error(), before.Name()) || !strings.Contains(err.Error(), "different bytes") {
 		t.Error(err)
+	}
+}
+
+func TestLookUp_Truncated(t *testing.T) {
+	f, err := os.Open(smallFile(t, recordSize-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := lookUp(f, recordSize, 0); err == nil || err.Error() != f.Name()+" has become shorter" {
+		t.Error(err)
+	}
+}
+
+// The first one to read something waits for the disk. Each is that as often, however little time there is.
+func TestTakeTurns_FirstEquallyOften(t *testing.T) {
+	var calls []int
+	var first [2]int
+	call := func(who int) func(int) (uint32, error) {
+		return func(round int) (uint32, error) {
+			if calls = append(calls, who); len(calls)%2 == 1 {
+				first[who]++
+			}
+			return uint32(round), nil
+		}
+	}
+	for range 50 {
+		calls, first = nil, [2]int{}
+		if _, err := takeTurns(t.Context(), 1, "data", call(0), call(1)); err != nil || first[0] == 0 || first[0] != first[1] {
+			t.Fatalf("%v; first %v times, in %v", err, first, calls)
+		}
+	}
+}
+
+func TestPrintTimes_Units(t *testing.T) {
+	var text strings.Builder
+	printTimes(&text, [2]time.Duration{12_345_678 * time.Nanosecond, 24_000}, 1, "x")
+	got := strings.Join(strings.Fields(text.String()), " ")
+	if want := "os.Open 12.3ms x 24µs 514.40 times as fast"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The second table says what it has opened the file with, and whether that was mapped.
+func TestPromiseNoChange_SmallFile(t *testing.T) {
+	before, err := os.Open(smallFile(t, 100_001))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	var text strings.Builder
+	if err := promiseNoChange(t.Context(), &text, 20*time.Millisecond, 100_001, before); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); !strings.Contains(got, "overlayfs") || !strings.Contains(got, "\n  Options{Immutable: true} ") || strings.Contains(got, "mmapfile.Open") {
+		t.Error(got)
 	}
 }
 
@@ -120,15 +184,19 @@ func TestCompare_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
 	cancel(stopped)
-	for _, name := range []string{"", small} {
-		if report, err := compare(ctx, name, time.Hour); !errors.Is(err, stopped) || report != "" {
-			t.Errorf("%q: %q, %v", name, report, err)
+	for _, args := range [][]string{nil, {small}} {
+		if report, err := run(ctx, args, time.Hour); !errors.Is(err, stopped) || report != "" {
+			t.Errorf("%q: %q, %v", args, report, err)
 		}
 	}
 	wantEmpty(t, dir)
 }
 
-func TestMain_Interrupt(t *testing.T) {
+func TestMain_Interrupt(t *testing.T) { testSignal(t, os.Interrupt) }
+
+// testSignal has s end the program while it makes its file.
+func testSignal(t *testing.T, s os.Signal) {
+	t.Helper()
 	dir := tempDir(t)
 	cmd := program(t, dir)
 	if runtime.GOOS == "windows" {
@@ -146,11 +214,11 @@ func TestMain_Interrupt(t *testing.T) {
 	if err != nil || !strings.HasPrefix(start, "making "+dir) {
 		t.Errorf("%q, %v", start, err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(s); err != nil {
 		t.Error(err)
 	}
 	rest, err := io.ReadAll(stderr)
-	if err := errors.Join(err, cmd.Wait()); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(rest), "first: interrupt") {
+	if err := errors.Join(err, cmd.Wait()); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(rest), "first: "+s.String()) {
 		t.Errorf("%v: %s", err, rest)
 	}
 	wantEmpty(t, dir)
@@ -165,6 +233,7 @@ func TestMain_Status(t *testing.T) {
 		{[]string{"-h"}, 0, "usage: first [FILE]"},
 		{[]string{"a", "b"}, 2, "usage: first [FILE]"},
 		{[]string{smallFile(t, 9)}, 1, "a record has 64"},
+		{[]string{""}, 1, "the name of the file is empty"},
 	} {
 		cmd := program(t, tempDir(t), c.args...)
 		out, err := cmd.CombinedOutput()
