@@ -68,7 +68,7 @@ func TestREADME_Steps(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands, report := steps(t)
-	if len(commands) != 10 || len(report) != 3 {
+	if len(commands) != 10 || len(report) != 4 {
 		t.Fatalf("README.md has %d commands and %d lines of a report", len(commands), len(report))
 	}
 	bin := t.TempDir()
@@ -84,6 +84,9 @@ func TestREADME_Steps(t *testing.T) {
 				if !strings.Contains(out, line) {
 					t.Errorf("the report has no line %q:\n%s", line, out)
 				}
+			}
+			if n := len(regexp.MustCompile(`(?m)\.go:\d+:\d+: `).FindAllString(out, -1)); n != len(report) {
+				t.Errorf("README.md shows %d lines of a report of %d:\n%s", len(report), n, out)
 			}
 		case strings.Contains(command, "-diff"):
 			if n := strings.Count(out, "\n+\t") - strings.Count(out, "\n+\t\"go.dw1.io/mmapfile\""); n != 4 {
