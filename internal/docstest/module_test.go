@@ -24,12 +24,13 @@ func TestReadme_OwnModule(t *testing.T) {
 	}
 	for _, b := range (mdPage{"README.md", fileLines(t, "README.md")}).codeBlocks(t) {
 		for _, line := range b.lines {
-			if strings.HasPrefix(line, "go mod edit ") || strings.HasPrefix(line, "go get ") {
-				commands = append(commands, line)
+			if strings.HasPrefix(line, "go mod ") || strings.HasPrefix(line, "go get ") {
+				command, _, _ := strings.Cut(line, " #")
+				commands = append(commands, command)
 			}
 		}
 	}
-	if len(commands) != 3 {
+	if len(commands) != 4 {
 		t.Fatalf("README.md has these commands for a module: %q", commands)
 	}
 	dir := t.TempDir()
