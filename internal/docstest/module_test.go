@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,26 @@ func TestGo_Versions(t *testing.T) {
 		if !strings.Contains(text(name), want) {
 			t.Errorf("%s does not have %q", name, want)
 		}
+	}
+	release, setups := regexp.MustCompile(`\b1\.\d+\.x`), 0
+	for name, lines := range workflows(t) {
+		for i, line := range lines {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			if key == "go-version" {
+				setups++
+				if value != "'"+older+".x'" && value != "${{ matrix.go }}" {
+					t.Errorf("%s:%d: neither '%s.x' nor the matrix: %s", name, i+1, older, value)
+				}
+			}
+			for _, v := range release.FindAllString(line, -1) {
+				if v != older+".x" && v != newer+".x" {
+					t.Errorf("%s:%d: %s is not one of the two newest Go", name, i+1, v)
+				}
+			}
+		}
+	}
+	if setups < 9 {
+		t.Errorf("only %d workflow jobs set up Go", setups)
 	}
 	if !strings.Contains(text(".ci/run"), " go"+newer+".") {
 		t.Errorf(".ci/run does not have Go %s", newer)
