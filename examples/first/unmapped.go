@@ -12,7 +12,7 @@ import (
 
 // promiseNoChange compares again, after mmapfile.Open has not mapped the file.
 func promiseNoChange(ctx context.Context, w io.Writer, d time.Duration, size int64, before *os.File) error {
-	fmt.Fprintln(w, "The file was not mapped, as on a container's overlayfs, on FUSE, on network file systems and on Windows.")
+	fmt.Fprintln(w, "The file was not mapped, as on a container's overlayfs, on FUSE, on network file systems, on Windows, or after few reads.")
 	fmt.Fprintln(w, "With the promise that it does not change:")
 	f, err := mmapfile.Options{Immutable: true}.OpenFile(before.Name(), os.O_RDONLY, 0)
 	if err != nil {
