@@ -109,7 +109,7 @@ func (f *file) advise(off, n int64, a Advice) error {
 	switch {
 	case err != sys.ErrFault:
 		return err
-	case a == PopulateRead && !f.sparse():
+	case a == PopulateRead && f.storageOf() != sys.StorageMemory:
 		return syscall.EIO
 	}
 	return f.fullCause(m, p[:max(known, 0)], off)

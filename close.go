@@ -11,10 +11,11 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Close closes the file and makes its mappings inaccessible. It waits for writes of a mapped
-// File that are in flight, which end in full. It waits for other calls only on Windows, and
-// if the File is private or has a [FlushPolicy]. They end in full or with [os.ErrClosed], and
-// a call blocked in a pipe is released. A
+// Close closes the file and makes its mappings inaccessible. It waits for a Truncate and, until
+// the descriptor was handed out, for writes of a mapped File that are in flight. They end in
+// full. It waits for other calls only on Windows, and if the File is private or has a
+// [FlushPolicy]. They end in full or with [os.ErrClosed], and a call blocked in a pipe is
+// released. A
 // second Close is a *[fs.PathError] with Op "close" and os.ErrClosed, as with
 // [os.File.Close].
 //

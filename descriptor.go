@@ -12,7 +12,7 @@ import (
 //
 // From the first call of Fd on, the kernel keeps the cursor as the descriptor's offset,
 // because other code may move it. Read, Seek and all writes cost what they cost with
-// os.File.
+// os.File. The first call waits for writes of a mapped File that are in flight.
 func (f *File) Fd() uintptr {
 	if f == nil {
 		return ^uintptr(0)
@@ -39,7 +39,6 @@ func (f *File) OS() *os.File {
 		return nil
 	}
 	f.handOver()
-	f.endPeriod() // which cannot move the modification time once the inner file is closed
 	f.osReturned.Store(true)
 	return f.inner
 }
@@ -53,8 +52,9 @@ func (f *file) handOver() {
 	}
 	f.writeBack(0, -1)
 	f.cur.GiveUp(f.inner)
-	f.writes.Drain() // those after it find that the cursor was given up
+	f.writes.Retire() // writes after it find that the cursor was given up
 	f.movedEnd()
+	f.endPeriod() // it cannot move the time once the inner file is closed, nor see a mode that is set
 }
 
 // SyscallConn returns a raw connection, as [os.File.SyscallConn] does, with its errors. The

@@ -90,7 +90,7 @@ func (f *file) fullCause(m *mapping, p []byte, off int64) error {
 			return err
 		}
 	}
-	if f.sparse() {
+	if f.storageOf() == sys.StorageMemory { // a private File has not asked yet
 		return sys.ErrFull
 	}
 	return syscall.EIO

@@ -123,12 +123,11 @@ func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
 		r, left = whole.R, whole.N
 	}
 	for left > 0 {
-		part := io.LimitedReader{R: r, N: min(piece, left)}
-		k, err := fl.copyPart(f, &part)
+		asked := min(piece, left)
+		part := io.LimitedReader{R: r, N: asked}
+		k, err := fl.copyPart(f, &part, whole)
 		n += k
-		if left -= k; whole != nil {
-			whole.N = left
-		}
+		left -= asked - part.N
 		fl.flushDue(f)
 		if err != nil || part.N > 0 {
 			return n, err
@@ -137,10 +136,16 @@ func (fl *flusher) copyFrom(f *file, r io.Reader) (n int64, err error) {
 	return n, nil
 }
 
-// copyPart is f.inner.ReadFrom. It counts what was read also if the Reader panics.
-func (fl *flusher) copyPart(f *file, part *io.LimitedReader) (n int64, err error) {
+// copyPart is f.inner.ReadFrom of part of whole, which may be nil. It counts what was read
+// also if the Reader panics.
+func (fl *flusher) copyPart(f *file, part, whole *io.LimitedReader) (n int64, err error) {
 	asked := part.N
-	defer func() { fl.pending.Add(asked - part.N) }()
+	defer func() {
+		read := asked - part.N
+		if fl.pending.Add(read); whole != nil {
+			whole.N -= read
+		}
+	}()
 	return f.inner.ReadFrom(part)
 }
 

@@ -404,6 +404,11 @@ func TestFlushPolicy_ReaderPanics(t *testing.T) {
 	if n := mmapfile.Pending(f); n != 300 {
 		t.Errorf("%d bytes are pending, want 300", n)
 	}
+	limited := &io.LimitedReader{R: &panickingConn{f, 3}, N: 1000}
+	filetest.Recovered(func() { f.ReadFrom(limited) })
+	if limited.N != 700 {
+		t.Errorf("%d bytes are left to read, want 700", limited.N)
+	}
 }
 
 // panickingConn is a Reader that the kernel could copy from. It panics after some reads.

@@ -1,6 +1,7 @@
 package mmapfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -103,5 +104,37 @@ func TestView_FullXFS(t *testing.T) {
 				f.Close()
 			}
 		}
+	}
+}
+
+// A private File of a full tmpfs: reads give the zeros of its holes, as with os.File, and what needs
+// memory says that the disk is full.
+func TestReadAt_PrivateFullDisk(t *testing.T) {
+	dir := filetest.SmallDisk(t)
+	name := filepath.Join(dir, "file")
+	filetest.Write(t, name, []byte("content"))
+	if err := os.Truncate(name, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	filetest.FillDisk(t, filepath.Join(dir, "fill"))
+	f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := bytes.Repeat([]byte{1}, 100_000)
+	if n, err := f.ReadAt(got, 3); n != len(got) || err != nil {
+		t.Fatalf("ReadAt: %d, %v", n, err)
+	}
+	if want := append([]byte("tent"), make([]byte, len(got)-4)...); !bytes.Equal(got, want) {
+		t.Error("ReadAt gives other bytes")
+	}
+	for _, a := range []mmapfile.Advice{mmapfile.PopulateRead, mmapfile.PopulateWrite} {
+		if err := f.Advise(0, 1<<20, a); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Advise(%v): %v", a, err)
+		}
+	}
+	if _, err := f.WriteAt(make([]byte, 5000), 500_000); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("WriteAt: %v", err)
 	}
 }

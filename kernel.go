@@ -13,7 +13,8 @@ import (
 //
 //  1. writeBack: the system sees what was stored into memory
 //  2. length.Before, so that a truncation meanwhile is noticed
-//  3. cursor.enter and leave around the call, if it is one at the kernel's offset
+//  3. Enter and Leave of the cursor around the call, if it is one at the kernel's offset, and
+//     Begin and End of f.writes around a write that holds no lock
 //  4. the length that the call has shown, or that it is unknown
 //  5. refresh: memory shows what the call has written
 //  6. noteRead or noteWrite: which pages are in memory, and whether mapping pays

@@ -111,6 +111,7 @@ func (f *file) mapTo(size int64, memory bool) error {
 	}
 	next := *m
 	next.callLen = int(min(limit, int64(len(m.data))))
+	f.makeLocks(&next)
 	f.m.Store(&next)
 	return nil
 }
@@ -188,9 +189,7 @@ func (f *file) mapNew(m *mapping, size, limit int64, memory bool, access sys.Acc
 		data: data, callLen: int(min(limit, int64(len(data)))), writable: writable,
 		writes: writable && access.Plain, region: newRegion(f, data),
 	}
-	if next.writes {
-		f.writes.Make() // before the mapping is published
-	}
+	f.makeLocks(next)
 	if m == nil {
 		next.region.countFile()
 	} else if next.prev = m; m.region.abandon() {
@@ -200,6 +199,13 @@ func (f *file) mapNew(m *mapping, size, limit int64, memory bool, access sys.Acc
 	f.m.Store(next)
 	pages.Watch(anyMapped)
 	return nil
+}
+
+// makeLocks makes the locks of writes, before m is published, if calls may write through it.
+func (f *file) makeLocks(m *mapping) {
+	if m.writes && m.callLen > 0 && f.ownDescriptor() {
+		f.writes.Make()
+	}
 }
 
 // anyMapped reports whether any File is mapped.

@@ -3,6 +3,7 @@
 package mmapfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -543,6 +544,20 @@ func TestStat_OtherOwnersSparseFile(t *testing.T) {
 	}
 	if now := blocks(); now != before {
 		t.Errorf("%d blocks are allocated, and were %d before", now, before)
+	}
+}
+
+// Nor does it if the written part was truncated, and the file is as long again.
+func TestTruncate_EndsPeriod(t *testing.T) {
+	t.Parallel()
+	name := filetest.Temp(t, bytes.Repeat([]byte{1}, 1<<20))
+	f := mustOpenMapped(t, name)
+	mustWriteMapped(t, f)
+	if err := f.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
+	if mmapfile.WroteMapped(f) {
+		t.Error("the period goes on, and its first write may be in what was truncated")
 	}
 }
 

@@ -92,7 +92,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 			return 0, io.EOF
 		}
 		f.preread(m, off, int64(n))
-		if guard.Copy(b[:n], m.data[off:]) {
+		if guard.Copy(b[:n], m.data[off:]) || f.readPages(m, b[:n], off) {
 			break
 		}
 		if now, _ := f.stat(); now >= off+int64(n) {
@@ -103,6 +103,21 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 		err = io.EOF
 	}
 	return n, err
+}
+
+// readPages reads b page by page: from the file what memory does not have, because the disk is
+// full under a hole. A page that was stored to is in memory.
+func (f *file) readPages(m *mapping, b []byte, off int64) bool {
+	for len(b) > 0 {
+		part := b[:min(int64(len(b)), pageAfter(int(off))-off)]
+		if !guard.Copy(part, m.data[off:]) {
+			if _, err := f.inner.ReadAt(part, off); err != nil {
+				return false
+			}
+		}
+		b, off = b[len(part):], off+int64(len(part))
+	}
+	return true
 }
 
 // readNextPrivate is Read.
@@ -159,7 +174,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	if now, _ := f.stat(); now < off+int64(len(b)) {
 		return 0, f.fail("write", io.ErrUnexpectedEOF)
 	}
-	return 0, f.fail("write", syscall.EIO)
+	return 0, f.fail("write", f.fullCause(m, m.data[off:off+int64(len(b))], off))
 }
 
 // writeNextPrivate is Write.

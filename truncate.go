@@ -35,6 +35,7 @@ func (f *file) truncate(size int64) error {
 	l := f.lockWrites()
 	defer f.unlockWrites(l)
 	f.writeBack(0, -1)
+	f.endPeriod() // its first write may be in what is truncated
 	old := f.length.BeginTruncate(size)
 	err := f.truncateInner(size)
 	if err == nil {

@@ -287,3 +287,31 @@ func TestWriteAt_WholeBesideClose(t *testing.T) {
 		}
 	}
 }
+
+// Once the descriptor was handed out, Close and Fd do not wait for a write that the system blocks,
+// as one to a frozen file system.
+func TestClose_BesideBlockedWrite(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(f *File){
+		"Close": func(f *File) { f.Close() },
+		"Fd":    func(f *File) { f.Fd() },
+		"Write": func(f *File) { f.Write([]byte("x")) },
+	} {
+		f := readyFile(t, 1<<20)
+		f.OS()
+		block, in, done := make(chan bool), make(chan bool), make(chan bool)
+		go func() {
+			WriteLate(f, []byte("x"), 0, func() { close(in); <-block })
+			done <- true
+		}()
+		<-in
+		go func() { end(f); done <- true }()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s waits for the write", name)
+		}
+		close(block)
+		<-done
+	}
+}

@@ -1,9 +1,10 @@
 // Package cursor knows who holds the offset at which Read, Write and Seek of a file continue:
 // the File or the kernel.
 //
-// Invariant: while the File holds the cursor, no call uses the kernel's offset. While a call
-// uses it, or once other code may see or move it, the kernel holds the cursor. Whoever gets
-// it continues where the other was.
+// Invariant: while the File holds the cursor, only calls that have it locked move the kernel's
+// offset, and nothing relies on where they leave it. While another call uses that offset, or
+// once other code may see or move it, the kernel holds the cursor. The one that takes it
+// continues where the other was.
 package cursor
 
 import (

@@ -10,7 +10,8 @@
 //
 //   - [Length.Answered]: the file's length was asked, and is this
 //   - [Length.Reached]: the file has reached this offset
-//   - [Length.Stale]: the end is somewhere else, and nothing tells where
+//   - [Length.Stale]: the end is somewhere else, and nothing tells where: after a write at the
+//     kernel's offset, a write that failed, a copy by the kernel that met another end
 //
 // A truncation is between [Length.BeginTruncate] and [Length.EndTruncate]. The steps of
 // other calls may come between those of one. If their order is not certain, the length is

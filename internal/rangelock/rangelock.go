@@ -18,7 +18,8 @@ import (
 // Gate orders the writes of one File. The zero value has no locks: all writes are system
 // calls, and are counted. With locks, a write holds those of its range. It may go to the
 // mapping unless a counted write is in progress, which holds none. No write waits for that:
-// it is a system call in its turn. A File that is not mapped for writing allocates no locks.
+// it is a system call in its turn. A File that is not mapped for writing allocates no locks,
+// and one whose descriptor was handed out has none any more.
 type Gate struct {
 	locks   atomic.Pointer[Locks]
 	counted atomic.Int32 // writes in progress that hold no lock
@@ -74,6 +75,13 @@ func (g *Gate) End() { g.counted.Add(-1) }
 
 // MayMap reports whether a write that holds its lock may go to the mapping.
 func (g *Gate) MayMap() bool { return g.counted.Load() == 0 }
+
+// Retire drops the locks, since no write may be mapped any more. It waits for the writes that
+// hold one.
+func (g *Gate) Retire() {
+	g.Drain()
+	g.locks.Store(nil)
+}
 
 // Drain waits for the writes in progress that hold a lock.
 func (g *Gate) Drain() {

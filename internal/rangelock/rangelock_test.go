@@ -65,6 +65,25 @@ func TestBeginAnywhere_WaitsForLocks(t *testing.T) {
 	}
 }
 
+// Once the locks are dropped, nothing waits for a write.
+func TestRetire_NothingWaits(t *testing.T) {
+	t.Parallel()
+	var g Gate
+	g.Make()
+	late := g.Begin() // has the locks, and not yet one of them
+	g.Retire()
+	held := late.Lock(0, 1)
+	g.BeginAnywhere()
+	g.End()
+	g.Locks().LockAll()
+	g.Locks().UnlockAll()
+	late.Unlock(held)
+	if g.Begin() != nil || g.MayMap() {
+		t.Error("a write after it holds a lock")
+	}
+	g.End()
+}
+
 // Ranges that overlap share a lock, and a range of any length has all locks of its blocks.
 func TestLocks_Ranges(t *testing.T) {
 	t.Parallel()
