@@ -1,7 +1,9 @@
 package eventlog_test
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,6 +39,19 @@ func TestStream_FullDisk(t *testing.T) {
 		fill()
 		if _, err := s.AppendBatch(make([]byte, 50_000), make([]byte, 50_000)); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("a batch: %v", err)
+		}
+		if err := s.Roll(); err != nil && !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Roll: %v", err)
+		}
+		if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
+			t.Errorf("WaitDurable: %v", err)
+		}
+		to := filepath.Join(dir, "copy")
+		if err := s.Copy(context.Background(), to, nil); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Copy: %v", err)
+		}
+		if _, err := os.Stat(to + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a copy is left: %v", err)
 		}
 		wantNth(t, s.Events(s.First()), s.First(), s.Next())
 		if err := s.Sync(); err != nil {

@@ -43,13 +43,17 @@ func FlushAndDrop(f *os.File) (*Stored, error) {
 		return nil, err
 	}
 	direct, err := os.OpenFile(f.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
-	switch {
-	case errors.Is(err, unix.EINVAL):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	s := &Stored{f: direct}
+	if err == nil {
+		if _, err = s.ReadAt(make([]byte, 1), 0); err == nil || err == io.EOF {
+			return s, nil
+		}
+		direct.Close()
 	}
-	return &Stored{f: direct}, nil
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
+		err = nil
+	}
+	return nil, err
 }
 
 // ReadAt is that of *os.File.
@@ -62,12 +66,12 @@ func (s *Stored) ReadAt(p []byte, off int64) (int, error) {
 		s.buf = b[at:][:need]
 	}
 	n, err := s.f.ReadAt(s.buf[:need], off-int64(skip))
+	if n > 0 && errors.Is(err, unix.EINVAL) {
+		err = io.EOF // after the last bytes, at an offset that is not aligned
+	}
 	n = copy(p, s.buf[min(skip, n):n])
 	if n == len(p) {
 		return n, nil
-	}
-	if err == nil {
-		err = io.EOF
 	}
 	return n, err
 }
