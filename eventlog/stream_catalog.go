@@ -187,17 +187,21 @@ func (c *readerCatalog) relist() {
 
 // stop has the directory listed again: the next segment is found only by the number of events.
 func (c *readerCatalog) stop() (at stop, err error) {
+	list := c.segments()
+	if n := len(list); n > 0 && list[n-1].index.Look(0).N > 0 {
+		return stop{}, nil // to walk the rest is cheap
+	}
 	c.relist()
 	b, err := c.refresh()
-	list := c.segments()
+	list = c.segments()
 	if err != nil || len(list) == 0 || b.Truncating || b.First > list[len(list)-1].first {
 		return stop{}, err
 	}
 	last := list[len(list)-1]
 	off := int64(0)
 	err = last.read(func(f *segmentFile) (err error) { off, err = f.end(); return err })
-	if err != nil || last.index.Look(0).End >= off {
-		return stop{}, nil // tail tries again, or has it
+	if err != nil {
+		return stop{}, nil // tail tries again
 	}
 	return stop{last.first, off, b.Truncations}, nil
 }
