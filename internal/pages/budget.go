@@ -111,7 +111,7 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 	}
 	switch {
 	case t.saved.Load() <= t.limit.Load():
-		p.front.Store(0) // what is saved now is counted
+		t.front.Store(0) // what is saved now is counted
 	case !exists:
 		p.advance()
 	}
@@ -145,7 +145,7 @@ func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 	if end <= off || !t.pay(blocks) {
 		return 0
 	}
-	p.front.Store(0) // as in Buy
+	t.front.Store(0) // as in Buy
 	if p.Note(Ready, off, end-off); !t.measures(uint32(blocks)) {
 		return 0
 	}

@@ -38,13 +38,6 @@ import (
 type Pages struct {
 	table atomic.Pointer[table]
 
-	// front is one look for most files that are read often: all pages before an offset are
-	// ready. It is 0 while mapped calls are counted (see saved).
-	//
-	//	bits  0–43  the offset
-	//	bits 44–63  the generation, modulo 2^20
-	front atomic.Uint64
-
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–43  the offset after the last read
@@ -77,6 +70,13 @@ type table struct {
 	*record
 	confirm bool // the system must confirm that a page exists before it is ready
 	leaves  []atomic.Pointer[leaf]
+
+	// front is one look for most files that are read often: all pages before an offset are
+	// ready. It is 0 while mapped calls are counted (see saved).
+	//
+	//	bits  0–43  the offset
+	//	bits 44–63  the generation, modulo 2^20
+	front atomic.Uint64
 }
 
 // leaf has the words of 4 MiB. It is small, because each open file that is read has one.
@@ -236,8 +236,10 @@ func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool {
-	if w := p.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(generation.Load())&(1<<20-1) {
-		return true
+	if t := p.table.Load(); t != nil {
+		if w := t.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(generation.Load())&(1<<20-1) {
+			return true
+		}
 	}
 	return p.readyCounted(off, n)
 }
@@ -258,6 +260,7 @@ func (p *Pages) advance() {
 	r := p.begin().record
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	t := p.table.Load()
 	if gen := generation.Load(); gen != r.frontGen {
 		r.front, r.frontGen = 0, gen
 	}
@@ -272,13 +275,13 @@ func (p *Pages) advance() {
 		}
 		run = 0
 	}
-	p.front.Store(r.front<<BlockBits + run<<PageBits | uint64(r.frontGen)<<offsetBits)
+	t.front.Store(r.front<<BlockBits + run<<PageBits | uint64(r.frontGen)<<offsetBits)
 }
 
 // resetFront is called once pages that were ready may not be so any more, with mu held.
 func (p *Pages) resetFront(r *record) {
 	r.front = 0
-	p.front.Store(0)
+	p.table.Load().front.Store(0)
 }
 
 // Known reports whether all pages of n bytes at off are known to be in memory.
@@ -348,12 +351,11 @@ func (p *Pages) addLeaf(index uint64) *leaf {
 	for !t.put(l) && uint64(len(t.leaves)) < max(placesMin, 8*r.grown) {
 		t = t.double()
 	}
-	at := &t.leaves[t.place(index)]
-	if at.Load() != l { // the one that is there is dropped
+	p.table.Store(t)
+	if at := &t.leaves[t.place(index)]; at.Load() != l { // the one that is there is dropped
 		at.Store(l)
 		p.resetFront(r)
 	}
-	p.table.Store(t)
 	return l
 }
 
@@ -370,6 +372,7 @@ func (t *table) put(l *leaf) bool {
 // double returns a table with the leaves of t, and twice as many places.
 func (t *table) double() *table {
 	next := &table{record: t.record, confirm: t.confirm, leaves: make([]atomic.Pointer[leaf], 2*len(t.leaves))}
+	next.front.Store(t.front.Load())
 	for i := range t.leaves {
 		if l := t.leaves[i].Load(); l != nil {
 			next.put(l) // two leaves of different places stay so

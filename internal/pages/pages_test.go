@@ -251,7 +251,7 @@ func TestReady_Front(t *testing.T) {
 			if p.Ready(off, int(n)) != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
-			if p.front.Load()&offsetMask >= 2*BlockSize {
+			if p.begin().front.Load()&offsetMask >= 2*BlockSize {
 				moved++
 			}
 		}

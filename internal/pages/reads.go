@@ -188,8 +188,8 @@ func (p *Pages) Confirm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := p.table.Load(); !t.confirm {
-		next := *t
-		next.confirm = true
-		p.table.Store(&next)
+		next := &table{record: t.record, confirm: true, leaves: t.leaves}
+		next.front.Store(t.front.Load())
+		p.table.Store(next)
 	}
 }
