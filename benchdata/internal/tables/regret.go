@@ -92,7 +92,7 @@ func regretPages(res *results.Set, dir string) ([]Artifact, error) {
 		"A fourth of the programs is made of losers by changing one or two fields. " +
 		"A program is judged by its CPU time, or by its wall time if the file is not in memory. " +
 		"Made from [regret.txt](results/regret.txt) by `make -C benchdata readme`.\n\n")
-	fmt.Fprintf(&b, "## Percentiles\n\nThe %s programs of seed %s that were drawn, and not made of losers.\n\n", res.Config["programs"], res.Config["seed"])
+	fmt.Fprintf(&b, "## Percentiles\n\nOf %s programs of seed %s, those that were drawn, and not made of losers.\n\n", res.Config["programs"], res.Config["seed"])
 	percentileGrid(list).markdown(&b)
 	b.WriteString(lostCount(list) + "![Number of programs by their time relative to os.File](charts/regret.svg)\n\n## The worst\n\n")
 	worstGrid(list).markdown(&b)
