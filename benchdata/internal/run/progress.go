@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,7 @@ import (
 type progress struct {
 	w             io.Writer
 	terminal      bool
-	unit          string // round, or what else takes its place
+	unit          string // what a round is called; empty for round
 	round, rounds int
 	shown         int           // the last round that has its line
 	each          time.Duration // what a round takes, 0 before the second
@@ -23,7 +24,7 @@ type progress struct {
 func newProgress(f *os.File, rounds int) *progress {
 	fi, err := f.Stat()
 	terminal := err == nil && fi.Mode()&os.ModeCharDevice != 0
-	return &progress{w: f, terminal: terminal, unit: "round", rounds: rounds, began: time.Now()}
+	return &progress{w: f, terminal: terminal, rounds: rounds, began: time.Now()}
 }
 
 func (p *progress) show(name string) {
@@ -47,7 +48,7 @@ func (p *progress) show(name string) {
 
 // line says which round it is, and how long the others will take if they are like those before.
 func (p *progress) line(now time.Time) string {
-	s := fmt.Sprintf("%s %d of %d, %v", p.unit, p.round, p.rounds, now.Sub(p.began).Round(time.Second))
+	s := fmt.Sprintf("%s %d of %d, %v", cmp.Or(p.unit, "round"), p.round, p.rounds, now.Sub(p.began).Round(time.Second))
 	if p.each > 0 {
 		left := p.first.Add(p.each * time.Duration(p.rounds)).Sub(now)
 		s += fmt.Sprintf(", about %v left", max(left, 0).Round(time.Second))

@@ -5,7 +5,6 @@ package run
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -58,7 +57,7 @@ func (opt *options) record(ctx context.Context, dir string, config [][2]string, 
 	}
 	writeMachine(&raw, dir, config...)
 	r := &recording{&raw, newProgress(os.Stderr, opt.rounds)}
-	r.unit = cmp.Or(opt.unit, r.unit)
+	r.unit = opt.unit
 	defer r.end()
 	for r.round = 1; r.round <= opt.rounds; r.round++ {
 		fmt.Fprintf(r, "# round %d, load %s\n", r.round, firstLine("/proc/loadavg"))
