@@ -119,13 +119,17 @@ func ExampleOnlyDurable() {
 
 const consumerEnv = "EVENTLOG_TEST_CONSUMER"
 
-// childConsumes consumes the stream in dir, and writes a byte for each event.
+// consumerStep is what a child writes for each event. A pipe holds 64 KiB, so a child that is not
+// read is soon blocked, and its parent can kill it in the middle.
+const consumerStep = 4096
+
+// childConsumes consumes the stream in dir, and writes consumerStep bytes for each event.
 func childConsumes(dir string) error {
 	r, err := eventlog.OpenStreamReader(dir)
 	if err != nil {
 		return err
 	}
-	return consume(r, dir+".out", func() { os.Stdout.Write([]byte{'.'}) })
+	return consume(r, dir+".out", func() { os.Stdout.Write(make([]byte, consumerStep)) })
 }
 
 func TestOnlyDurable_KilledConsumer(t *testing.T) {
@@ -149,8 +153,8 @@ func TestOnlyDurable_KilledConsumer(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := io.CopyN(io.Discard, out, int64(90+kills*37%80))
-		if ended = got < 90; !ended {
+		got, _ := io.CopyN(io.Discard, out, int64(90+kills*37%80)*consumerStep)
+		if ended = got < 90*consumerStep; !ended {
 			cmd.Process.Kill()
 			kills++
 		}
