@@ -143,8 +143,10 @@ func TestTruncate_BesideWriteAt(t *testing.T) {
 		}
 		mustMap(t, f)
 		mmapfile.PrefaultAll(f)
-		if _, err := f.WriteAt(old, 0); err != nil {
-			t.Fatal(err)
+		for range 2 { // the first begins a period; under the race detector the last page is not mapped
+			if _, err := f.WriteAt(old[:n], 0); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if mmapfile.WroteMapped(f) {
 			stored++
