@@ -76,10 +76,9 @@ func (l *Log) recover(repair bool, x *eventfile.Index) error {
 func (l *Log) truncateTail(v *eventfile.Validation, size int64) error {
 	l.end, l.count = v.End, v.Count
 	h := eventfile.Header{End: v.End, Count: v.Count, Start: v.Header.Start}
-	if v.Header != h {
-		if _, err := l.f.WriteAt(h.Bytes(), 0); err != nil {
-			return err
-		}
+	// Always: the page cache may have a header that a flush has failed to write. Its block is there.
+	if _, err := l.f.WriteAt(h.Bytes(), 0); err != nil {
+		return err
 	}
 	// What was after the end must be zeros again before anything else is stored there:
 	// else a second crash could bring it back.

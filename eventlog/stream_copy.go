@@ -86,8 +86,8 @@ func (s *Stream) Segments() (list []Segment, err error) {
 // kill leaves. Segments that retention or TruncateFront removes meanwhile may be missing.
 //
 // An error is a *[fs.PathError] with Op "copy": [fs.ErrExist] if dir is there, [ErrTruncated]
-// if TruncateBack has removed events meanwhile, one of the flush, or the system's. That of ctx
-// comes as it is. After an error there is no dir.
+// if TruncateBack has removed events meanwhile, [os.ErrClosed] also if s is closed meanwhile, one
+// of the flush, or the system's. That of ctx comes as it is. After an error there is no dir.
 func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
 	s.mu.Lock()
 	at, b, closing := s.mark(), *s.state.Load(), s.closing
@@ -102,7 +102,8 @@ func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total
 }
 
 // Copy is [Stream.Copy], while the writer appends or not. It flushes the files that it finds
-// last itself, and so copies what is visible when it begins.
+// last itself, and so copies what is visible when it begins. If a flush of the writer has failed
+// before, the events are durable in the copy alone.
 func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
 	r.relist()
 	b, err := r.refresh()
@@ -152,11 +153,13 @@ type copier struct {
 	temp        string
 	progress    func(done, total int64)
 	done, total int64
+	plain       bool // read by read(2): a flush of the segment may have failed, and shared blocks lack its events
 }
 
 // copyStream copies the segments up to last, of which it copies what the header says. b are the
 // bounds of before.
 func copyStream(ctx context.Context, c catalog, dir string, progress func(done, total int64), b eventfile.Bounds, last *segment, h eventfile.Header) (err error) {
+	dir = filepath.Clean(dir) // of "dir/" the name beside it is "dir.tmp"
 	k := &copier{ctx: ctx, l: c.list(), temp: dir + ".tmp", progress: progress}
 	if _, err := os.Lstat(dir); err == nil {
 		return &fs.PathError{Op: "copy", Path: dir, Err: fs.ErrExist}
@@ -186,8 +189,16 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 		if seg != last {
 			of = nil
 		}
+		_, reader := c.(*StreamReader)
+		k.plain = reader && i+2 >= len(list)
 		err := k.segment(seg, of)
-		if now, berr := c.bounds(); errors.Is(err, fs.ErrNotExist) && berr == nil && seg != last && now.First >= list[i+1].first {
+		if k.l.closed.Load() { // first: then the lock may be another writer's
+			return k.l.fail("copy", os.ErrClosed)
+		}
+		if now, berr := c.bounds(); berr == nil && now.Truncations != b.Truncations {
+			return ErrTruncated
+		}
+		if now, berr := c.bounds(); errors.Is(err, fs.ErrNotExist) && berr == nil && i+1 < len(list) && now.First >= list[i+1].first {
 			b.First, err = list[i+1].first, k.forget(list[:i+1]) // retention has overtaken
 		}
 		if err != nil {
@@ -232,11 +243,15 @@ func (k *copier) segment(seg *segment, of *eventfile.Header) error {
 		return err
 	}
 	defer dst.Close()
+	in := io.Reader(src)
+	if k.plain {
+		in = struct{ io.Reader }{src}
+	}
 	for off := int64(0); off < h.End; {
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := io.CopyN(dst, src, min(h.End-off, copyBytes)) // copy_file_range(2), which may share blocks
+		n, err := io.CopyN(dst, in, min(h.End-off, copyBytes)) // copy_file_range(2), which may share blocks, unless plain
 		if err == io.EOF {
 			err = &fs.PathError{Op: "copy", Path: seg.name(), Err: &CorruptError{off + n, io.ErrUnexpectedEOF}}
 		}

@@ -302,3 +302,44 @@ func TestFollow_OnlyDurable(t *testing.T) {
 	closeStream(t, s)
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last+7)
 }
+
+// A copy ends with the stream: what the next writer does is not in it.
+func TestStream_CopyPastClose(t *testing.T) {
+	t.Parallel()
+	dir, dst := newDir(t), filepath.Join(t.TempDir(), "copy")
+	o := eventlog.StreamOptions{SegmentSize: 2000}
+	s := openStream(t, dir, o)
+	pushN(t, s, 200)
+	closed := false
+	err := s.Copy(t.Context(), dst, func(done, total int64) {
+		if closed {
+			return
+		}
+		closed = true
+		closeStream(t, s)
+		next := openStream(t, dir, o)
+		if err := next.TruncateBack(eventlog.FirstOf(segments(t, dir)[2])); err != nil {
+			t.Error(err)
+		}
+		pushN(t, next, 200)
+	})
+	if !closed || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a copy of a stream that was closed meanwhile: %v", err)
+	}
+	if _, err := os.Stat(dst); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the error there is a copy: %v", err)
+	}
+}
+
+func TestStream_CopyToNameWithSlash(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	pushN(t, s, 5)
+	dst := filepath.Join(t.TempDir(), "copy")
+	if err := s.Copy(t.Context(), dst+string(filepath.Separator), nil); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := openStreamReader(t, dst).Next(); next != 5 || err != nil {
+		t.Errorf("the copy ends at %d, %v", next, err)
+	}
+}

@@ -44,6 +44,7 @@ func (s *Stream) recover() error {
 	} else if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
 		return err
 	}
+	s.failedGenerations = 2 // a reader may have seen a generation that no flush has made durable
 	s.state.Store(&b)
 	work := recovery{s: s, b: b, firsts: firsts, fresh: -1}
 	if err := work.run(); err != nil {

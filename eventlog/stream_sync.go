@@ -90,7 +90,7 @@ func (s *Stream) WaitDurable(ctx context.Context, seq int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case err := <-done:
-		if b := s.state.Load(); err == nil && b.Truncations != at.truncations && b.TruncatedTo <= seq {
+		if b := s.state.Load(); err == nil && b.Truncations != at.truncations && (b.Truncations > at.truncations+1 || b.TruncatedTo <= seq) {
 			err = s.fail("sync", ErrTruncated)
 		}
 		return err
