@@ -29,7 +29,12 @@ var eager = map[string]string{
 	"timeEvery":   "1",
 	"evictPause":  "time.Millisecond",
 	"evictTick":   "10 * time.Millisecond",
-	"periodLasts": "time.Millisecond",
+	"lasts":       "time.Millisecond",
+	"budgetStart": "1 << 60", // trying is free
+	"budgetMax":   "1 << 60",
+	"mapNeeds":    "0",
+	"mapOwn":      "1",
+	"recordFree":  "1",
 }
 
 // countVar names the environment variable with the file that grows by a byte for each mapping.
@@ -52,7 +57,7 @@ func countMapping() { mappingsTo.Write([]byte{'m'}) } // an error if it is nil
 `
 
 // policyDirs are the directories of the module mmapfile that may have the constants.
-var policyDirs = []string{".", "internal/pages"}
+var policyDirs = []string{".", "internal/pages", "internal/mtime"}
 
 // overlay writes a file for go build -overlay into dir, and returns its name. The package
 // in root then counts its mappings and has the constants given.
