@@ -74,6 +74,8 @@ func (f *file) bytesAt(off, n int64, hold bool) (*mapping, error) {
 	switch {
 	case size < 0:
 		return nil, f.noSize()
+	case off+n > size && f.closed.Load():
+		return nil, os.ErrClosed // on Windows the size may be that of another file
 	case off+n > size:
 		return nil, io.EOF
 	case n == 0 || !f.inPlace():

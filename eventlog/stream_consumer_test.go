@@ -1,3 +1,5 @@
+//go:build !windows
+
 package eventlog_test
 
 import (

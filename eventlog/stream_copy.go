@@ -133,6 +133,15 @@ func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done,
 	return copyStream(ctx, r, dir, progress, b, last, eventfile.Header{End: end, Count: next - last.first})
 }
 
+// removeFiles removes a directory of files.
+func removeFiles(dir string) {
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		os.Remove(filepath.Join(dir, f.Name()))
+	}
+	os.Remove(dir)
+}
+
 // flushFile flushes a file that another process may write.
 func flushFile(name string) error {
 	flag := os.O_RDONLY
@@ -169,7 +178,7 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(k.temp)
+			removeFiles(k.temp)
 		}
 		if err != nil && err != ctx.Err() {
 			err = k.l.fail("copy", err)

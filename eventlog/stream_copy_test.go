@@ -228,6 +228,9 @@ func TestWaitDurable_OfOthers(t *testing.T) {
 
 // A loop that takes only what is durable never yields an event that is not.
 func TestFollow_OnlyDurable(t *testing.T) {
+	if keepsRoom {
+		t.Skip("a reader does not tell here that the last segment has ended")
+	}
 	t.Parallel()
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 3000})
@@ -306,7 +309,7 @@ func TestFollow_OnlyDurable(t *testing.T) {
 // A copy ends with the stream: what the next writer does is not in it.
 func TestStream_CopyPastClose(t *testing.T) {
 	t.Parallel()
-	dir, dst := newDir(t), filepath.Join(t.TempDir(), "copy")
+	dir, dst := newDir(t), filepath.Join(newDir(t), "copy")
 	o := eventlog.StreamOptions{SegmentSize: 2000}
 	s := openStream(t, dir, o)
 	pushN(t, s, 200)
@@ -335,7 +338,7 @@ func TestStream_CopyToNameWithSlash(t *testing.T) {
 	t.Parallel()
 	s := openStream(t, newDir(t), eventlog.StreamOptions{})
 	pushN(t, s, 5)
-	dst := filepath.Join(t.TempDir(), "copy")
+	dst := filepath.Join(newDir(t), "copy")
 	if err := s.Copy(t.Context(), dst+string(filepath.Separator), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -338,7 +338,9 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 				if err != nil || len(list) > 0 && (list[len(list)-1].Next != next || list[0].First > first) {
 					t.Fatalf("Segments: %+v, %v, want %d to %d", list, err, first, next)
 				}
-				want(t, r.Events(first, eventlog.OnlyDurable), model...)
+				if !keepsRoom { // there a reader does not tell that the last segment has ended
+					want(t, r.Events(first, eventlog.OnlyDurable), model...)
+				}
 			case what == 39 && len(model) > 0:
 				i := rnd.IntN(len(model))
 				if err := s.WaitDurable(context.Background(), first+int64(i)); err != nil || s.Durable() <= first+int64(i) {
