@@ -17,7 +17,7 @@ const (
 
 	budgetStart = 320 * callTime // nanoseconds that trying may cost at first
 	budgetMax   = 640 * callTime // and at most, whatever was saved
-	incomeShare = 32             // one in 32 parts of each system call's time is added: more loses more, less loses gains
+	incomeShare = 64             // one in 64 parts of each system call's time is added: more loses more, less loses gains
 	recordFree  = 256            // calls from which a record costs less than that
 	mapNeeds    = 40 * callTime  // budget from which a file is mapped: a mapping, and its faults
 	mapBlocks   = 4              // blocks that are bought with a mapping: lives of 200 reads
