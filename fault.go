@@ -79,11 +79,14 @@ func storable(p []byte) bool {
 // fullCause returns why p still faults, which is in the file and can be read by system call:
 // the disk is full under a hole. A store may need more blocks than an allocation, because a
 // large folio is stored to as a whole. So the disk counts as full if only stores fault. A tmpfs
-// needs memory for a hole that is read, too, and cannot fail in another way.
+// needs memory for a hole that is read, too, and cannot fail in another way. Where the disk has
+// room, the file was truncated at each look.
 func (f *file) fullCause(m *mapping, p []byte, off int64) error {
 	if m.writable && !m.copyOnWrite {
 		err := sys.AllocateHoles(f.inner, off, off+int64(len(p)))
 		switch {
+		case err == nil && !sys.MayBeFull(f.inner):
+			return io.ErrUnexpectedEOF
 		case err == nil && guard.Readable(p):
 			return sys.ErrFull
 		case err != nil && !errors.Is(err, errors.ErrUnsupported):
@@ -91,6 +94,9 @@ func (f *file) fullCause(m *mapping, p []byte, off int64) error {
 		}
 	}
 	if f.storageOf() == sys.StorageMemory { // a private File has not asked yet
+		if !sys.MayBeFull(f.inner) {
+			return io.ErrUnexpectedEOF
+		}
 		return sys.ErrFull
 	}
 	return syscall.EIO

@@ -29,6 +29,14 @@ func AllocateHoles(f syscall.Conn, from, to int64) error {
 	return allocateRange(f, unix.FALLOC_FL_KEEP_SIZE, from, to)
 }
 
+// MayBeFull reports whether the file system of f has less room than two large folios, or does not
+// tell its room.
+func MayBeFull(f syscall.Conn) bool {
+	var fs unix.Statfs_t
+	err := Borrow(f, func(fd int) error { return unix.Fstatfs(fd, &fs) })
+	return err != nil || fs.Blocks == 0 || fs.Bavail*uint64(fs.Bsize) < 4<<20
+}
+
 func allocateRange(f syscall.Conn, mode uint32, from, to int64) error {
 	return Borrow(f, func(fd int) (err error) {
 		for err = unix.EINTR; err == unix.EINTR; {
