@@ -19,6 +19,9 @@ func Lost(times map[string][]float64) bool {
 		Significant(Compare(times["mmapfile"], times["os"])) && Significant(Compare(times["mmapfile"], times["os-again"]))
 }
 
+// RegretProgram begins the key of the line that describes a program. Its number follows, as in the rows.
+const RegretProgram = "program-"
+
 // Program is a random program that was measured.
 type Program struct {
 	Text   string
@@ -50,15 +53,15 @@ func (res *Set) RandomPrograms() ([]Program, error) {
 	var list []Program
 	at := map[string]int{}
 	for _, row := range res.Rows {
-		how, rest, ok := strings.Cut(strings.TrimPrefix(row, RegretRows+"how="), "/program=")
-		text, figure, ok2 := strings.Cut(rest, "/figure=")
-		if !ok || !ok2 {
-			return nil, fmt.Errorf("%s is not the row of a program", row)
+		number, figure, _ := strings.Cut(strings.TrimPrefix(row, RegretRows+"program="), "/figure=")
+		how, text, ok := strings.Cut(res.Config[RegretProgram+number], " ")
+		if !ok {
+			return nil, fmt.Errorf("%s has no line with its program", row)
 		}
-		i, known := at[how+text]
+		i, known := at[number]
 		if !known {
 			i = len(list)
-			at[how+text] = i
+			at[number] = i
 			list = append(list, Program{Text: text, Drawn: how != "mutated", rows: map[string]map[string][]float64{}})
 		}
 		list[i].rows[figure] = res.Times[row]

@@ -9,20 +9,21 @@ import (
 func TestRandomPrograms_Lost(t *testing.T) {
 	t.Parallel()
 	var raw strings.Builder
-	add := func(how, program, figure, impl string, ns ...float64) {
+	add := func(program int, figure, impl string, ns ...float64) {
 		for _, v := range ns {
-			fmt.Fprintf(&raw, "BenchmarkRegret/how=%s/program=%s/figure=%s/impl=%s\t1\t%g ns/op\n", how, program, figure, impl, v)
+			fmt.Fprintf(&raw, "BenchmarkRegret/program=%d/figure=%s/impl=%s\t1\t%g ns/op\n", program, figure, impl, v)
 		}
 	}
 	near := func(v float64) []float64 { return []float64{v, v + 1, v + 2, v + 3, v - 1, v - 2, v - 3} }
-	for _, c := range []struct {
+	for i, c := range []struct {
 		how, program string
 		own          float64
 	}{{"drawn", "life=90", 1200}, {"mutated", "life=80", 1030}, {"drawn", "life=400,cold=1", 500}} {
+		fmt.Fprintf(&raw, "program-%d: %s %s\n", i, c.how, c.program)
 		for _, figure := range []string{"wall", "cpu"} {
-			add(c.how, c.program, figure, "os", near(1000)...)
-			add(c.how, c.program, figure, "os-again", near(1010)...)
-			add(c.how, c.program, figure, "mmapfile", near(c.own)...)
+			add(i, figure, "os", near(1000)...)
+			add(i, figure, "os-again", near(1010)...)
+			add(i, figure, "mmapfile", near(c.own)...)
 		}
 	}
 	res, err := Parse(strings.NewReader(raw.String()), "raw")

@@ -120,6 +120,7 @@ func (run *regretRun) program(ctx context.Context, r *recording, how string, p r
 	}
 	slices.Sort(impls)
 	r.show(p.String())
+	fmt.Fprintf(r, "%s%d: %s %s\n", results.RegretProgram, r.round, how, p)
 	times := map[string][]float64{}
 	for round := range 4 * least {
 		for i := range impls {
@@ -134,7 +135,7 @@ func (run *regretRun) program(ctx context.Context, r *recording, how string, p r
 			}
 			times[impl] = append(times[impl], judged)
 			for j, figure := range []string{"wall", "cpu"} {
-				name := fmt.Sprintf("%show=%s/program=%s/figure=%s/impl=%s", results.RegretRows, how, p, figure, impl)
+				name := fmt.Sprintf("%sprogram=%d/figure=%s/impl=%s", results.RegretRows, r.round, figure, impl)
 				if err := writeResult(r, name, 1, figures[j]); err != nil {
 					return err
 				}

@@ -12,14 +12,15 @@ import (
 func regretSample() string {
 	var raw strings.Builder
 	raw.WriteString("seed: 7\nprograms: 3\n")
-	for _, p := range []struct {
+	for i, p := range []struct {
 		how, text string
 		own       int
 	}{{"drawn", "life=400", 400}, {"drawn", "life=90", 1200}, {"mutated", "life=96", 1300}} {
+		fmt.Fprintf(&raw, "program-%d: %s %s\n", i, p.how, p.text)
 		for round := range 7 {
 			for impl, ns := range map[string]int{"os": 1000, "os-again": 1010, "mmapfile": p.own} {
 				for _, figure := range []string{"wall", "cpu"} {
-					fmt.Fprintf(&raw, "BenchmarkRegret/how=%s/program=%s/figure=%s/impl=%s\t1\t%d ns/op\n", p.how, p.text, figure, impl, ns+round)
+					fmt.Fprintf(&raw, "BenchmarkRegret/program=%d/figure=%s/impl=%s\t1\t%d ns/op\n", i, figure, impl, ns+round)
 				}
 			}
 		}
