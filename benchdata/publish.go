@@ -18,7 +18,7 @@ func publish(ctx context.Context, res *results.Set, check bool) error {
 	if err != nil {
 		return err
 	}
-	charts, err := draw.Charts(res, dir)
+	charts, err := draw.Charts(res)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (w *Writes) Count() (timed bool) {
 }
 
 // TimeEvery is the number of mapped writes from one that is timed to the next. Without timing,
-// writes to pages that are written back meanwhile stay page faults (benchdata/policies.md).
+// writes to pages that are written back meanwhile stay page faults.
 const TimeEvery = 32
 
 // Take returns the number of mapped writes since the last call.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,9 +24,8 @@ var charts = map[string]func(res *results.Set) figure{
 	"reads.svg":      readsChart,
 }
 
-// Charts returns the pictures of a run by their file names. The raw results of other write policies are
-// below dir.
-func Charts(res *results.Set, dir string) (map[string][]byte, error) {
+// Charts returns the pictures of a run by their file names.
+func Charts(res *results.Set) (map[string][]byte, error) {
 	made := map[string][]byte{}
 	add := func(file string, fig figure, of *results.Set) (err error) {
 		made[file], err = fig.draw(of)
@@ -45,15 +43,6 @@ func Charts(res *results.Set, dir string) (map[string][]byte, error) {
 		}
 		return made, add("regret.svg", fig, res)
 	case results.Calls:
-		policies, err := results.ReadAll(filepath.Join(dir, results.PoliciesDir), "policy")
-		if err != nil {
-			return nil, err
-		}
-		if len(policies) > 0 {
-			if err := add("policies.svg", policyChart(res, policies), res); err != nil {
-				return nil, err
-			}
-		}
 		for file, chart := range charts {
 			if err := add(file, chart(res), res); err != nil {
 				return nil, err
@@ -154,7 +143,7 @@ func readsChart(res *results.Set) figure {
 	return stateChart(res, "Reads of 64 MiB: time relative to os.File, by the state of the file", "ReadThrough/", "ReadAnywhere/")
 }
 
-// series are the marks of one implementation, or of one policy: time relative to os.File.
+// series are the marks of one implementation: time relative to os.File.
 type series struct {
 	entry
 	ratio func(row string) float64
@@ -176,24 +165,7 @@ func stateChart(res *results.Set, title string, prefixes ...string) figure {
 			list = append(list, series{look(impl), ratio})
 		}
 	}
-	for i, policy := range policiesWithin(res, rows) {
-		list = append(list, series{spareEntry(policy, i), func(row string) float64 { return res.Ratio(row, policy, "os") }})
-	}
 	return dots(title, rows, list)
-}
-
-// policyChart has a mark for each policy that was tried, beside the one that is used.
-func policyChart(res *results.Set, policies []*results.Set) figure {
-	all := append([]*results.Set{res}, policies...)
-	var list []series
-	for i, r := range all {
-		e := look("mmapfile")
-		if i > 0 {
-			e = spareEntry(r.Config["policy"], i)
-		}
-		list = append(list, series{e, func(row string) float64 { return r.Ratio(row, "mmapfile", "os") }})
-	}
-	return dots("Ways to write that were tried: time relative to os.File, by the state of the file", results.StateRows(all), list)
 }
 
 // dots has a line for each row.
@@ -323,18 +295,4 @@ func caption(res *results.Set) string {
 func (fig figure) draw(res *results.Set) ([]byte, error) {
 	fig.caption = caption(res)
 	return fig.svg()
-}
-
-// policiesWithin are what took the place of mmapfile in the rows of this run, by a key "policy".
-func policiesWithin(res *results.Set, rows []string) []string {
-	var names []string
-	for _, row := range rows {
-		for impl := range res.Times[row] {
-			if results.ImplNames[impl] == "" && !slices.Contains(names, impl) {
-				names = append(names, impl)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
 }

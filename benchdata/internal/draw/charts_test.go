@@ -5,8 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -60,31 +58,5 @@ func TestCharts_Named(t *testing.T) {
 		if charts[ch.Key] == nil {
 			t.Errorf("%s is not drawn", ch.Key)
 		}
-	}
-}
-
-func TestCharts_Policies(t *testing.T) {
-	dir := t.TempDir()
-	res := resultstest.Parse(t, "fs: ext4\n"+resultstest.Rounds("Policy/state=hot-64B", 25))
-	if made, err := Charts(res, dir); err != nil || len(made) != len(charts) {
-		t.Errorf("%d files without a policy, %v", len(made), err)
-	}
-	policies := filepath.Join(dir, results.PoliciesDir)
-	if err := os.MkdirAll(policies, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(policies, "a.txt"), []byte("policy: always\n"+resultstest.Rounds("Policy/state=hot-64B", 30)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if made, err := Charts(res, dir); err != nil || !bytes.Contains(made["policies.svg"], []byte("always")) {
-		t.Errorf("%d files with a policy, %v", len(made), err)
-	}
-}
-
-func TestPoliciesWithin_StandInForMmapfile(t *testing.T) {
-	res := resultstest.Parse(t, "BenchmarkPolicy/policy=never/state=a/impl=mmapfile-2 1 50 ns/op\n"+
-		"BenchmarkPolicy/policy=never/state=a/impl=os-2 1 100 ns/op\n")
-	if got := policiesWithin(res, res.Rows); len(got) != 1 || got[0] != "never" {
-		t.Errorf("policies %q", got)
 	}
 }

@@ -17,7 +17,6 @@ var (
 	// A file that was made by one large write is in large folios on Linux, and a small write by
 	// os.File to it takes more than twice as long then.
 	pieceFlag = flag.Int("piece", 32*benchtest.KB, "size in `bytes` of the writes by which files are made; io.Copy's is the default")
-	hugeFlag  = flag.Int("huge", 0, "size in `GiB` of the file of the states huge-*; 0 leaves them out")
 )
 
 // TestMain says in the results what was asked for.

@@ -11,7 +11,7 @@ const stateFile = 64 * benchtest.MB
 
 // writeStates are the states in which a mapping and a system call cost very different things.
 func writeStates() []writeState {
-	states := []writeState{
+	return []writeState{
 		// One place, again and again.
 		{name: "hot-64B", size: stateFile, bytes: 64 * benchtest.KB, op: inOrder(64, 64*benchtest.KB)},
 		{name: "rewrite-1KB", size: stateFile, bytes: stateFile, op: inOrder(benchtest.KB, stateFile)},
@@ -59,12 +59,6 @@ func writeStates() []writeState {
 		{name: "behind-64B", size: stateFile, behind: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
 		{name: "behind-4KB", size: stateFile, behind: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
 	}
-	if huge := *hugeFlag * benchtest.GB; huge > 0 {
-		states = append(states,
-			writeState{name: "huge-once-1MB", size: huge, ground: sparse, first: true, bytes: huge, op: inOrder(benchtest.MB, huge)},
-			writeState{name: "huge-random-64B", size: huge, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, huge)})
-	}
-	return states
 }
 
 // inOrder writes size bytes from the start of the file on, in pieces.

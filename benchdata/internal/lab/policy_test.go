@@ -45,7 +45,7 @@ type writeState struct {
 	op     func(f writeFile, r *benchtest.Random) error
 }
 
-// BenchmarkPolicy shows the choice between a store and a system call, state by state.
+// BenchmarkPolicy shows the choice between a mapped write and a system call, state by state.
 func BenchmarkPolicy(b *testing.B) {
 	for _, s := range writeStates() {
 		b.Run("state="+s.name, func(b *testing.B) {
@@ -117,13 +117,8 @@ func (s writeState) again(im impl, path string, f writeFile) (writeFile, error) 
 func (s writeState) prepare(im impl, path string) (writeFile, error) {
 	switch s.ground {
 	case scanned:
-		if err := writeBlocks(osFile, path, benchtest.Content(min(s.size, benchtest.GB)), cmp.Or(s.piece, *pieceFlag)); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(s.size), cmp.Or(s.piece, *pieceFlag)); err != nil {
 			return nil, err
-		}
-		if s.size > benchtest.GB { // huge: what is behind the first GiB are holes
-			if err := os.Truncate(path, int64(s.size)); err != nil {
-				return nil, err
-			}
 		}
 		if err := syncPath(path); err != nil {
 			return nil, err
@@ -159,7 +154,7 @@ func (s writeState) open(im impl, path string) (writeFile, error) {
 	f := c.(writeFile)
 	if s.ground == scanned {
 		buf := benchtest.Buffer(64 * benchtest.KB)
-		for off := 0; off < min(s.size, benchtest.GB); off += len(buf) {
+		for off := 0; off < s.size; off += len(buf) {
 			if n, err := f.ReadAt(buf, int64(off)); n != len(buf) {
 				return nil, benchtest.Whole(n, err, len(buf))
 			}

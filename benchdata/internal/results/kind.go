@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -75,25 +74,6 @@ func ProgramRow(program, state string) string {
 
 // WriteStates is what the rows of the states of a file that is written begin with.
 const WriteStates = "Policy/state="
-
-// StateRows are the states that one of the runs has, in their order.
-func StateRows(runs []*Set) []string {
-	var rows []string
-	for _, res := range runs {
-		for _, row := range res.Rows {
-			if strings.HasPrefix(row, WriteStates) && res.Ratio(row, "mmapfile", "os") > 0 && !slices.Contains(rows, row) {
-				rows = append(rows, row)
-			}
-		}
-	}
-	return rows
-}
-
-// PoliciesDir has the raw results of other write policies, seen from the directory of the pages.
-const PoliciesDir = "results/policies"
-
-// HugeKey is the key of the size of the file that is larger than half of memory.
-const HugeKey = "huge"
 
 // LoopRows is what the benchmarks of the bare loops begin with, before the place that they run in.
 const LoopRows = "Loop"

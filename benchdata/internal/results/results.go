@@ -96,21 +96,16 @@ func (res *Set) add(rec *benchfmt.Result) {
 		res.Config[c.Key] = string(c.Value)
 	}
 	base, parts := rec.Name.Parts()
-	row, impl, policy := string(base), "", ""
+	row, impl := string(base), ""
 	for _, part := range parts {
 		switch part := string(part); {
 		case strings.HasPrefix(part, "/impl="):
 			impl = strings.TrimPrefix(part, "/impl=")
 		case strings.HasPrefix(part, "/way="):
 			impl = strings.TrimPrefix(part, "/way=")
-		case string(base) == "Policy" && strings.HasPrefix(part, "/policy="):
-			policy = strings.TrimPrefix(part, "/policy=")
 		case strings.HasPrefix(part, "/"):
 			row += part
 		}
-	}
-	if policy != "" && impl != "os" { // of several in one run
-		impl = policy
 	}
 	sec, ok := rec.Value("sec/op")
 	if impl == "" || !ok {

@@ -110,17 +110,3 @@ func TestKeyedSize_OfRows(t *testing.T) {
 		}
 	}
 }
-
-// Several policies in one run have a key for it; the rows of the peers in Rust have the same key,
-// and are not meant.
-func TestAPolicyStandsInForMmapfile(t *testing.T) {
-	res := resultstest.Parse(t, "BenchmarkPolicy/policy=never/state=a/impl=mmapfile-2 1 50 ns/op\n"+
-		"BenchmarkPolicy/policy=never/state=a/impl=os-2 1 100 ns/op\n"+
-		"BenchmarkWritePolicy/policy=none/impl=mmapfile-2 1 7 ns/op\n")
-	if r := res.Ratio("Policy/state=a", "never", "os"); r != 0.5 {
-		t.Errorf("ratio %v", r)
-	}
-	if res.Median("WritePolicy/policy=none", "mmapfile") == 0 {
-		t.Error("a row of the peers is lost")
-	}
-}

@@ -107,24 +107,7 @@ func renderPredecessor(res *results.Set) string {
 	return s.String()
 }
 
-// callPages are the comparison with v0.1.2, and what further runs in their directories say.
+// callPages are the comparison with v0.1.2.
 func callPages(res *results.Set, dir string) ([]Artifact, error) {
-	made := []Artifact{{filepath.Join(dir, "predecessor.md"), []byte(renderPredecessor(res))}}
-	systems, err := results.ReadAll(filepath.Join(dir, ResultsDir, "filesystems"), "fs")
-	if err != nil {
-		return nil, err
-	}
-	if len(systems) > 0 {
-		made = append(made, Artifact{filepath.Join(dir, "filesystems.md"), []byte(renderSystems(res, systems))})
-	}
-	policies, err := results.ReadAll(filepath.Join(dir, results.PoliciesDir), "policy")
-	if err != nil || len(policies) == 0 {
-		return made, err
-	}
-	rules, err := renderRules(dir)
-	if err != nil {
-		return nil, err
-	}
-	page := renderPolicies(res, policies) + "\n![the same as a picture](charts/policies.svg)\n" + rules
-	return append(made, Artifact{filepath.Join(dir, "policies.md"), []byte(page)}), nil
+	return []Artifact{{filepath.Join(dir, "predecessor.md"), []byte(renderPredecessor(res))}}, nil
 }

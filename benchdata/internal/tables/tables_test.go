@@ -236,57 +236,6 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// furtherRun writes raw results into a file below dir/results.
-func furtherRun(t *testing.T, dir, file, raw string) {
-	t.Helper()
-	path := filepath.Join(dir, ResultsDir, file)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(raw), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestCallPages_Policies(t *testing.T) {
-	dir := t.TempDir()
-	res := resultstest.Parse(t, "fs: ext4\n"+resultstest.Rounds("Policy/state=hot-64B", 25))
-	if list, err := callPages(res, dir); err != nil || len(list) != 1 {
-		t.Errorf("%d files without a policy, %v", len(list), err)
-	}
-	furtherRun(t, dir, "policies/always.txt", "policy: always\nwhy: it reads each page first\nfs: ext4\n"+resultstest.Rounds("Policy/state=hot-64B", 30))
-	list, err := callPages(res, dir)
-	if err != nil || len(list) != 2 {
-		t.Fatalf("%d files with a policy, %v", len(list), err)
-	}
-	resultstest.Contains(t, string(list[1].Text), "| state | mmapfile | always |\n", "| `hot-64B` | 0.25 | 0.30 |\n", "- always: it reads each page first (ext4, ", "(charts/policies.svg)")
-	furtherRun(t, dir, "policies/always.txt", resultstest.Sample)
-	if _, err := callPages(res, dir); err == nil {
-		t.Error("no error for results without a policy")
-	}
-}
-
-func TestCallPages_FileSystems(t *testing.T) {
-	dir := t.TempDir()
-	res := resultstest.Parse(t, "fs: ext4\n"+resultstest.Rounds("Policy/state=hot-64B", 25))
-	furtherRun(t, dir, "filesystems/huge.txt", "fs: ext4\nhuge: 13 GiB\n"+resultstest.Rounds("Policy/state=huge-once-1MB", 40))
-	furtherRun(t, dir, "filesystems/xfs.txt", "fs: xfs\ncommit: 1234\nkernel: Linux 7\ndate: 2026-01-02T03:04:05Z\n"+
-		resultstest.Rounds("Policy/state=hot-64B", 30)+resultstest.Rounds("Policy/state=once-4KB", 50))
-	list, err := callPages(res, dir)
-	if err != nil || len(list) != 2 {
-		t.Fatalf("%d files with a file system, %v", len(list), err)
-	}
-	resultstest.Contains(t, string(list[1].Text),
-		"| state | ext4 | ext4, a file of 13 GiB | xfs |\n", "| `hot-64B` | 0.25 (1.04) | – | 0.30 (1.04) |\n",
-		"| `once-4KB` | – | – | 0.50 (1.04) |\n", "| `huge-once-1MB` | – | 0.40 (1.04) | – |\n",
-		"; xfs: 1 rounds at commit 1234 on 2026-01-02, Linux 7.\n",
-	)
-	furtherRun(t, dir, "filesystems/xfs.txt", resultstest.Rounds("Policy/state=hot-64B", 30))
-	if _, err := callPages(res, dir); err == nil {
-		t.Error("no error for results without a file system")
-	}
-}
-
 func TestArtifact_StaleFailsTheCheck(t *testing.T) {
 	a := Artifact{filepath.Join(t.TempDir(), "charts", "a.svg"), []byte("<svg/>")}
 	if err := a.Put(true); err == nil {
