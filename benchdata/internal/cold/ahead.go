@@ -27,9 +27,6 @@ type Case struct {
 	Impls []string
 	// Base is the row whose time with os.File is that to compare with; empty: this one.
 	Base string
-	// Limit is what mmapfile's time may be relative to os.File's, and Within what it may be by itself.
-	Limit  float64
-	Within time.Duration
 	// Long is how many times as long as others it takes.
 	Long time.Duration
 }
@@ -47,9 +44,6 @@ const (
 
 var aheadImpls = []string{OS, Mmapfile, "os-again"}
 
-// never is what no row may exceed: os.File's time and the noise.
-const never = 1.05
-
 // Cases returns the rows of the group.
 func Cases() []Case {
 	var list []Case
@@ -60,34 +54,28 @@ func Cases() []Case {
 		if c.Place == "" {
 			c.Place = OnDisk
 		}
-		if c.Limit == 0 && c.Within == 0 {
-			c.Limit = never
-		}
 		c.Long = max(c.Long, 1)
 		list = append(list, c)
 	}
 
-	for _, way := range []struct {
-		name, what string
-		onLoop     float64
-	}{
-		{"read-4KB", "`Read` 4 KiB", 0.8},
-		{"read-64KB", "`Read` 64 KiB", 0.8},
-		{"scanner", "`bufio.Scanner`", 0.8},
-		{"copy", "`io.Copy` to a plain `Writer`", 0.8},
-		{"tcp", "`io.Copy` to a TCP connection", never}, // the reader is the limit
+	for _, way := range []struct{ name, what string }{
+		{"read-4KB", "`Read` 4 KiB"},
+		{"read-64KB", "`Read` 64 KiB"},
+		{"scanner", "`bufio.Scanner`"},
+		{"copy", "`io.Copy` to a plain `Writer`"},
+		{"tcp", "`io.Copy` to a TCP connection"},
 	} {
 		row := Case{Part: PartOrder, Size: Size, Work: Work{What: "order-" + way.name}}
 		row.Key, row.What = "order/device=disk/call="+way.name, way.what
 		add(row)
 		row.Key, row.What = "order/device=loop/call="+way.name, fmt.Sprintf("%s, device that reads %d KiB ahead", way.what, LoopReadAhead)
-		row.Place, row.Limit = OnLoop, way.onLoop
+		row.Place = OnLoop
 		add(row)
 	}
 	add(Case{Part: PartOrder, Key: "order/device=disk/memory=64MB/call=read-4KB", What: "`Read` 4 KiB, in a memory cgroup of 64 MiB",
 		Size: Size, Work: Work{What: "order-read-4KB", Memory: 64 << 20}})
 	add(Case{Part: PartOrder, Key: "scan", What: "`scan.Count`, against four goroutines that `pread` 1 MiB",
-		Size: Size, Work: Work{What: "scan", Goroutines: 4}, Limit: 1})
+		Size: Size, Work: Work{What: "scan", Goroutines: 4}})
 
 	for _, work := range []struct{ name, what string }{
 		{"read", "`Events` over a stream"}, {"recover", "open a log that a crash has left"},
@@ -108,15 +96,15 @@ func Cases() []Case {
 	scattered.Goroutines = 16
 	add(Case{Part: PartScattered, Key: "scattered/how=16-goroutines", What: "16 goroutines", Size: Size, Work: scattered})
 	add(Case{Part: PartScattered, Key: "scattered/how=advised", What: "each advised with `WillNeed`, and then read; against `os.File` one by one",
-		Size: Size, Work: Work{What: "scattered-advised", Reads: 256}, Base: "scattered/how=one", Limit: 0.15})
+		Size: Size, Work: Work{What: "scattered-advised", Reads: 256}, Base: "scattered/how=one"})
 	add(Case{Part: PartScattered, Key: "advise-in-memory", What: "`Advise` with `WillNeed` of 4 KiB in memory, against `posix_fadvise`",
-		Size: 64 << 20, Work: Work{What: "advise-in-memory"}, Within: 50 * time.Nanosecond})
+		Size: 64 << 20, Work: Work{What: "advise-in-memory"}})
 
 	const (
 		memory = 128 << 20
 		steady = 10 // each page is read several times
 	)
-	slightly := Case{Part: PartLarger, Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory}, Limit: 1 / 0.97, Long: steady}
+	slightly := Case{Part: PartLarger, Size: memory * 5 / 4, Work: Work{What: "uniform", Memory: memory}, Long: steady}
 	for _, n := range []int{1, 4, 16} {
 		slightly.Key, slightly.What = fmt.Sprintf("slightly-larger/goroutines=%d", n), fmt.Sprintf("`ReadAt` 4 KiB anywhere in 160 MiB, goroutines: %d", n)
 		slightly.Work.Goroutines = n
@@ -129,15 +117,14 @@ func Cases() []Case {
 	add(Case{Part: PartLarger, Key: "moving-hot-set", What: "`ReadAt` 4 KiB in 32 MiB of 512 MiB, another part eight times",
 		Size: 4 * memory, Work: Work{What: "moving", Memory: memory, Goroutines: 1}, Long: steady})
 	add(Case{Part: PartLarger, Key: "evicted-while-hot", What: "16 MiB evicted while `ReadAt` 4 KiB is hot: time until it is back at the rate of `os.File`",
-		Size: 16 << 20, Work: Work{What: "evicted-back", Memory: NoLimit}, Within: 300 * time.Millisecond})
+		Size: 16 << 20, Work: Work{What: "evicted-back", Memory: NoLimit}})
 
 	for _, folio := range []struct {
 		piece int
 		what  string
-		limit float64
-	}{{4 << 10, "4 KiB", never}, {1 << 20, "1 MiB, which makes large folios", 0.15}} {
+	}{{4 << 10, "4 KiB"}, {1 << 20, "1 MiB, which makes large folios"}} {
 		add(Case{Part: PartWrites, Key: fmt.Sprintf("write-64B/piece=%dKB", folio.piece>>10), What: "200,000 × `WriteAt` 64 B in 64 MiB, written in pieces of " + folio.what,
-			Work: Work{What: "write-anywhere", Reads: 200_000, Piece: folio.piece}, Limit: folio.limit})
+			Work: Work{What: "write-anywhere", Reads: 200_000, Piece: folio.piece}})
 	}
 
 	for _, size := range []int64{1 << 20, 64 << 20} {
@@ -147,19 +134,15 @@ func Cases() []Case {
 				what = fmt.Sprintf("`ReadAt` %d KiB", n>>10)
 			}
 			add(Case{Part: PartTmpfs, Key: fmt.Sprintf("tmpfs/read=%dB/size=%dMB", n, size>>20), What: fmt.Sprintf("%s anywhere in %d MiB", what, size>>20),
-				Place: OnTmpfs, Size: size, Work: Work{What: "hot-anywhere", Piece: n}, Limit: 0.3})
+				Place: OnTmpfs, Size: size, Work: Work{What: "hot-anywhere", Piece: n}})
 		}
 	}
 	add(Case{Part: PartTmpfs, Key: "tmpfs/order", What: "`Read` 4 KiB in order in 64 MiB", Place: OnTmpfs, Size: 64 << 20, Work: Work{What: "hot-order"}})
 
-	add(Case{Part: PartLives, Key: "life/reads=0", What: "open and close", Size: 64 << 10, Work: Work{What: "life"}, Limit: 1.03})
+	add(Case{Part: PartLives, Key: "life/reads=0", What: "open and close", Size: 64 << 10, Work: Work{What: "life"}})
 	for _, k := range []int{1, 32, 64, 96, 128, 400, 1000} {
-		limit := 1.2
-		if k >= 400 {
-			limit = 0.45
-		}
 		add(Case{Part: PartLives, Key: fmt.Sprintf("life/reads=%d", k), What: fmt.Sprintf("open, %d × `ReadAt` 64 B anywhere in 64 KiB, close", k),
-			Size: 64 << 10, Work: Work{What: "life", Reads: k}, Limit: limit})
+			Size: 64 << 10, Work: Work{What: "life", Reads: k}})
 	}
 	return list
 }

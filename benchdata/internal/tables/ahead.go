@@ -39,31 +39,22 @@ func aheadBase(c cold.Case) string {
 	return c.Key
 }
 
-// aheadGrid is the table of a part, with the demands that are not met.
-func aheadGrid(res *results.Set, part string) (g grid, missed []miss) {
-	g = grid{{"", "os.File", "mmapfile", "mmapfile / os.File", "noise", "at most"}}
+// aheadGrid is the table of a part.
+func aheadGrid(res *results.Set, part string) grid {
+	g := grid{{"", "os.File", "mmapfile", "mmapfile / os.File", "noise"}}
 	for _, c := range cold.Cases() {
 		row, ratio := results.AheadRows+c.Key, aheadRatio(res, c)
 		if c.Part != part || ratio == 0 {
 			continue
 		}
-		limit, met := results.Number(c.Limit), ratio <= c.Limit
-		measured := results.Number(ratio)
-		if c.Within > 0 {
-			own := res.Median(row, cold.Mmapfile)
-			limit, met, measured = results.Duration(c.Within.Seconds()), own <= c.Within.Seconds(), results.Duration(own)
-		}
 		text := results.Number(ratio)
 		if c.Base == "" {
 			text = ratioInBold(res, row)
 		}
-		if !met {
-			missed = append(missed, miss{c.Part, fmt.Sprintf("%s (%s)", c.What, measured)})
-		}
 		g = append(g, []string{c.What, results.Duration(res.Median(results.AheadRows+aheadBase(c), cold.OS)),
-			results.Duration(res.Median(row, cold.Mmapfile)), text, results.Number(math.Exp(res.Noise(row))), limit})
+			results.Duration(res.Median(row, cold.Mmapfile)), text, results.Number(math.Exp(res.Noise(row)))})
 	}
-	return g, missed
+	return g
 }
 
 // aheadGaps says which rows were not measured, and why. It is an error if there is no reason.
@@ -101,13 +92,11 @@ func renderAhead(res *results.Set) (string, error) {
 		"What the disk can begin before it is asked, and what a `File` costs until it gains. " +
 		"Each figure is of a process of its own. Where files are not in memory, a run before, which fills the caches of the disk and of the host, is not counted. Made from [ahead.txt](results/ahead.txt) by `make -C benchdata readme`. " +
 		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" + gaps)
-	var missed []miss
 	for _, part := range aheadParts {
-		g, more := aheadGrid(res, part.part)
+		g := aheadGrid(res, part.part)
 		if len(g) == 1 {
 			continue
 		}
-		missed = append(missed, more...)
 		text := part.text
 		if strings.Contains(text, "%s") {
 			text = fmt.Sprintf(text, "The kernel reads ahead "+res.Config["readahead"]+" where nothing else is said.")
@@ -115,7 +104,7 @@ func renderAhead(res *results.Set) (string, error) {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", part.part, text)
 		g.markdown(&b)
 	}
-	b.WriteString(missedText(missed) + "\n" + origin(res, "make bench-ahead"))
+	b.WriteString(origin(res, "make bench-ahead"))
 	return b.String(), nil
 }
 
@@ -127,10 +116,8 @@ func aheadPages(res *results.Set, dir string) ([]Artifact, error) {
 
 // reportAhead prints all tables.
 func reportAhead(out io.Writer, res *results.Set) error {
-	var missed []miss
 	for _, part := range aheadParts {
-		g, more := aheadGrid(res, part.part)
-		missed = append(missed, more...)
+		g := aheadGrid(res, part.part)
 		if len(g) > 1 {
 			fmt.Fprintf(out, "\n%s\n", part.part)
 			if err := g.print(out); err != nil {
@@ -138,7 +125,7 @@ func reportAhead(out io.Writer, res *results.Set) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(out, "\nMedians of %d rounds. %s", res.Rounds(), results.Plain(missedText(missed)))
+	_, err := fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.Rounds())
 	return err
 }
 

