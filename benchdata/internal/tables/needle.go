@@ -193,59 +193,34 @@ func renderNeedle(res *results.Set) (string, error) {
 	return b.String(), nil
 }
 
-// needlePages is the page about the searches. Those on other hosts, and at other commits, have their raw
-// results in results/needle/*.txt, each from a run of its own:
-//
-//	make needle ROUNDS=9 OUT=results/needle/xeon.txt
+// needlePages is the page about the searches.
 func needlePages(res *results.Set, dir string) ([]Artifact, error) {
-	others, err := results.ReadAll(filepath.Join(dir, ResultsDir, "needle"), "cpu")
+	tables, err := renderNeedle(res)
 	if err != nil {
 		return nil, err
 	}
-	page, err := renderNeedlePage(res, others)
-	return []Artifact{{filepath.Join(dir, "needle.md"), []byte(page)}}, err
-}
-
-// renderNeedlePage is that page: the tables of all ways on the host of all other figures, and then host by host.
-func renderNeedlePage(res *results.Set, others []*results.Set) (string, error) {
-	tables, err := renderNeedle(res)
+	s, err := newSearched(res, "Needle")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	hosts, err := renderHosts(append([]*results.Set{res}, others...))
-	if err != nil {
-		return "", err
-	}
-	return "# Searches\n\n" +
+	page := "# Searches\n\n" +
 		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
 		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
 		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
 		"If the file is not in memory, the disk decides more than the way. " +
 		"The last of the three tables counts the lines of Go's own sources.\n\n" +
-		tables + "\n" + hosts, nil
+		tables + "\n" + s.renderBest()
+	return []Artifact{{filepath.Join(dir, "needle.md"), []byte(page)}}, nil
 }
 
-// renderHosts has for each run what IndexNot has against the best of the other ways, and the bare loops.
-func renderHosts(runs []*results.Set) (string, error) {
-	var b strings.Builder
-	b.WriteString("## Host by host\n\n" +
-		"The first byte that is not zero, at the end of the file: median GB/s, and in parentheses the lowest and the highest round. " +
-		"Compare only figures of one run. Made by `make -C benchdata readme`.\n")
-	for _, res := range runs {
-		s, err := newSearched(res, "Needle")
-		if err != nil {
-			return "", err
-		}
-		load, _, _ := strings.Cut(res.Config["load"], " ")
-		fmt.Fprintf(&b, "\n### %s, %.10s\n\n%sThe load average was %s when it began.\n\n", res.Config["cpu"], res.Config["date"],
-			origin(res, "make needle SIZE="+res.Config["size"]), cmp.Or(load, "unknown"))
-		b.WriteString("| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n")
-		for _, way := range []string{"scan", "scan-warm"} {
-			b.WriteString(s.indexNotLine(way))
-		}
-		b.WriteString(s.loopTable())
-	}
-	return b.String(), nil
+// renderBest is what IndexNot has against the best of the other ways, and the bare loops.
+func (s *searched) renderBest() string {
+	load, _, _ := strings.Cut(s.res.Config["load"], " ")
+	return fmt.Sprintf("## Beside the best\n\n"+
+		"The first byte that is not zero, at the end of the file: median GB/s, and in parentheses the lowest and the highest round. "+
+		"The load average was %s when it began.\n\n"+
+		"| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n",
+		cmp.Or(load, "unknown")) + s.indexNotLine("scan") + s.indexNotLine("scan-warm") + s.loopTable()
 }
 
 // indexNotLine compares IndexNot with the best of the published ways, and with memory, file in memory.
@@ -282,14 +257,9 @@ func (s *searched) spread(bench, way string) string {
 	return fmt.Sprintf("%s (%s–%s)", speed(results.Median(times)), speed(slices.Max(times)), speed(slices.Min(times)))
 }
 
-// loopTable is the table of the bare loops, empty for a run that has none of them.
+// loopTable is the table of the bare loops.
 func (s *searched) loopTable() string {
 	places := needle.LoopPlaces()
-	if !slices.ContainsFunc(places, func(p string) bool {
-		return slices.Contains(s.res.Rows, results.SearchRow(results.LoopRows+p, "warm", s.workers))
-	}) {
-		return ""
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n| loop, %d workers | memory | mapped before | fresh mapping |\n|---|--:|--:|--:|\n", s.workers)
 	for _, w := range needle.Loops(places[0]) {

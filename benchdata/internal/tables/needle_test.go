@@ -140,7 +140,7 @@ func TestPublishNeedle(t *testing.T) {
 		"# Searches\n", "\n\n| way, 2 workers",
 		"|---|--:|--:|--:|--:|\n| `os.ReadFile`, byte by byte | 0.54 | 1.00 | 0.05 | 1.00 |\n",
 		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
-		"\n\n## Host by host\n", "\n\n### EPYC, 2026-01-02\n",
+		"\n\n## Beside the best\n",
 	)
 
 	for what, text := range map[string]string{
@@ -154,8 +154,8 @@ func TestPublishNeedle(t *testing.T) {
 	}
 }
 
-// A page has each host with its own figures, and a run from before the loops without their table.
-func TestRenderHosts_OneTableEach(t *testing.T) {
+// Each loop has its rounds in each place.
+func TestNeedlePages_Loops(t *testing.T) {
 	loops := ""
 	for _, place := range needle.LoopPlaces() {
 		for _, w := range needle.Loops(place) {
@@ -164,19 +164,12 @@ func TestRenderHosts_OneTableEach(t *testing.T) {
 			}
 		}
 	}
-	page, err := renderHosts([]*results.Set{resultstest.Parse(t, needleSample()+loops), resultstest.Parse(t, strings.Replace(needleSample(), "cpu: EPYC", "cpu: Xeon", 1))})
+	made, err := needlePages(resultstest.Parse(t, needleSample()+loops), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	resultstest.Contains(t, page,
-		"### EPYC, 2026-01-02\n", "### Xeon, 2026-01-02\n",
+	resultstest.Contains(t, string(made[0].Text),
 		"| mapped before | 2.15 (0.43–2.39) | mmap, eight words a step, in parallel | 2.15 | 1.00 | 2.15 (0.43–2.39) | 1.00 |\n",
 		"| eight words OR-ed, from one place | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) |\n",
 	)
-	if n := strings.Count(page, "| loop, "); n != 1 {
-		t.Errorf("%d tables of loops", n)
-	}
-	if _, err := renderHosts([]*results.Set{resultstest.Parse(t, strings.Replace(needleSample(), "size: 1G\n", "", 1))}); err == nil {
-		t.Error("no error without a size")
-	}
 }
