@@ -36,7 +36,7 @@ func (lf *logFile) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: lf.f.Name(), Err: err}
 }
 
-// whileOpen calls fn while the file cannot be closed. fn calls no function of the caller'lf.
+// whileOpen calls fn while the file cannot be closed. fn calls no function of the caller.
 // A page fault in it is an error.
 func (lf *logFile) whileOpen(op string, fn func() error) (err error) {
 	lf.mu.RLock()
@@ -63,13 +63,6 @@ func (lf *logFile) close() error {
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
 	return lf.f.Close()
-}
-
-// truncate truncates the file once no goroutine uses its memory: Windows unmaps it for that.
-func (lf *logFile) truncate(size int64) error {
-	lf.mu.Lock()
-	defer lf.mu.Unlock()
-	return lf.f.Truncate(size)
 }
 
 // faultCause returns why the memory of the file could not be touched: nearly always because

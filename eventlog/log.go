@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"iter"
@@ -162,7 +161,7 @@ func (l *Log) Recovery() Recovery { return l.recovered }
 // Close makes all events durable, truncates the file after the last of them, and
 // unlocks it. [Event.Data] must not be used any more. Close waits for appends that have
 // begun. On Windows a file that a reader has open is not
-// truncated. Then zeros stay after the last event, for the next writer.
+// truncated. Then a mark and zeros stay after the last event, for the next writer.
 //
 // An error is a *[fs.PathError]: that of a flush, after which the file is not truncated,
 // or io.ErrUnexpectedEOF if another program has truncated the log. That of a second
@@ -179,9 +178,7 @@ func (l *Log) Close() error {
 	// First the flush: a file that is as long as its WriteOffset is durable.
 	err := l.syncTo(l.end)
 	if err == nil {
-		if terr := l.trim(); trims || errors.Is(terr, io.ErrUnexpectedEOF) {
-			err = terr
-		}
+		err = l.trim()
 	}
 	l.mem, l.word = nil, nil
 	sys.Unlock(l.f)
@@ -200,7 +197,9 @@ func (l *Log) trim() error {
 	case size < l.minFileLen.Load():
 		return l.fail("close", io.ErrUnexpectedEOF)
 	}
-	return l.truncate(l.end)
+	l.logFile.mu.Lock() // Windows unmaps the file to truncate it
+	defer l.logFile.mu.Unlock()
+	return eventfile.TruncateOrMark(l.f, l.end)
 }
 
 // Events returns an iterator over the events from the offset from on, in order, up to

@@ -1,5 +1,3 @@
-//go:build !windows
-
 package eventlog_test
 
 import (

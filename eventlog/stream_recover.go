@@ -198,9 +198,9 @@ func (r *recovery) makeDurable(first, n int64, truncated bool) (end int64, err e
 		return 0, err
 	}
 	if !removed {
-		os.Truncate(name, end)
+		err = eventfile.EndFile(name, end)
 	}
-	return end, nil
+	return end, err
 }
 
 func (s *Stream) damaged(name string, off int64) error {

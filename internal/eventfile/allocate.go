@@ -1,6 +1,7 @@
 package eventfile
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -34,13 +35,33 @@ func WriteZeros(f *mmapfile.File, from, to int64) error {
 	return nil
 }
 
-// TruncateOrZero truncates a file of size bytes, or makes the bytes after end zeros: Windows
-// does not truncate what a reader has mapped.
+// TruncateOrZero truncates a file of size bytes, or makes the bytes after end zeros.
 func TruncateOrZero(f *mmapfile.File, end, size int64) error {
 	if f.Truncate(end) == nil {
 		return nil
 	}
 	return WriteZeros(f, end, size)
+}
+
+// endMark is after the last event of a log that was closed, but not truncated there. No append leaves it, nor
+// begins like it: that would be an event of 4 GiB from 1969.
+var endMark = bytes.Repeat([]byte{0xff}, EntrySize)
+
+// TruncateOrMark truncates a log that is durable after its last event, or leaves an end mark there: Windows
+// does not truncate what a reader has mapped.
+func TruncateOrMark(f *mmapfile.File, end int64) error {
+	if f.Truncate(end) == nil {
+		return nil
+	}
+	_, err := f.WriteAt(endMark, end)
+	return err
+}
+
+// hasMark reports whether there is an end mark at end.
+func hasMark(readAt func(p []byte, off int64) (int, error), end int64) bool {
+	b := make([]byte, EntrySize)
+	n, _ := readAt(b, end)
+	return end >= HeaderSize && bytes.Equal(b[:n], endMark)
 }
 
 var zeros [1 << 20]byte // needs no memory, since nothing is stored to it

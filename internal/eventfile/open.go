@@ -50,7 +50,8 @@ func retryShared(fn func() error) error {
 	return err
 }
 
-// ReadHeader returns the header of a log, zero if it has none yet, and the size of its file.
+// ReadHeader returns the header of a log, zero if it has none yet, and the size of its file. The size of one
+// with an end mark is its WriteOffset.
 func ReadHeader(name string) (h Header, size int64, err error) {
 	f, err := Open(name, os.O_RDONLY)
 	if err != nil {
@@ -67,7 +68,11 @@ func ReadHeader(name string) (h Header, size int64, err error) {
 			return h, 0, err
 		}
 	}
-	return ParseHeader(b[:]), fi.Size(), nil
+	h, size = ParseHeader(b[:]), fi.Size()
+	if h.End < size && hasMark(f.ReadAt, h.End) {
+		size = h.End
+	}
+	return h, size, nil
 }
 
 // OpenStored prepares a log of size bytes for its next writer. If the log was not closed in order,
@@ -86,6 +91,16 @@ func OpenStored(f *os.File, size int64) (*sys.Stored, error) {
 		return nil, nil
 	}
 	return sys.FlushAndDrop(f)
+}
+
+// EndFile is TruncateOrMark by name.
+func EndFile(name string, end int64) error {
+	f, err := Open(name, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return TruncateOrMark(f, end)
 }
 
 // SetEnd sets WriteOffset and EventCount, durably.

@@ -106,10 +106,10 @@ func (v *validator) validate(verify int64) *Damage {
 		return &Damage{0, errBoundary}
 	}
 	damage := v.search(err)
-	if damage == nil || v.Claim == v.size {
+	if damage == nil || v.Claim == v.size || hasMark(v.src.readAt, v.Claim) {
 		return damage
 	}
-	// The length of the file is not its WriteOffset, so it was not closed. A crash may have
+	// The length of the file is not its WriteOffset, and there is no mark, so it was not closed. A crash may have
 	// left a page as it was in the middle of an append, before events that are newer and
 	// whole.
 	v.Save = true
