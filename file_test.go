@@ -255,6 +255,15 @@ func TestFile_NoAllocation(t *testing.T) {
 			t.Errorf("%s allocates %v times", c.name, n)
 		}
 	}
+	osFile, err := os.Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer osFile.Close()
+	own, want := testing.AllocsPerRun(200, func() { f.Stat() }), testing.AllocsPerRun(200, func() { osFile.Stat() })
+	if own > want {
+		t.Errorf("Stat allocates %v times, that of os.File %v", own, want)
+	}
 }
 
 func TestFile_PanicOnFaultRestored(t *testing.T) {
