@@ -28,8 +28,13 @@ PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead regret needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
+# What somebody who is new here needs.
+FIRST := test race lint fuzz cover bench bench-programs regret
+
 help:
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' -v first=' $(FIRST) ' '/^[a-z-]+:.*## / { line = sprintf("make %-15s %s", $$1, $$2); \
+		if (index(first, " " $$1 " ")) print line; else more = more line "\n" } \
+		END { printf "\nFor maintainers, and for one part each:\n%s", more }' Makefile
 	@echo "make linux/386, or another of these, runs the tests there:"
 	@echo "  $(PLATFORMS)" | fold -sw 76
 
