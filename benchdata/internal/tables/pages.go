@@ -50,6 +50,7 @@ var (
 	peersBlock       = block{"peers.md", "peers", renderPeers}
 	eventsBlock      = block{"events.md", "events", renderEvents}
 	durableBlock     = block{"durable.md", "durable", renderDurable}
+	regretBlock      = block{"../README.md", "regret", renderRegret}
 )
 
 func (b block) begin() string { return "<!-- " + b.name + ":begin -->\n" }
@@ -73,7 +74,7 @@ var kinds = map[results.Kind]shown{
 	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {reportCold, nil, coldPages},
 	results.Ahead:    {reportAhead, []block{aheadBlock}, aheadPages},
-	results.Regret:   {reportRegret, nil, regretPages},
+	results.Regret:   {reportRegret, []block{regretBlock}, regretPages},
 }
 
 // ResultsDir is the directory of the raw results, below that of the pages.

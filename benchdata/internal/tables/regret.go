@@ -79,6 +79,26 @@ func lostCount(list []results.Program) string {
 	return fmt.Sprintf("Confirmed slower by more than 5%%: %d of %d programs that were drawn, and %d of %d that were made of losers.\n\n", lost, drawn, worse, mutated)
 }
 
+// renderRegret is what a visitor needs to know of the search: a sentence.
+func renderRegret(res *results.Set) (string, error) {
+	list, err := res.RandomPrograms()
+	if err != nil {
+		return "", err
+	}
+	var said [2]string
+	for i, impl := range []string{"mmapfile", "os-again"} {
+		var ratios []float64
+		for _, p := range list {
+			if ratio := p.Ratio("cpu", impl); p.Drawn && ratio > 0 {
+				ratios = append(ratios, ratio)
+			}
+		}
+		said[i] = fmt.Sprintf("half took at most %s, 97 of 100 at most %s, and the worst %s",
+			results.Number(results.Percentile(ratios, 0.5)), results.Number(results.Percentile(ratios, 0.97)), results.Number(results.Percentile(ratios, 1)))
+	}
+	return fmt.Sprintf("A [search](benchdata/regret.md) draws random programs of calls. Of the CPU time with `os.File`, %s.\nOf `os.File` against itself, %s.\n", said[0], said[1]), nil
+}
+
 // regretPages is the page.
 func regretPages(res *results.Set, dir string) ([]Artifact, error) {
 	list, err := res.RandomPrograms()

@@ -28,6 +28,13 @@ func regretSample() string {
 	return raw.String()
 }
 
+func TestRenderRegret_Percentiles(t *testing.T) {
+	text, err := renderRegret(resultstest.Parse(t, regretSample()))
+	if want := "half took at most 0.40, 97 of 100 at most 1.20, and the worst 1.20.\n"; err != nil || !strings.Contains(text, want) {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
 func TestRegretPages_PercentilesAndWorst(t *testing.T) {
 	made, err := regretPages(resultstest.Parse(t, regretSample()), t.TempDir())
 	if err != nil || len(made) != 1 {
