@@ -99,7 +99,10 @@ func openBare(path string, flag int, size int64) (io.Closer, error) {
 func (f bare) ReadAt(p []byte, off int64) (int, error)  { return copy(p, f.mem[off:]), nil }
 func (f bare) WriteAt(p []byte, off int64) (int, error) { return copy(f.mem[off:], p), nil }
 
-var implFlag = flag.String("impl", "", "`regexp` of the implementations to measure; all of them if empty")
+var (
+	implFlag = flag.String("impl", "", "`regexp` of the implementations to measure; all of them if empty")
+	turnFlag = flag.Int("turn", 0, "`number` of the implementation that is the first one in each row: what comes first pays for cold caches")
+)
 
 // each runs fn for every implementation in list that has the methods of F.
 func each[F any](b *testing.B, list []impl, fn func(b *testing.B, im impl)) {
@@ -107,10 +110,13 @@ func each[F any](b *testing.B, list []impl, fn func(b *testing.B, im impl)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, im := range list {
-		if _, ok := im.kind.(F); ok && asked.MatchString(im.name) {
-			b.Run("impl="+im.name, func(b *testing.B) { fn(b, im) })
-		}
+	list = slices.DeleteFunc(slices.Clone(list), func(im impl) bool {
+		_, ok := im.kind.(F)
+		return !ok || !asked.MatchString(im.name)
+	})
+	for i := range list {
+		im := list[(i+*turnFlag)%len(list)]
+		b.Run("impl="+im.name, func(b *testing.B) { fn(b, im) })
 	}
 }
 

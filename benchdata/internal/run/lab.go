@@ -30,7 +30,7 @@ func Lab(ctx context.Context, args []string) (*results.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opt.runPrograms(ctx, dir, nil, []program{{path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}}})
+	return opt.runPrograms(ctx, dir, nil, []program{{path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}, turns: true}})
 }
 
 // predecessorFlags are those that build the lab with v0.1.2. If no registry has it, there are none, and w gets the reason.

@@ -142,6 +142,7 @@ type program struct {
 	bench, skip string   // which of them, as for go test
 	args        []string // further arguments
 	tree        string   // a key for its results, where there are several trees of the source
+	turns       bool     // it takes -turn, the round: the implementations of a row begin in turns
 }
 
 // runPrograms keeps what the programs print.
@@ -166,7 +167,11 @@ func (opt *options) runEach(ctx context.Context, dir string, r *recording, progr
 // measure runs the program once.
 func (prog program) measure(ctx context.Context, r *recording, dir, benchtime string) error {
 	args := []string{"-test.run=^$", "-test.bench=" + prog.bench, "-test.skip=" + prog.skip, "-test.benchtime=" + benchtime}
-	cmd := exec.CommandContext(ctx, prog.path, append(args, prog.args...)...)
+	args = append(args, prog.args...)
+	if prog.turns {
+		args = append(args, fmt.Sprintf("-turn=%d", r.round))
+	}
+	cmd := exec.CommandContext(ctx, prog.path, args...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "BENCH_DIR="+dir)
 	cmd.Stderr = os.Stderr

@@ -193,3 +193,28 @@ func TestPredecessorFlags_NotToBeHad(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 }
+
+// What is the first in a row pays for cold caches: each implementation is that in its turn.
+func TestLab_Turns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the benchmarks")
+	}
+	t.Setenv("GOPROXY", "off") // v0.1.2 is no part of it
+	dir := t.TempDir()
+	t.Chdir("../..")
+	out := filepath.Join(dir, "bench.txt")
+	if _, err := Lab(t.Context(), []string{"-out", out, "-rounds", "3", "-benchtime", "1x", "-bench", "Stat$", "-impl", "^(os|mmapfile|os-again)$"}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, m := range regexp.MustCompile(`impl=(os-again|os|mmapfile)`).FindAllStringSubmatch(string(raw), -1) {
+		order = append(order, m[1])
+	}
+	if want := strings.Fields("mmapfile os-again os os-again os mmapfile os mmapfile os-again"); !slices.Equal(order, want) {
+		t.Errorf("order %q, want %q", order, want)
+	}
+}
