@@ -7,16 +7,8 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func zerosAVX2(p []byte) int
 
-func indexAVX2(p []byte) int {
-	if !cpu.X86.HasAVX2 {
-		return indexBlocks(p)
+func init() {
+	if cpu.X86.HasAVX2 {
+		indexAVX2, noteAVX2 = func(p []byte) int { return after(p, zerosAVX2(p)) }, ""
 	}
-	return after(p, zerosAVX2(p))
-}
-
-func noteAVX2() string {
-	if !cpu.X86.HasAVX2 {
-		return "measured without AVX2, which this processor does not have"
-	}
-	return ""
 }

@@ -2,7 +2,6 @@ package needle
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/scan"
 )
 
 // LineWays are ways to count the lines of a file; the others are measured against the first.
@@ -24,8 +20,8 @@ func LineWays() []Way {
 		{Name: "chunk-count", What: "`bytes.Count` over `Read` in chunks", Find: countChunks},
 		{Name: "wc", What: "`wc -l`", Find: countCommand("wc", "-l"), Missing: missingCommand("wc")},
 		{Name: "grep", What: "`grep -c ''`", Find: countCommand("grep", "-c", ""), Missing: missingCommand("grep")},
-		{Name: "scan", What: "`scan.Count`, with opening and mapping", Find: countFile, Parallel: true},
-		{Name: "scan-warm", What: "`scan.Count`, mapped before", Open: countOpen, Parallel: true},
+		{Name: "scan", What: "`scan.Count`, with opening and mapping", Find: opened(library(scanCount)), Parallel: true},
+		{Name: "scan-warm", What: "`scan.Count`, mapped before", Open: library(mappedFirst(scanCount)), Parallel: true},
 	}
 }
 
@@ -73,25 +69,6 @@ func missingCommand(name string) string {
 }
 
 var newline = []byte("\n")
-
-func countFile(path string, workers int) (lines int64, err error) {
-	find, closeFile, err := countOpen(path)
-	if err != nil {
-		return -1, err
-	}
-	lines, err = find(workers)
-	return lines, errors.Join(err, closeFile())
-}
-
-func countOpen(path string) (find func(workers int) (int64, error), closeFile func() error, err error) {
-	f, err := mmapfile.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return func(workers int) (int64, error) {
-		return scan.Scanner{Workers: workers}.Count(context.Background(), f, newline)
-	}, f.Close, nil
-}
 
 // WriteSources makes a file of size bytes of the Go files under root, one after the other and again
 // from the start until it is full, and counts its lines. The last byte is a newline, since grep counts

@@ -3,9 +3,73 @@ package needle
 import (
 	"bytes"
 	"encoding/binary"
-
-	"go.dw1.io/mmapfile"
 )
+
+// index is the offset of the first byte of p that is not zero, -1 if there is none.
+type index func(p []byte) int
+
+func indexBytes(p []byte) int {
+	for i, b := range p {
+		if b != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func indexWords(p []byte) int {
+	rest := p
+	for len(rest) >= 8 && binary.NativeEndian.Uint64(rest) == 0 {
+		rest = rest[8:]
+	}
+	return after(p, len(p)-len(rest))
+}
+
+// indexBlocks has one branch for eight words.
+func indexBlocks(p []byte) int {
+	rest := p
+	for len(rest) >= 64 {
+		b := (*[64]byte)(rest)
+		or := binary.NativeEndian.Uint64(b[0:]) | binary.NativeEndian.Uint64(b[8:]) |
+			binary.NativeEndian.Uint64(b[16:]) | binary.NativeEndian.Uint64(b[24:]) |
+			binary.NativeEndian.Uint64(b[32:]) | binary.NativeEndian.Uint64(b[40:]) |
+			binary.NativeEndian.Uint64(b[48:]) | binary.NativeEndian.Uint64(b[56:])
+		if or != 0 {
+			break
+		}
+		rest = rest[64:]
+	}
+	return after(p, len(p)-len(rest))
+}
+
+// Files for some processors set these.
+var (
+	indexAVX2, indexSIMD index = indexBlocks, indexBlocks
+
+	noteAVX2    = "measured without AVX2, which this processor does not have"
+	missingSIMD = "it needs GOEXPERIMENT=simd, on amd64"
+)
+
+// after is the index in p whose first zeros bytes are zero. What a loop over more than bytes leaves
+// is a block with something in it, or the last bytes.
+func after(p []byte, zeros int) int {
+	if i := indexBytes(p[zeros:]); i >= 0 {
+		return zeros + i
+	}
+	return -1
+}
+
+// inPieces calls find for a piece at a time: the scheduler cannot interrupt assembler.
+func inPieces(find index) index {
+	return func(p []byte) int {
+		for off := 0; off < len(p); off += piece {
+			if i := find(p[off:min(off+piece, len(p))]); i >= 0 {
+				return off + i
+			}
+		}
+		return -1
+	}
+}
 
 // loopPlaces is where a loop runs: the key of its rows is "Loop", and this.
 var loopPlaces = []struct {
@@ -34,23 +98,27 @@ func Loops(place string) []Way {
 		if p.name != place {
 			continue
 		}
-		for _, l := range loops {
+		for _, l := range loops() {
 			ways = append(ways, p.way(Way{Name: l.name, What: l.what, Parallel: true}, l.find))
 		}
 	}
 	return ways
 }
 
-var loops = []struct {
+type loop struct {
 	name, what string
 	find       index
-}{
-	{"words-1", "eight words OR-ed, from one place", indexBlocks},
-	{"words-4", "words from four places, 64 KiB apart", indexPlaces},
-	{"equal-1", "`bytes.Equal` of 8 KiB, from one place", indexEqual(1, 64<<10, 8<<10)},
-	{"equal-2", "`bytes.Equal` of 512 B, from two places, 32 KiB apart", indexEqual(2, 32<<10, 512)},
-	{"equal-4", "`bytes.Equal` of 512 B, from four places, 256 KiB apart", indexEqual(4, 256<<10, 512)},
-	{"avx2", "AVX2 in assembler, from one place", indexAVX2},
+}
+
+func loops() []loop {
+	return []loop{
+		{"words-1", "eight words OR-ed, from one place", indexBlocks},
+		{"words-4", "words from four places, 64 KiB apart", indexPlaces},
+		{"equal-1", "`bytes.Equal` of 8 KiB, from one place", indexEqual(1, 64<<10, 8<<10)},
+		{"equal-2", "`bytes.Equal` of 512 B, from two places, 32 KiB apart", indexEqual(2, 32<<10, 512)},
+		{"equal-4", "`bytes.Equal` of 512 B, from four places, 256 KiB apart", indexEqual(4, 256<<10, 512)},
+		{"avx2", "AVX2 in assembler, from one place", indexAVX2},
+	}
 }
 
 const (
@@ -108,18 +176,5 @@ func indexEqual(places, apart, size int) index {
 			}
 		}
 		return afterBlocks(p, i)
-	}
-}
-
-// mappedBefore is a search of a mapping whose pages were all touched.
-func mappedBefore(find index) func(path string) (func(workers int) (int64, error), func() error, error) {
-	return func(path string) (func(workers int) (int64, error), func() error, error) {
-		f, err := mmapfile.Open(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		p := f.Bytes()
-		indexBlocks(p)
-		return func(workers int) (int64, error) { return bytesParallel(p, workers, find) }, f.Close, nil
 	}
 }

@@ -5,18 +5,21 @@ package needle
 import (
 	"errors"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-const missingMmap = ""
+func init() {
+	withMapping, missingMmap = withMmap, ""
+	if runtime.GOOS == "linux" {
+		populate, missingPopulate = 0x8000, "" // MAP_POPULATE, which no other system defines
+	}
+}
 
-// advise is beside the flags of mmap: above all that there are.
-const advise = 1 << 30
-
-// withMapping calls use with the whole file. Nothing protects it against a file that is truncated
+// withMmap is withMapping. Nothing protects it against a file that is truncated
 // meanwhile: it is the measurement's own.
-func withMapping(path string, flags int, use func(p []byte) (int64, error)) (off int64, err error) {
+func withMmap(path string, flags int, use func(p []byte) (int64, error)) (off int64, err error) {
 	p, err := mapFile(path, flags&^advise)
 	if err != nil || p == nil {
 		return -1, err

@@ -20,7 +20,7 @@ type Way struct {
 	// Open is for a way that measures no opening: what it returns does the search, until it is
 	// closed. Nothing is measured then on a file that is not in memory: the system keeps the pages
 	// of what is mapped.
-	Open func(path string) (find func(workers int) (int64, error), closeFile func() error, err error)
+	Open opener
 	// Missing says why the way is not there in this build or on this machine.
 	Missing string
 	// Note says what is not as the name has it.
@@ -29,6 +29,9 @@ type Way struct {
 
 // Search opens the file, looks for the first byte that is not zero, and closes the file.
 type Search func(path string, workers int) (off int64, err error)
+
+// opener opens the file for searches.
+type opener func(path string) (find func(workers int) (int64, error), closeFile func() error, err error)
 
 // Ways are all of them; the others are measured against the first. The last one reads no file: it
 // is what the machine can do.
@@ -43,18 +46,20 @@ func Ways() []Way {
 		{Name: "mmap-advise", What: "mmap and madvise, eight words a step", Find: mapped(indexBlocks, advise)},
 		{Name: "mmap-parallel", What: "mmap, eight words a step, in parallel", Find: mappedParallel(indexBlocks), Parallel: true},
 		{Name: "pread-parallel", What: "pread, eight words a step, in parallel", Find: preadParallel(indexBlocks), Parallel: true},
-		{Name: "mmap-avx2", What: "mmap, AVX2 in assembler", Find: mapped(inPieces(indexAVX2), 0), Note: noteAVX2()},
+		{Name: "mmap-avx2", What: "mmap, AVX2 in assembler", Find: mapped(inPieces(indexAVX2), 0), Note: noteAVX2},
 		{Name: "mmap-populate", What: "mmap with `MAP_POPULATE`, eight words a step", Find: mapped(indexBlocks, populate), Missing: missingPopulate},
-		{Name: "chunk-simd", What: "`Read` in chunks, `simd/archsimd`", Find: inChunks(indexSIMD), Missing: missingSIMD()},
-		{Name: "pread-simd", What: "pread, `simd/archsimd`, in parallel", Find: preadParallel(indexSIMD), Parallel: true, Missing: missingSIMD()},
+		{Name: "chunk-simd", What: "`Read` in chunks, `simd/archsimd`", Find: inChunks(indexSIMD), Missing: missingSIMD},
+		{Name: "pread-simd", What: "pread, `simd/archsimd`, in parallel", Find: preadParallel(indexSIMD), Parallel: true, Missing: missingSIMD},
 	}
 	for i, w := range ways {
 		if strings.HasPrefix(w.Name, "mmap-") && w.Missing == "" {
 			ways[i].Missing = missingMmap
 		}
 	}
-	ways = append(ways, libraryWays()...)
-	return append(ways, Way{Name: "memory", What: "the machine: memory, eight words a step, in parallel", Open: memory(indexBlocks), Parallel: true})
+	return append(ways,
+		Way{Name: "scan", What: "`scan`, with opening and mapping", Find: opened(library(scanIndexNot)), Parallel: true},
+		Way{Name: "scan-warm", What: "`scan`, mapped before", Open: library(mappedFirst(scanIndexNot)), Parallel: true},
+		Way{Name: "memory", What: "the machine: memory, eight words a step, in parallel", Open: memory(indexBlocks), Parallel: true})
 }
 
 // The needle has no byte of zero, so that the first of its bytes is found.

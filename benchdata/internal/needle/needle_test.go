@@ -13,12 +13,7 @@ func (w Way) search(path string, workers int) (off int64, err error) {
 	if w.Open == nil {
 		return w.Find(path, workers)
 	}
-	find, closeFile, err := w.Open(path)
-	if err != nil {
-		return -1, err
-	}
-	defer func() { err = errors.Join(err, closeFile()) }()
-	return find(workers)
+	return opened(w.Open)(path, workers)
 }
 
 // testWays calls test with each way that reads the file.
@@ -108,7 +103,7 @@ func TestEachByteOfAWordCounts(t *testing.T) {
 	for name, find := range map[string]index{
 		"words": indexWords, "blocks": indexBlocks, "AVX2": indexAVX2, "SIMD": indexSIMD, "pieces": inPieces(indexAVX2),
 	} {
-		if name == "SIMD" && missingSIMD() != "" {
+		if name == "SIMD" && missingSIMD != "" {
 			continue
 		}
 		for _, size := range []int{0, 5, 8, 64, 100, 256, 600, 1031} {
@@ -128,7 +123,7 @@ func TestEachByteOfAWordCounts(t *testing.T) {
 }
 
 func TestLoops_FindTheFirstByte(t *testing.T) {
-	for _, l := range loops {
+	for _, l := range loops() {
 		for _, size := range []int{0, 7, 600, 4 * wordPlace, piece, piece + 77} {
 			p := make([]byte, size)
 			if got := l.find(p); got != -1 {

@@ -4,7 +4,14 @@ package needle
 
 import "simd/archsimd"
 
-func indexSIMD(p []byte) int {
+func init() {
+	missingSIMD = "this processor has no AVX2"
+	if archsimd.X86.AVX2() {
+		indexSIMD, missingSIMD = indexVectors, ""
+	}
+}
+
+func indexVectors(p []byte) int {
 	rest := p
 	for len(rest) >= 256 {
 		b := (*[256]byte)(rest)
@@ -21,11 +28,4 @@ func indexSIMD(p []byte) int {
 
 func vector(b *[256]byte, n int) archsimd.Uint8x32 {
 	return archsimd.LoadUint8x32((*[32]byte)(b[32*n:]))
-}
-
-func missingSIMD() string {
-	if !archsimd.X86.AVX2() {
-		return "this processor has no AVX2"
-	}
-	return ""
 }

@@ -1,8 +1,0 @@
-package needle
-
-import "golang.org/x/sys/unix"
-
-const (
-	populate        = unix.MAP_POPULATE
-	missingPopulate = ""
-)

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package needle
-
-const (
-	populate        = 0
-	missingPopulate = "it needs Linux"
-)
