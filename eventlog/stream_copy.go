@@ -62,19 +62,48 @@ func (s *Stream) Segments() (list []Segment, err error) {
 		return nil, s.fail("segments", err)
 	}
 	for i, seg := range all[:len(all)-1] {
-		var b [eventfile.HeaderSize + eventfile.EntrySize]byte
-		f, err := os.Open(seg.name())
-		if err == nil {
-			_, err = io.ReadFull(f, b[:])
-			f.Close()
-		}
+		g, err := seg.ended(all[i+1].first)
 		if err != nil {
 			return nil, s.fail("segments", err)
 		}
-		h, e := eventfile.ParseHeader(b[:]), eventfile.ParseEntry(b[eventfile.HeaderSize:])
-		list = append(list, Segment{seg.name(), seg.first, all[i+1].first, h.End, time.Unix(0, e.Time)})
+		list = append(list, g)
 	}
 	return list, nil
+}
+
+// ended describes a segment that has ended. The one after it begins with event next.
+func (s *segment) ended(next int64) (g Segment, err error) {
+	f, err := os.Open(s.name())
+	if err != nil {
+		return g, err
+	}
+	defer f.Close()
+	h, err := s.endedHeader(f, next)
+	var b [eventfile.EntrySize]byte
+	if err == nil {
+		_, err = f.ReadAt(b[:], eventfile.HeaderSize)
+	}
+	return Segment{s.name(), s.first, s.first + h.Count, h.End, time.Unix(0, eventfile.ParseEntry(b[:]).Time)}, err
+}
+
+// endedHeader returns the header of a segment that has ended, whose file is f.
+func (s *segment) endedHeader(f *os.File, next int64) (h eventfile.Header, err error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return h, err
+	}
+	var b [eventfile.HeaderSize]byte
+	if _, err = f.ReadAt(b[:], 0); err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	h = eventfile.ParseHeader(b[:])
+	if err == nil && (h.Empty() || !h.Valid(fi.Size()) || h.End > fi.Size() || h.Count > next-s.first) {
+		err = eventfile.ErrHeader
+	}
+	if err != nil {
+		err = &fs.PathError{Op: "read", Path: s.name(), Err: s.damage(0, 0, err)}
+	}
+	return h, err
 }
 
 // Copy copies the stream into a new directory, which OpenStream can open. It first makes durable all
@@ -188,18 +217,21 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 	if list = list[:position(list, last.first)+1]; len(list) == 0 {
 		return ErrTruncated
 	}
+	if h.Start, err = last.started(); err != nil {
+		return err
+	}
 	for _, seg := range list {
 		if fi, err := os.Stat(seg.name()); err == nil {
 			k.total += fi.Size()
 		}
 	}
 	for i, seg := range list {
-		of := &h
-		if seg != last {
-			of = nil
-		}
 		_, reader := c.(*StreamReader)
 		k.plain = reader && i+2 >= len(list)
+		of := func(*os.File) (eventfile.Header, error) { return h, nil }
+		if seg != last {
+			of = func(f *os.File) (eventfile.Header, error) { return seg.endedHeader(f, list[i+1].first) }
+		}
 		err := k.segment(seg, of)
 		if k.l.closed.Load() { // first: then the lock may be another writer's
 			return k.l.fail("copy", os.ErrClosed)
@@ -229,8 +261,8 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 	return sys.SyncDir(dirOf(dir))
 }
 
-// segment copies a segment up to its WriteOffset, or what of says.
-func (k *copier) segment(seg *segment, of *eventfile.Header) error {
+// segment copies a segment up to the end that of says, given its file.
+func (k *copier) segment(seg *segment, of func(*os.File) (eventfile.Header, error)) error {
 	src, err := os.Open(seg.name())
 	if err != nil {
 		return err
@@ -239,13 +271,9 @@ func (k *copier) segment(seg *segment, of *eventfile.Header) error {
 	if err := k.l.here(); err != nil {
 		return err
 	}
-	var b [eventfile.HeaderSize]byte
-	if _, err := src.ReadAt(b[:], 0); err != nil {
+	h, err := of(src)
+	if err != nil {
 		return err
-	}
-	h := eventfile.ParseHeader(b[:])
-	if of != nil {
-		h.End, h.Count = of.End, of.Count
 	}
 	dst, err := os.OpenFile(eventfile.SegmentName(k.temp, seg.first), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -3,8 +3,10 @@ package eventlog_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -375,4 +377,39 @@ func TestOnlyDurable_EndMark(t *testing.T) {
 	pushN(t, s, 10)
 	closeStream(t, s)
 	wantNth(t, openStreamReader(t, dir).Events(0, eventlog.OnlyDurable), 0, 20)
+}
+
+// The header of a segment that has ended says what Segments returns, and how much Copy copies.
+func TestStream_SegmentsWithDamagedHeader(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{})
+	pushN(t, s, 5)
+	if err := s.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	pushN(t, s, 5)
+	name := segments(t, dir)[0]
+	whole := get(t, name)
+	for what, header := range map[string][]uint64{
+		"a negative end":           {math.MaxUint64, 5},
+		"an end inside the header": {8, 5},
+		"an end after the file":    {1 << 40, 5},
+		"no events":                {24, 0},
+		"too many events":          {uint64(len(whole)), 6},
+	} {
+		b := bytes.Clone(whole)
+		binary.LittleEndian.PutUint64(b, header[0])
+		binary.LittleEndian.PutUint64(b[8:], header[1])
+		put(t, name, b)
+		list, err := s.Segments()
+		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("%s: Segments: %+v, %v", what, list, err)
+		}
+		dst := filepath.Join(newDir(t), "copy")
+		err = s.Copy(t.Context(), dst, nil)
+		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("%s: Copy: %v", what, err)
+		}
+	}
 }
