@@ -24,9 +24,18 @@ type Segment struct {
 	Time        time.Time // of the first event
 }
 
-// LastTime returns the time of the last event. It reads the headers of all events.
+// LastTime returns the time of the last event. It reads the headers of all events. If TruncateBack has
+// removed some of them since, the error is [ErrTruncated], or [fs.ErrNotExist] for all of them.
 func (g Segment) LastTime() (t time.Time, err error) {
 	whole, err := scanSegment(g.Name, func(src *eventfile.Source, _ int64) error {
+		// Another segment may have the name by now. This file keeps its bytes.
+		end, err := src.End()
+		if err != nil {
+			return err
+		}
+		if first, _, err := src.Event(eventfile.HeaderSize, end, false); end < g.Bytes || err == nil && first.Time != g.Time.UnixNano() {
+			return &fs.PathError{Op: "read", Path: g.Name, Err: ErrTruncated}
+		}
 		src.MapIfHot(g.Bytes)
 		for off := int64(eventfile.HeaderSize); off < g.Bytes; {
 			e, _, err := src.Event(off, g.Bytes, false)

@@ -413,3 +413,31 @@ func TestStream_SegmentsWithDamagedHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestSegment_LastTimeOfTruncated(t *testing.T) {
+	t.Parallel()
+	o := eventlog.StreamOptions{}
+	o.Now = ticks()
+	s := openStream(t, newDir(t), o)
+	pushN(t, s, 10)
+	if err := s.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Segments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, next := range []int64{10, 9, 0} {
+		if err := s.TruncateBack(next); err != nil {
+			t.Fatal(err)
+		}
+		if next == 0 {
+			push(t, s, "another first event of another length")
+			pushN(t, s, 20)
+		}
+		last, err := list[0].LastTime()
+		if next == 10 && (err != nil || !last.After(list[0].Time)) || next < 10 && !errors.Is(err, eventlog.ErrTruncated) {
+			t.Errorf("after TruncateBack(%d): %v, %v", next, last, err)
+		}
+	}
+}
