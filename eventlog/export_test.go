@@ -42,6 +42,21 @@ func HoldFlush(l *Log) (release func()) {
 	}
 }
 
+// FlushTo has a flush of l end at an offset while HoldFlush holds the next.
+func FlushTo(l *Log, end int64) {
+	l.flush.mu.Lock()
+	defer l.flush.mu.Unlock()
+	l.synced.advance(end, 0)
+	l.flush.done.Broadcast()
+}
+
+// Waiters returns the number of goroutines that wait for a flush of l.
+func Waiters(l *Log) int {
+	l.flush.mu.Lock()
+	defer l.flush.mu.Unlock()
+	return l.flush.waiters
+}
+
 // Visible returns the end of the log without taking the lock of appends.
 func Visible(l *Log) int64 { return l.published.Load() }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func copyTo(t testing.TB, from interface {
@@ -440,4 +441,46 @@ func TestSegment_LastTimeOfTruncated(t *testing.T) {
 			t.Errorf("after TruncateBack(%d): %v, %v", next, last, err)
 		}
 	}
+}
+
+// It waits for the flush that has the event, and not for one that has later events.
+func TestWaitDurable_WaitsForTheEventAlone(t *testing.T) {
+	t.Parallel()
+	filetest.NeedThreads(t)
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	l := eventlog.ActiveLog(s)
+	pushN(t, s, 10)
+	end := eventlog.Visible(l)
+	pushN(t, s, 10)
+	defer eventlog.HoldFlush(l)()
+	waits := make(chan error, 1)
+	go func() { waits <- s.WaitDurable(context.Background(), 7) }()
+	filetest.Eventually(10*time.Second, func() bool { return eventlog.Waiters(l) > 0 })
+	eventlog.FlushTo(l, end)
+	filetest.Within(t, 10*time.Second, func() {
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// For numbers before the first there is nothing to wait for.
+func TestWaitDurable_BeforeFirst(t *testing.T) {
+	t.Parallel()
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
+		t.Errorf("the last event of an empty stream: %v", err)
+	}
+	pushN(t, s, 10)
+	if err := s.TruncateFront(5); err != nil {
+		t.Fatal(err)
+	}
+	defer eventlog.HoldFlush(eventlog.ActiveLog(s))() // a flush would wait
+	filetest.Within(t, 10*time.Second, func() {
+		for _, seq := range []int64{-1, 0, 4} {
+			if err := s.WaitDurable(context.Background(), seq); err != nil {
+				t.Errorf("event %d: %v", seq, err)
+			}
+		}
+	})
 }

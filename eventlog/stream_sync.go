@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"math"
 	"os"
+
+	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // Sync makes durable all events whose append has returned. An error has Op "sync". After
@@ -65,36 +67,61 @@ func (s *Stream) Durable() int64 {
 func (s *Stream) durable(*segment) (seq, off int64) { return s.Durable(), math.MaxInt64 }
 
 // WaitDurable returns once event seq is durable, which another goroutine may have appended. It flushes
-// the stream unless a flush has done that, and shares flushes with all calls that wait.
+// the stream unless a flush has done that, and shares flushes with all calls that wait. For a number
+// before First there is nothing to wait for: such an event was removed, or there was none.
 //
 // An error is a *[fs.PathError] with Op "sync": [fs.ErrNotExist] for an event that was not appended
 // yet, [ErrTruncated] if TruncateBack has removed it meanwhile, or those of [Stream.Sync]. If ctx is done
 // before, its error comes as it is, and a flush that has begun goes on.
 func (s *Stream) WaitDurable(ctx context.Context, seq int64) error {
 	s.mu.Lock()
-	at, durable, closing := s.mark(), s.durableNext(), s.closing
+	at, next, closing := s.markOf(seq), s.active.next, s.closing
+	known := seq < max(s.First(), s.durableNext())
 	s.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case seq < durable:
+	case known:
 		return nil
 	case closing:
 		return s.fail("sync", os.ErrClosed)
-	case seq >= at.next:
+	case seq >= next:
 		return s.fail("sync", fs.ErrNotExist)
 	}
+	if ctx.Done() == nil {
+		return s.waitMark(at, seq)
+	}
 	done := make(chan error, 1)
-	go func() { done <- s.syncMark(at) }()
+	go func() { done <- s.waitMark(at, seq) }()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case err := <-done:
-		if b := s.state.Load(); err == nil && b.Truncations != at.truncations && (b.Truncations > at.truncations+1 || b.TruncatedTo <= seq) {
-			err = s.fail("sync", ErrTruncated)
-		}
 		return err
 	}
+}
+
+// waitMark is syncMark, but an error if TruncateBack has removed event seq meanwhile.
+func (s *Stream) waitMark(at mark, seq int64) error {
+	err := s.syncMark(at)
+	if b := s.state.Load(); err == nil && b.Truncations != at.truncations && (b.Truncations > at.truncations+1 || b.TruncatedTo <= seq) {
+		err = s.fail("sync", ErrTruncated)
+	}
+	return err
+}
+
+// markOf returns a mark after event seq, to within the step of the index. It is called with mu held.
+func (s *Stream) markOf(seq int64) mark {
+	at, first := s.mark(), s.active.seg.first
+	if seq < first { // the segments before are durable when prevDurable is closed
+		at.end, at.next = eventfile.HeaderSize, first
+		return at
+	}
+	i := seq - first
+	if p := s.active.seg.index.Look(i/eventfile.IndexStep*eventfile.IndexStep + eventfile.IndexStep); i < p.N {
+		at.end, at.next = p.Off, min(seq+1, at.next)
+	}
+	return at
 }
 
 // durableNext is Durable. It is called with mu held.
