@@ -126,10 +126,25 @@ func get(t testing.TB, name string) []byte {
 	return b
 }
 
+// put makes b the content of the file, in place: Windows lets a mapped file grow, but not be truncated.
 func put(t testing.TB, name string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, b, 0o600); err != nil {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi.Size() > int64(len(b)) {
+		if err := f.Truncate(int64(len(b))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
