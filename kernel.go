@@ -54,10 +54,18 @@ func (f *file) readAtDone(was length.Before, off int64, n, size int, err error) 
 	return f.check(err)
 }
 
-// early counts a call that has read or written n bytes without an error, and reports whether
-// nothing else is to be done: so little is known of the file that it is not recorded yet.
-func (f *file) early(n int) bool {
-	return f.m.Load() == nil && !f.length.Current() && f.pages.Early(n)
+// early counts a call that has read or written n bytes at off without an error, and reports
+// whether nothing else is to be done: it is not recorded, and its end tells nothing of the length,
+// which was known before it.
+func (f *file) early(known, off int64, n int) bool {
+	if f.m.Load() == nil {
+		if off+int64(n) > known && f.length.Current() {
+			return false
+		}
+	} else if off+int64(n) > known || f.pages.MayRead(off, n) { // what was ready proved nothing: see noteRead
+		return false
+	}
+	return f.pages.Early(n)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.
@@ -99,10 +107,9 @@ func (f *file) writeAtDone(was length.Before, began time.Time, b []byte, off int
 	return f.check(err)
 }
 
-// readDone follows a Read of size bytes at the kernel's offset. counted is what Enter of the
-// cursor has returned.
-func (f *file) readDone(counted bool, n, size int, err error) error {
-	off := f.cur.Leave(counted, int64(n))
+// readDone follows a Read of size bytes at the kernel's offset. off is what Leave of the cursor
+// has returned.
+func (f *file) readDone(off int64, n, size int, err error) error {
 	if err == io.EOF {
 		f.length.Stale() // this was the end, at whatever offset
 	} else if off+int64(n) > f.length.Known() && f.length.Current() {

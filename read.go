@@ -33,7 +33,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if err == nil && f.early(n) {
+	if err == nil && f.early(was.Known, off, n) {
 		return n, nil
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)
@@ -102,11 +102,11 @@ func (f *File) Read(b []byte) (n int, err error) {
 	f.writeBack(0, -1)
 	counted := f.cur.Enter(f.inner)
 	n, err = f.inner.Read(b)
-	if err == nil && f.early(n) {
-		f.cur.Leave(counted, int64(n))
+	off := f.cur.Leave(counted, int64(n))
+	if err == nil && f.early(f.length.Known(), off, n) {
 		return n, nil
 	}
-	return n, f.readDone(counted, n, len(b), err)
+	return n, f.readDone(off, n, len(b), err)
 }
 
 // readCursor is Read with the cursor locked and held by the File.

@@ -10,6 +10,7 @@ const (
 	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
 	mapPrice    = 10_000 // a mapping and its end, without faults
 	leafPrice   = 200    // a leaf of the record, after the first
+	notePrice   = 30     // a call that is recorded
 	askPrice    = 890    // the question what is in memory
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
@@ -45,6 +46,14 @@ func pays(price int64) bool {
 			return true
 		}
 	}
+}
+
+// watches reports whether the calls of a file until the next group of LookEvery are recorded.
+// That is a trial, too. It leaves enough for a mapping. If the budget is empty, one group of
+// watchOne is recorded.
+func watches(calls uint64) bool {
+	const price = LookEvery * notePrice
+	return calls/LookEvery%watchOne == 0 || affords(mapNeeds+price) && pays(price)
 }
 
 // blockFault is the expected price of the fault of a block in any file: that of the last file

@@ -104,7 +104,10 @@ func (s *simulation) follow(next Next) {
 		}
 	}
 	if t := s.p.table.Load(); t != nil {
-		s.cost += noteOverhead + leafPrice*float64(t.grown-s.leaves)
+		if s.cost += noteOverhead; s.p.state.Load()&recorded != 0 {
+			s.cost += notePrice
+		}
+		s.cost += leafPrice * float64(t.grown-s.leaves)
 		s.leaves = t.grown
 	}
 	if next.Look {
@@ -125,6 +128,10 @@ func (s *simulation) read(off, n int64) {
 	}
 	s.load(off, n)
 	s.cost += preadPrice + bytes
+	if !(s.mapped && s.p.MayRead(off, int(n))) && s.p.Early(int(n)) {
+		s.cost += earlyOverhead
+		return
+	}
 	next := s.p.Read(off, n, off+n == s.size)
 	s.follow(next)
 	if next.Due && s.mapped {
@@ -195,6 +202,10 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.cost += preadPrice + bytes
+	if !s.mapped && s.p.Early(int(n)) {
+		s.cost += earlyOverhead
+		return
+	}
 	next, stat := s.p.Write(off, n, s.size)
 	if stat {
 		s.cost += fstatPrice
@@ -270,7 +281,7 @@ func allowed(base float64) float64 { return base*(1+lossShare) + lossStart }
 
 // The package comment states this bound.
 const (
-	lossShare = 1.0 / 12
+	lossShare = 1.0 / 15
 	lossStart = budgetStart + mapNeeds
 )
 
@@ -369,6 +380,7 @@ func FuzzBudget(f *testing.F) {
 	f.Add([]byte{55, 55, 255, 35, 0, 113, 168, 124, 250, 225, 247, 243, 228, 0, 0, 127})
 	f.Add([]byte{232, 241, 0, 3, 17, 160, 96, 241})
 	f.Add([]byte{88, 253, 48, 49, 0, 134, 64, 9})
+	f.Add([]byte{50, 234, 48, 49, 0, 134, 128, 9})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

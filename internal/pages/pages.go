@@ -13,11 +13,11 @@
 // It makes no system call for a file, and knows nothing of one but offsets.
 //
 // Nothing tells whether a file will be read again, so each mapping is a trial. Trials are paid
-// for from a budget of the process: a record of pages, a question to the system, a mapping,
-// the fault of each block, prefaulting. System calls add a share of their time to the
+// for from a budget of the process: recording calls, a question to the system, a mapping, the
+// fault of each block, prefaulting. System calls add a share of their time to the
 // budget, and mapped calls what they save. If it is empty, nothing is tried.
 //
-// Invariant: whatever a program does, its calls cost at most 1/12 more than those of os.File,
+// Invariant: whatever a program does, its calls cost at most 1/15 more than those of os.File,
 // and once the budget's start. 1/64 is the budget's income, the rest the book-keeping. The
 // tests hold this for priced events.
 package pages
@@ -42,7 +42,8 @@ type Pages struct {
 	//
 	//	bits  0–43  the offset after the last read
 	//	bit  44     the last read came back to pages that were seen
-	//	bits 45–63  system calls, modulo 2^19
+	//	bit  45     calls are recorded until the next group of LookEvery begins (see watches)
+	//	bits 46–63  system calls, modulo 2^18
 	//
 	// A call of another goroutine may be lost.
 	state atomic.Uint64
@@ -52,7 +53,8 @@ const (
 	offsetBits = 44
 	offsetMask = 1<<offsetBits - 1
 	cameBack   = 1 << offsetBits
-	callsShift = offsetBits + 1
+	recorded   = 1 << (offsetBits + 1)
+	callsShift = offsetBits + 2
 )
 
 // table finds the word of a block. A block of 64 KiB has one word. Its 16 pages have 4 KiB
@@ -243,6 +245,9 @@ func (p *Pages) Ready(off int64, n int) bool {
 	}
 	return p.readyCounted(off, n)
 }
+
+// MayRead is Ready, but does not count the call.
+func (p *Pages) MayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
 
 // readyCounted is Ready while the front does not tell. It counts the call.
 func (p *Pages) readyCounted(off int64, n int) bool {

@@ -18,6 +18,7 @@ const (
 	budgetStart = 320 * callTime // nanoseconds that trying may cost at first
 	budgetMax   = 640 * callTime // and at most, whatever was saved
 	incomeShare = 64             // one in 64 parts of each system call's time is added: more loses more, less loses gains
+	watchOne    = 8              // one in so many groups of LookEvery calls is recorded in any case: gains that come late
 	recordFree  = 256            // calls from which a record costs less than that
 	mapNeeds    = 40 * callTime  // budget from which a file is mapped: a mapping, and its faults
 	mapBlocks   = 4              // blocks that are bought with a mapping: lives of 200 reads

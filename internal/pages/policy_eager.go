@@ -16,6 +16,7 @@ const (
 	budgetStart = 1 << 60
 	budgetMax   = 1 << 60
 	incomeShare = 32
+	watchOne    = 1
 	recordFree  = 1
 	mapNeeds    = 0
 	mapBlocks   = 4

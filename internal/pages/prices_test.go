@@ -6,7 +6,8 @@ const (
 	openPrice     = 4_100 // open and close with os.File
 	preadPrice    = 430   // and pwrite, of 64 bytes
 	perKiB        = 15    // more for each KiB, by system call or from the mapping
-	noteOverhead  = 20    // recording a call; what the depth of the calls costs is not the package's
+	earlyOverhead = 2     // counting a call; what the depth of the calls costs is not the package's
+	noteOverhead  = 10    // deciding whether a call is recorded; notePrice is for recording it
 	hitPrice      = 15    // a read from the mapping
 	storePrice    = 27    // a mapped write
 	fstatPrice    = 406

@@ -3,7 +3,7 @@ package pages
 // Next is what a read by system call leads to. The zero value is nothing.
 type Next struct {
 	Credit uint64 // calls that a mapping would have saved, for Credit
-	First  bool   // this is the first call to be recorded
+	First  bool   // this is the first call of which a record was made
 	Look   bool   // call Look
 	Reread bool   // the pages were ready before the call: the mapping could not prove the end
 	Due    bool   // call Buy if the file is mapped
@@ -14,53 +14,67 @@ type Next struct {
 // Early counts a read or write of n bytes by system call, instead of Read and Write, and
 // reports whether it did. It does not if the call may have to be recorded.
 func (p *Pages) Early(n int) bool {
-	calls := p.state.Load() + 1<<callsShift
-	if calls >= trackFrom<<callsShift || n >= AheadBytes {
+	state := p.state.Load() + 1<<callsShift
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes {
 		return false
 	}
-	p.state.Store(calls)
+	p.state.Store(state)
 	return true
 }
 
-// Read records a read of n bytes at off by system call. short says that it met the end of
-// the file. A positive n is required.
-func (p *Pages) Read(off, n int64, short bool) (next Next) {
-	end := off + n
-	state := p.state.Load()
-	calls := state>>callsShift + 1
-	next.Look = income(calls)
-	t := p.table.Load()
-	if t == nil {
+// count counts a call of n bytes. It returns the state before and after it, the latter without
+// an offset, and the table, which is nil if the call is not to be recorded.
+func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
+	old = p.state.Load()
+	calls := old>>callsShift + 1
+	state = old&recorded | calls<<callsShift
+	look := income(calls)
+	if t = p.table.Load(); t == nil {
 		if n < AheadBytes && !records(calls) {
-			p.state.Store(calls<<callsShift | uint64(end)&offsetMask)
-			return Next{}
+			return nil, old, state, next
 		}
 		t = p.begin()
 		next.First = true
 	}
-	if next.Look {
+	if next.Look = look; look {
 		t.calls.Add(LookEvery)
 	}
-	if last := t.lastPage.Load(); last > 0 && end > last<<PageBits {
+	if look || next.First {
+		if state &^= recorded; watches(calls) {
+			state |= recorded
+		}
+	}
+	if state&recorded == 0 && n < AheadBytes {
+		t = nil
+	}
+	return t, old, state, next
+}
+
+// Read records a read of n bytes at off by system call. short says that it met the end of
+// the file. A positive n is required.
+func (p *Pages) Read(off, n int64, short bool) Next {
+	end := off + n
+	t, old, state, next := p.count(n)
+	state |= uint64(end) & offsetMask
+	if t == nil {
+		p.state.Store(state)
+		return next
+	}
+	if page := t.lastPage.Load(); page > 0 && end > page<<PageBits {
 		t.lastPage.Store(0)
 		t.unproven.Store(0)
 	}
-	back := p.Note(Seen, off, n)
-	if off%PageSize != 0 && state&offsetMask == uint64(off)&offsetMask && state&cameBack == 0 {
-		back = false // only the read before has seen the page
+	// Of a page in which both begin and end, only the read before may have seen the rest.
+	goesOn := off%PageSize != 0 && old&offsetMask == uint64(off)&offsetMask && old&cameBack == 0
+	if p.Note(Seen, off, n) && !goesOn {
+		state |= cameBack
+		p.countReread(off, n, &next)
 	}
-	last := calls<<callsShift | uint64(end)&offsetMask
-	if back {
-		last |= cameBack
-		next.Reread = p.has(readyShift, off, int(n))
-		next.Due = p.countReread(off, n) && !next.Reread
-		next.Credit = weight(n)
-	}
-	p.state.Store(last)
+	p.state.Store(state)
 	asked := t.asked.Load()
 	switch {
-	case short:
-	case state&offsetMask != uint64(off)&offsetMask && (asked == 0 || asked < off || asked > end): // mapped reads do not move the offset
+	case short, old&recorded == 0: // nothing is known of the reads before
+	case old&offsetMask != uint64(off)&offsetMask && (asked == 0 || asked < off || asked > end): // mapped reads do not move the offset
 		if t.run.Load() > 0 {
 			t.run.Store(0)
 			t.asked.Store(0)
@@ -112,20 +126,10 @@ func records(calls uint64) bool {
 // A write past that does not count, since a file that is being created need not be mapped.
 // But nothing may be known of a file that existed before: stat says to ask now and then.
 func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
-	state := p.state.Load()
-	calls := state>>callsShift + 1
-	p.state.Store(calls<<callsShift | state&(offsetMask|cameBack))
-	next.Look = income(calls)
-	t := p.table.Load()
+	t, old, state, next := p.count(n)
+	p.state.Store(state | old&(offsetMask|cameBack))
 	if t == nil {
-		if n < AheadBytes && !records(calls) {
-			return Next{}, false
-		}
-		t = p.begin()
-		next.First = true
-	}
-	if next.Look {
-		t.calls.Add(LookEvery)
+		return next, false
 	}
 	if end := off + n; end > t.end.Load() && end > size {
 		t.end.Store(end)
@@ -161,10 +165,10 @@ func (p *Pages) Mapped(ok bool) {
 	t.limit.Add(savedMap)
 }
 
-// countReread counts a read of seen pages in each of its blocks. It returns true if Buy may
-// make one of them ready.
-func (p *Pages) countReread(off, n int64) (due bool) {
+// countReread counts a read of seen pages in each of its blocks, and sets what follows from it.
+func (p *Pages) countReread(off, n int64, next *Next) {
 	end := off + n
+	due, all := false, true
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := p.word(uint64(block))
 		if w == nil {
@@ -173,12 +177,14 @@ func (p *Pages) countReread(off, n int64) (due bool) {
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		old := w.Load()
 		reads := min(old>>readsShift&readsMax+weight(part), readsMax)
-		if next := old&^(readsMax<<readsShift) | reads<<readsShift; next != old {
-			w.CompareAndSwap(old, next) // else another call counts
+		if counted := old&^(readsMax<<readsShift) | reads<<readsShift; counted != old {
+			w.CompareAndSwap(old, counted) // else another call counts
 		}
+		pages := blockMask(block, off, end)
+		all = all && old>>readyShift&pages == pages
 		due = due || reads >= readyFrom
 	}
-	return due
+	next.Credit, next.Reread, next.Due = weight(n), all, due && !all
 }
 
 // Confirm says that a page which was read may be a hole, which a load from the mapping

@@ -15,7 +15,8 @@ func (r *record) writeSaving() uint64 { return max(uint64(r.saving.Load()), savi
 
 // Times reports whether the next pwrite, of n bytes, is to be timed for SetSaving.
 func (p *Pages) Times(n int) bool {
-	return n <= timedMax && p.state.Load()>>callsShift%timedEvery == 0 && p.table.Load() != nil
+	state := p.state.Load()
+	return n <= timedMax && state&recorded != 0 && state>>callsShift%timedEvery == 0
 }
 
 // SetSaving records what a small pwrite has taken, which a mapped write would have saved.
@@ -26,9 +27,12 @@ func (p *Pages) SetSaving(took time.Duration) {
 	}
 }
 
-// Prefaults counts a write of n bytes at off in its blocks, and reports whether prefaulting
-// them pays by now.
+// Prefaults counts a write of n bytes at off in its blocks if it is recorded, and reports whether
+// prefaulting them pays by now.
 func (p *Pages) Prefaults(off int64, n int) bool {
+	if p.state.Load()&recorded == 0 {
+		return false
+	}
 	t, end := p.begin(), off+int64(n)
 	enough, own, price := true, true, t.blockPrice()
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
