@@ -58,6 +58,7 @@ func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bo
 	}
 	// The kernel must refuse writes past the limit of the process.
 	begun := sys.FileSizeLimit() >= f.length.Known() && f.mtime.Begin(f.modified(), off)
+	pages.PeriodBegan()
 	if n == len(b) {
 		return true
 	}

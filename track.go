@@ -74,7 +74,7 @@ func (f *file) follow(next pages.Next, end int64) {
 		pages.Look()
 	}
 	if next.Credit > 0 && !f.mapsTo(end) && !f.never.Load() && f.pages.Credit(next.Credit) {
-		f.mapForCalls()
+		f.mapForCalls(end - 1)
 	}
 }
 

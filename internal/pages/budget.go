@@ -1,16 +1,20 @@
 package pages
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // The prices of what is tried, in nanoseconds, are on one host (Linux 6.18). prices_test.go has
 // what they are made of. A price that is too low weakens the bound, one that is too high
 // costs gains.
 const (
-	callTime    = 430    // a read of 64 bytes by system call; a mapped one saves nearly all of that
+	callTime    = 430    // a read of 64 bytes by system call, until one is measured; a mapped one saves nearly all of that
 	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
 	mapPrice    = 10_000 // a mapping and its end, without faults
 	leafPrice   = 200    // a leaf of the record, after the first
 	notePrice   = 30     // a call that is recorded
+	periodPrice = 3_000  // a period of mapped writes: fstat, a timer, and the new modification time
 	askPrice    = 890    // the question what is in memory
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
@@ -48,13 +52,36 @@ func pays(price int64) bool {
 	}
 }
 
+// measuredCall is the last time that SetCall was given; 0 for none. It differs by four between hosts.
+var measuredCall, mappings atomic.Int64
+
+// callNow returns the nanoseconds that a small read by system call takes, which a mapped one saves.
+func callNow() int64 {
+	if took := measuredCall.Load(); took > 0 {
+		return took
+	}
+	return callTime
+}
+
+// MeasuresCall reports whether the caller, which has mapped a file, is to measure a small read by
+// system call now, for SetCall: that is so for one mapping in measureEvery.
+func MeasuresCall() bool { return mappings.Add(1)%measureEvery == 1 }
+
+// SetCall records what a small read by system call has taken.
+func SetCall(took time.Duration) { measuredCall.Store(min(max(int64(took), callMin), callMax)) }
+
+// PeriodBegan takes the price of a period of mapped writes from the budget.
+func PeriodBegan() { budget.Add(-periodPrice) }
+
 // watches reports whether the calls of a file until the next group of LookEvery are recorded.
-// That is a trial, too. It leaves enough for a mapping. If the budget is empty, one group of
-// watchOne is recorded.
+// That is a trial, too. If the budget is empty, one group of watchOne is recorded.
 func watches(calls uint64) bool {
 	const price = LookEvery * notePrice
-	return calls/LookEvery%watchOne == 0 || affords(mapNeeds+price) && pays(price)
+	return calls/LookEvery%watchOne == 0 || spares(price)
 }
+
+// spares is pays for a price that leaves enough for a mapping: recording is of no use without one.
+func spares(price int64) bool { return affords(mapNeeds+price) && pays(price) }
 
 // blockFault is the expected price of the fault of a block in any file: that of the last file
 // in which one was measured.
@@ -196,7 +223,7 @@ func (r *record) unprovable(block int64) uint64 {
 // most reads of the file are so, the page is not ready any more, until the file has grown.
 func (p *Pages) Unproven(off int64) {
 	t := p.begin()
-	budget.Add(-callTime) // Ready has counted it as saved
+	budget.Add(-callNow()) // Ready has counted it as saved
 	if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
 		return
 	}
@@ -219,7 +246,7 @@ func (p *Pages) saved(t *table) {
 		p.advance()
 	default:
 		if t.saved.Store(k + 1); (k+1)%savedEvery == 0 {
-			earned(savedEvery * callTime)
+			earned(savedEvery * callNow())
 		}
 	}
 }

@@ -17,9 +17,9 @@
 // fault of each block, prefaulting. System calls add a share of their time to the
 // budget, and mapped calls what they save. If it is empty, nothing is tried.
 //
-// Invariant: whatever a program does, its calls cost at most 1/15 more than those of os.File,
-// and once the budget's start. 1/64 is the budget's income, the rest the book-keeping. The
-// tests hold this for priced events.
+// Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File,
+// 15 ns each for the book-keeping, and once what the budget begins with. The tests hold this
+// for priced events.
 package pages
 
 import (

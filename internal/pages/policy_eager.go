@@ -10,22 +10,25 @@ const Eager = true
 // The policy of the tests, with every number at its smallest: what comes back once is
 // mapped, what is mapped is prefaulted, and what is known is forgotten at once.
 const (
-	trackFrom   = 1
-	mapFrom     = 1
-	readyFrom   = 1
-	budgetStart = 1 << 60
-	budgetMax   = 1 << 60
-	incomeShare = 32
-	watchOne    = 1
-	recordFree  = 1
-	mapNeeds    = 0
-	mapBlocks   = 4
-	mapOwn      = 1
-	savedMap    = 1024
-	savedBlock  = 64
-	savedEvery  = 16
-	restMax     = 2 << 20
-	prefaultOwn = 1
+	trackFrom    = 1
+	mapFrom      = 1
+	readyFrom    = 1
+	budgetStart  = 1 << 60
+	budgetMax    = 1 << 60
+	incomeShare  = 32
+	watchOne     = 1
+	callMin      = 60
+	callMax      = 2 * callTime
+	measureEvery = 1 << 20
+	recordFree   = 1
+	mapNeeds     = 0
+	mapBlocks    = 4
+	mapOwn       = 1
+	savedMap     = 1024
+	savedBlock   = 64
+	savedEvery   = 16
+	restMax      = 2 << 20
+	prefaultOwn  = 1
 
 	savedShare = 14
 	orderFrom  = 1

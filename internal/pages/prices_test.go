@@ -10,6 +10,7 @@ const (
 	noteOverhead  = 10    // deciding whether a call is recorded; notePrice is for recording it
 	hitPrice      = 15    // a read from the mapping
 	storePrice    = 27    // a mapped write
+	periodCost    = 2_800 // of mapped writes: fstat, a timer, and the new modification time
 	fstatPrice    = 406
 	fstatfsPrice  = 448
 	rlimitPrice   = 160

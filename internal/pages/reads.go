@@ -113,13 +113,13 @@ func income(calls uint64) bool {
 	if calls%LookEvery != 0 {
 		return false
 	}
-	earned(LookEvery * callTime / incomeShare)
+	earned(LookEvery * callNow() / incomeShare)
 	return true
 }
 
 // records reports whether a file is recorded from this call on.
 func records(calls uint64) bool {
-	return calls >= recordFree || calls >= trackFrom && calls&(calls-1) == 0 && pays(recordPrice)
+	return calls >= recordFree || calls >= trackFrom && calls&(calls-1) == 0 && spares(recordPrice)
 }
 
 // Write records a write of n bytes at off by system call. size is the file's known length.

@@ -174,7 +174,7 @@ func (w *Writes) Take() int64 {
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	t := p.begin()
 	if uint64(took) < 2*t.writeSaving()*weight(int64(n)) {
-		earned(TimeEvery * callTime)
+		earned(TimeEvery * callNow())
 		t.gained()
 		w.slow = 0
 		return
