@@ -51,13 +51,14 @@ func (f *file) mapForCalls(known int64) bool {
 	if f.closed.Load() {
 		return false
 	}
+	began := time.Now()
 	size, regular := f.stat()
 	if !regular {
 		f.never.Store(true)
 		return false
 	}
 	mapped := size > 0 && f.mapTo(size, false) == nil
-	f.pages.Mapped(mapped)
+	f.pages.Mapped(mapped, time.Since(began))
 	if mapped && pages.MeasuresCall() {
 		f.measureCall(known)
 	}
@@ -236,8 +237,12 @@ const maxInt = int64(^uint(0) >> 1)
 // unpublish ends the mappings of a File. If closeNeedsLock, the last running Guard
 // revokes them instead. Called with mu held.
 func (f *file) unpublish() {
-	if f.atClose = f.m.Swap(nil); f.guards == 0 {
+	if f.atClose = f.m.Swap(nil); f.atClose == nil {
+		return
+	}
+	if began := time.Now(); f.guards == 0 {
 		f.revoke()
+		f.pages.Unmapped(time.Since(began))
 	}
 }
 

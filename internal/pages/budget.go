@@ -11,10 +11,11 @@ import (
 const (
 	callTime    = 430    // a read of 64 bytes by system call, until one is measured; a mapped one saves nearly all of that
 	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
-	mapPrice    = 10_000 // a mapping and its end, without faults
+	mapPrice    = 10_000 // a mapping and its end, without faults, until these are measured
+	mapMax      = 50_000 // one that took longer has waited for a processor
 	leafPrice   = 200    // a leaf of the record, after the first
 	notePrice   = 30     // a call that is recorded
-	periodPrice = 3_000  // a period of mapped writes: fstat, a timer, and the new modification time
+	periodPrice = 4_000  // a period of mapped writes: fstat, a timer, and the new modification time
 	askPrice    = 890    // the question what is in memory
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
@@ -69,6 +70,26 @@ func MeasuresCall() bool { return mappings.Add(1)%measureEvery == 1 }
 
 // SetCall records what a small read by system call has taken.
 func SetCall(took time.Duration) { measuredCall.Store(min(max(int64(took), callMin), callMax)) }
+
+// unmapping is the expected price of the end of a mapping: what the last ones took.
+var unmapping atomic.Int64
+
+func unmapPrice() int64 {
+	if price := unmapping.Load(); price > 0 {
+		return price
+	}
+	return mapPrice / 2
+}
+
+// Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
+func (p *Pages) Unmapped(took time.Duration) {
+	if t := p.table.Load(); t == nil || t.limit.Load() == 0 {
+		return // nothing was paid: a caller has asked for the mapping
+	}
+	old, price := unmapPrice(), min(int64(took), mapMax)
+	budget.Add(old - price)
+	unmapping.Store(max(old+(price-old)/4, 1))
+}
 
 // PeriodBegan takes the price of a period of mapped writes from the budget.
 func PeriodBegan() { budget.Add(-periodPrice) }
@@ -201,7 +222,7 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 		blockFault.Store(blockFault.Load() / 8 * 7)
 	}
 	if !mapped && !far {
-		far = (calls-faults)*3/4 < mapPrice || !affords(mapNeeds)
+		far = (calls-faults)*3/4 < mapPrice/2+unmapPrice() || !affords(mapNeeds)
 	}
 	if asked := t.asked.Load(); far && asked > 0 && off-asked >= farBytes {
 		return true, true // what was read since costs far more than the question

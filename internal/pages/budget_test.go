@@ -33,7 +33,7 @@ type simulation struct {
 
 func newSimulation(seed uint64) *simulation {
 	budget.Store(budgetStart)
-	for _, v := range []*atomic.Int64{&blockFault, &measuredCall, &mappings} {
+	for _, v := range []*atomic.Int64{&blockFault, &measuredCall, &mappings, &unmapping} {
 		v.Store(0)
 	}
 	return &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice}
@@ -52,7 +52,8 @@ func (s *simulation) open(size int64, large, memory, cold bool) {
 
 func (s *simulation) close() {
 	if s.mapped {
-		s.cost += unmapPrice
+		s.cost += revokePrice
+		s.p.Unmapped(revokePrice)
 	}
 }
 
@@ -97,9 +98,10 @@ func (s *simulation) inMemory(off, end int64) bool {
 }
 
 func (s *simulation) mapNow() {
-	s.cost += fstatPrice + rlimitPrice + mmapPrice + regionPrice
+	const price = fstatPrice + rlimitPrice + mmapPrice + regionPrice
+	s.cost += price
 	s.mapped = true
-	s.p.Mapped(true)
+	s.p.Mapped(true, price)
 	if MeasuresCall() {
 		s.cost += 3 * s.pread
 		SetCall(time.Duration(s.pread))

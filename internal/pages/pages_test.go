@@ -229,7 +229,7 @@ func TestReady_Front(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var p Pages
-		p.Mapped(true)
+		p.Mapped(true, 0)
 		for op := range 20_000 {
 			off := r.Int64N(size)
 			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(14))))
@@ -267,7 +267,7 @@ func TestUnproven_LastPage(t *testing.T) {
 	const page = 5 * PageSize
 	var p Pages
 	p.Note(Ready, 0, page+100)
-	p.Mapped(true)
+	p.Mapped(true, 0)
 	for range LookEvery {
 		p.Read(0, 64, false) // from the last of them on, calls are recorded
 	}

@@ -21,7 +21,7 @@ const (
 	tablePrice    = 400   // the first leaf, with the table and the record
 	mmapPrice     = 3_000 // PROT_NONE, munlock and mprotect
 	regionPrice   = 1_000 // what the File keeps of it, with its cleanup
-	unmapPrice    = 5_000 // the range taken away at Close, and its end
+	revokePrice   = 5_000 // the range taken away at Close, and its end
 	smallFault    = 4_280 // 64 KiB with small folios
 	largeFault    = 720   // and with large ones
 	smallPrefault = 9_000 // 64 KiB made writable, and its pages

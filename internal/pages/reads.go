@@ -1,5 +1,7 @@
 package pages
 
+import "time"
+
 // Next is what a read by system call leads to. The zero value is nothing.
 type Next struct {
 	Credit uint64 // calls that a mapping would have saved, for Credit
@@ -153,15 +155,17 @@ func (p *Pages) Credit(calls uint64) bool {
 	return credit >= mapFrom<<t.failures.Load() && (affords(mapNeeds) || credit >= mapOwn)
 }
 
-// Mapped records an attempt to map the file. After one that failed the next comes later.
-func (p *Pages) Mapped(ok bool) {
+// Mapped records an attempt to map the file, and what it has taken. After one that failed the next
+// comes later.
+func (p *Pages) Mapped(ok bool, took time.Duration) {
 	t := p.begin()
 	t.credit.Store(0)
+	budget.Add(-min(int64(took), mapMax))
 	if !ok {
 		t.failures.Store(min(t.failures.Load()+1, 10))
 		return
 	}
-	budget.Add(-mapPrice)
+	budget.Add(-unmapPrice())
 	t.limit.Add(savedMap)
 }
 
