@@ -309,7 +309,7 @@ func (s *simulation) allowed() float64 {
 // The package comment states this bound.
 const (
 	lossShare = 1.0 / 32
-	lossCall  = 15
+	lossCall  = 20
 	lossStart = budgetStart + mapNeeds
 )
 
@@ -410,6 +410,7 @@ func FuzzBudget(f *testing.F) {
 	f.Add([]byte{88, 253, 48, 49, 0, 134, 64, 9})
 	f.Add([]byte{50, 234, 48, 49, 0, 134, 128, 9})
 	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13}) // on a host with fast system calls
+	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

@@ -18,7 +18,7 @@
 // budget, and mapped calls what they save. If it is empty, nothing is tried.
 //
 // Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File,
-// 15 ns each for the book-keeping, and once what the budget begins with. The tests hold this
+// 20 ns each for the book-keeping, and once what the budget begins with. The tests hold this
 // for priced events.
 package pages
 
