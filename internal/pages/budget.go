@@ -149,14 +149,16 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 		if old>>readsShift&readsMax < readyFrom || set&^(old>>readyShift) == 0 {
 			continue
 		}
-		if t.confirm && !exists && !pays(askPrice) {
+		fault := old>>readyShift == 0 // a block that has ready pages has most likely had its fault
+		if t.confirm && !exists {
+			if fault && t.bought.Load() >= mapBlocks && !affords(askPrice+t.faultOf()) || !pays(askPrice) {
+				continue // nothing is asked that could not be bought then
+			}
+		}
+		if fault && !t.pay(1) {
 			continue
 		}
-		// A block that has ready pages has most likely had its fault.
-		if old>>readyShift == 0 && !t.pay(1) {
-			continue
-		}
-		if old>>readyShift == 0 && t.measures(1) {
+		if fault && t.measures(1) {
 			measure = max(off, block<<BlockBits)
 		}
 		if t.confirm {

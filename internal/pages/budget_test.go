@@ -419,6 +419,27 @@ func FuzzBudget(f *testing.F) {
 	})
 }
 
+// What asking costs is kept for when the fault can be paid as well: asking alone would spend all that comes in.
+func TestBuy_AsksForWhatItCanBuy(t *testing.T) {
+	defer Unbound()
+	const off = 20 * BlockSize
+	p := new(Pages)
+	p.Confirm()
+	for range 4 * readyFrom {
+		p.Read(off, 64, false)
+	}
+	p.begin().bought.Store(mapBlocks) // the first ones are bought in any case
+	needed := askPrice + p.begin().faultOf()
+	budget.Store(needed - 1)
+	if exists, _ := p.Buy(off, 64); exists || budget.Load() != needed-1 {
+		t.Errorf("Buy asks: %v; %d are left of %d", exists, budget.Load(), needed-1)
+	}
+	budget.Store(needed)
+	if exists, _ := p.Buy(off, 64); !exists || budget.Load() != 0 {
+		t.Errorf("Buy asks: %v; %d are left of %d", exists, budget.Load(), needed)
+	}
+}
+
 // What a long life gains stays, for one after the other.
 func TestBudget_Gains(t *testing.T) {
 	if Eager {
