@@ -112,10 +112,14 @@ func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemo
 func (f *file) buy(off, n int64) {
 	exists, measure := f.pages.Buy(off, n)
 	if exists {
-		if !f.cached(off, off+n) {
-			return
+		// Most often the blocks exist as a whole, and then one question is enough. What was paid is enough for two.
+		from, end := off&^(pages.BlockSize-1), min((off+n+pages.BlockSize-1)&^(pages.BlockSize-1), f.length.Known())
+		if !f.cached(from, end) {
+			if from, end = off, off+n; !f.cached(from, end) {
+				return
+			}
 		}
-		f.pages.Note(pages.Ready, off, n)
+		f.pages.Note(pages.Ready, from, end-from)
 	}
 	if measure >= 0 {
 		f.measureFaults(measure, 1)

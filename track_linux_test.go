@@ -419,6 +419,40 @@ func TestReadAt_HolesOfTmpfsStay(t *testing.T) {
 	}
 }
 
+// A page beside holes is mapped, and the holes stay.
+func TestReadAt_PageBesideHolesOfTmpfs(t *testing.T) {
+	const size, off = 8 << 20, 4<<20 + 5<<12
+	f := tmpfsFile(t, nil, size)
+	if _, err := sys.CachedPages(f.inner, 0, size); err != nil {
+		t.Skip(err)
+	}
+	data := make([]byte, pageSize)
+	for i := range data {
+		data[i] = byte(i) | 1
+	}
+	other, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.WriteAt(data, off); err != nil {
+		t.Fatal(err)
+	}
+	for range manyReads {
+		readAt(t, f, off, 100)
+	}
+	if f.m.Load() == nil || !f.pages.Ready(off, 100) || f.pages.Ready(off-int64(pageSize), 100) || f.pages.Ready(off+int64(pageSize), 100) {
+		t.Error("not the page with data alone is ready")
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(f.Name(), &st); err != nil {
+		t.Fatal(err)
+	}
+	if got := st.Blocks * 512; got != int64(pageSize) {
+		t.Errorf("%d bytes are allocated, want the one page", got)
+	}
+}
+
 func TestReadAt_TmpfsIsMapped(t *testing.T) {
 	const size = 8 << 20
 	f := tmpfsFile(t, make([]byte, size), size)
@@ -431,6 +465,9 @@ func TestReadAt_TmpfsIsMapped(t *testing.T) {
 	}
 	if f.m.Load() == nil || !f.pages.Ready(off, 100) {
 		t.Fatal("not mapped, and many reads came back")
+	}
+	if !f.pages.Ready(off+pages.BlockSize-100, 100) || f.pages.Ready(off+pages.BlockSize, 100) {
+		t.Error("not its block alone is ready")
 	}
 	if !f.load(f.m.Load(), make([]byte, 100), off) { // zeros: the page after them proves the end
 		t.Error("not read from the mapping")

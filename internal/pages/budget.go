@@ -16,7 +16,7 @@ const (
 	leafPrice   = 200    // a leaf of the record, after the first
 	notePrice   = 30     // a call that is recorded
 	periodPrice = 4_000  // a period of mapped writes: fstat, a timer, and the new modification time
-	askPrice    = 890    // the question what is in memory
+	askPrice    = 890    // the question what is in memory: two system calls
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
 	faultUsual  = 5_000  // one that takes longer is not what the next ones take

@@ -151,7 +151,8 @@ func (s *simulation) read(off, n int64) {
 		exists, measure := s.p.Buy(off, n)
 		if exists {
 			s.cost += cachestat
-			s.p.Note(Ready, off, n)
+			from := off &^ (BlockSize - 1)
+			s.p.Note(Ready, from, min((off+n+BlockSize-1)&^(BlockSize-1), s.size)-from)
 		}
 		if measure >= 0 {
 			s.p.SetFault(int64(s.fault(measure, 1)), 1)
