@@ -424,7 +424,8 @@ func FuzzBudget(f *testing.F) {
 func TestBuy_AsksForWhatItCanBuy(t *testing.T) {
 	defer Unbound()
 	const off = 20 * BlockSize
-	p := new(Pages)
+	var p Pages
+	readUntilRecorded(&p)
 	p.Confirm()
 	for range 4 * readyFrom {
 		p.Read(off, 64, false)

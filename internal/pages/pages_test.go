@@ -261,6 +261,13 @@ func TestReady_Front(t *testing.T) {
 	}
 }
 
+// readUntilRecorded makes calls until the next ones are recorded.
+func readUntilRecorded(p *Pages) {
+	for range LookEvery {
+		p.Read(0, 64, false)
+	}
+}
+
 // Where most reads end in zeros of the last page, they are not tried from the mapping for ever.
 func TestUnproven_LastPage(t *testing.T) {
 	t.Parallel()
@@ -268,9 +275,7 @@ func TestUnproven_LastPage(t *testing.T) {
 	var p Pages
 	p.Note(Ready, 0, page+100)
 	p.Mapped(true, 0)
-	for range LookEvery {
-		p.Read(0, 64, false) // from the last of them on, calls are recorded
-	}
+	readUntilRecorded(&p)
 	for i := range 40 {
 		if !p.Ready(page, 64) {
 			if i < 31 {
