@@ -25,7 +25,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-ahead regret needle events durable migrate migrate-survey upstream upstream-page adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-table raftlog-test raftlog-soak
 
 # What somebody who is new here needs.
@@ -170,15 +170,11 @@ FILL ?= pages
 bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File
 	@$(benchdata) programs -fill $(FILL) $(if $(PROGRAM),-out results/selection.txt -program '$(PROGRAM)')
 
-# It needs Linux, and root for the parts with a cgroup, which are left out without.
-bench-cold: ## compare on files that are not in memory, or larger than it
-	@$(benchdata) cold
-
 # It needs Linux, and root for the rows with a loop device or a cgroup, which are left out without.
-# ROW=regexp selects some: ROW='^(order|scan)'. AHEAD_ROUNDS=3 for a shorter run.
+# ROW=regexp selects some: ROW='^(order|scan)'. COLD_ROUNDS=3 for a shorter run.
 ROW ?=
-bench-ahead: ## compare what the disk can begin before it is asked: in order, scattered, short lives
-	@$(benchdata) ahead -rounds $(or $(AHEAD_ROUNDS),10) $(if $(ROW),-out results/selection.txt -what '$(ROW)')
+bench-cold: ## compare on files that are not in memory, larger than it, or read once
+	@$(benchdata) cold -rounds $(or $(COLD_ROUNDS),7) $(if $(ROW),-out results/selection.txt -row '$(ROW)')
 
 # SEED and N choose the programs; PROGRAM='size=4096,life=90' measures one, and BASE=main that commit beside it.
 SEED ?= 1

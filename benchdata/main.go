@@ -7,8 +7,7 @@
 //	benchdata events [flags]          the same, with the ways to keep events, and to write records
 //	benchdata durable [flags]         the same, with logs that are durable when an append returns
 //	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
-//	benchdata cold [flags]            measure files that are not in memory, or larger than it
-//	benchdata ahead [flags]           measure what the disk can begin before it is asked
+//	benchdata cold [flags]            measure files that are not in memory, larger than it, or read once
 //	benchdata regret [flags]          search for programs that are slower with a File
 //	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
 //	benchdata tables FILE...          print all tables from raw results
@@ -58,7 +57,6 @@ var measures = map[string]func(ctx context.Context, args []string) (*results.Set
 	"durable":  run.Durable,
 	"programs": run.Programs,
 	"cold":     run.Cold,
-	"ahead":    run.Ahead,
 	"regret":   run.Regret,
 }
 
@@ -97,14 +95,14 @@ func command(ctx context.Context, args []string) error {
 			}
 		}
 		return nil
-	case name == cold.Command: // by run.Cold and run.Ahead
+	case name == cold.Command: // by run.Cold
 		return cold.Run(args, os.Stdout)
 	case name == regret.Command: // by run.Regret
 		return regret.Run(args, os.Stdout)
 	case name == "compare":
 		return run.Compare(ctx, args)
 	}
-	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | ahead | regret} [flags] | compare [flags] BASE [HEAD] | " +
+	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | regret} [flags] | compare [flags] BASE [HEAD] | " +
 		"{tables | readme | check} FILE [FILE]")
 }
 

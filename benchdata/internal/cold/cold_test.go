@@ -4,9 +4,10 @@ package cold
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,95 +23,105 @@ func testFile(t *testing.T) string {
 	return path
 }
 
-func TestRun_AllWorks(t *testing.T) {
-	path := testFile(t)
-	want := map[string]int{"dropped-random": 1, "dropped-order": 1, "larger": 2} // the goroutines of a ticker end with their process
-	for what, figures := range want {
-		for _, impl := range []string{OS, Mmapfile, Mapping} {
-			w := Work{What: what, Impl: impl, File: path, Goroutines: 2, Reads: 100, Memory: 1 << 20, For: 5 * time.Millisecond}
-			var out strings.Builder
-			if err := Run(w.Args()[1:], &out); err != nil {
-				t.Fatal(err)
-			}
-			n := 0
-			for line := range strings.Lines(out.String()) {
-				f, err := Parse(line)
-				if err != nil || f.NS <= 0 {
-					t.Errorf("%s, %s: %q: %v", what, impl, line, err)
-				}
-				n++
-			}
-			if n != figures {
-				t.Errorf("%s, %s: %d figures, want %d", what, impl, n, figures)
-			}
-		}
-	}
-	if err := Run([]string{"-what=none"}, &strings.Builder{}); err == nil {
-		t.Error("there is a work none")
-	}
-}
-
-// Each case runs with both, on a small file.
-func TestRun_AllCases(t *testing.T) {
-	path := testFile(t)
-	for _, c := range Cases() {
-		if c.Work.What == "evicted-back" || c.Part == PartEvents {
-			continue // they need a group, or events
-		}
-		for _, impl := range c.Impls[:2] {
-			w := c.Work
-			w.Impl, w.File, w.For, w.Reads = impl, path, time.Millisecond, min(c.Work.Reads, 10)
-			if c.Size == 0 {
-				w.File = filepath.Join(t.TempDir(), "own")
-			}
-			var out strings.Builder
-			if err := Run(w.Args()[1:], &out); err != nil {
-				t.Errorf("%s, %s: %v", c.Key, impl, err)
-				continue
-			}
-			if f, err := Parse(out.String()); err != nil || f.NS <= 0 {
-				t.Errorf("%s, %s: %q: %v", c.Key, impl, out.String(), err)
-			}
-		}
-	}
-}
-
-// Only works on files that were dropped need a run that does not count. The others fill the caches.
-func TestWork_Drops(t *testing.T) {
-	for _, c := range Cases() {
-		want := c.Part == PartOrder || c.Part == PartEvents || c.Part == PartScattered && c.Key != "advise-in-memory"
-		if got := c.Work.Drops(); got != want {
-			t.Errorf("%s: %v, want %v", c.Key, got, want)
-		}
-	}
-}
-
-func TestRun_Events(t *testing.T) {
-	dir := t.TempDir()
-	if err := MakeEvents(dir); err != nil {
+// Each row runs with each implementation, on a small file.
+func TestRun_AllRows(t *testing.T) {
+	path, events := testFile(t), t.TempDir()
+	if err := MakeEvents(events); err != nil {
 		t.Fatal(err)
 	}
-	for _, what := range []string{"events-read", "events-recover"} {
-		for _, impl := range []string{OS, Mmapfile} {
-			w := Work{What: what, Impl: impl, File: dir}
-			if figures, err := w.do(); err != nil || len(figures) != 1 || figures[0].NS <= 0 {
-				t.Errorf("%s, %s: %v, %v", what, impl, figures, err)
+	for _, row := range Rows() {
+		if row.Memory == NoLimit || row.Throttled {
+			continue // it needs a group, or leaves goroutines to the end of its process
+		}
+		impls := row.Impls
+		if impls == nil {
+			impls = []string{OS, Mmapfile}
+		}
+		for _, impl := range impls {
+			if impl == OSAgain {
+				continue
+			}
+			w := Work{Row: row, Impl: impl, Path: path, For: time.Millisecond}
+			if row.Piece > 0 {
+				w.Path, w.Size = filepath.Join(t.TempDir(), "own"), 1<<20
+			}
+			if row.Events {
+				w.Path = events
+			}
+			figures, err := w.run()
+			if err != nil {
+				t.Errorf("%s, %s: %v", row.Key, impl, err)
+			}
+			var names []string
+			for _, f := range figures {
+				names = append(names, f.Name)
+				if f.NS <= 0 {
+					t.Errorf("%s, %s: %v", row.Key, impl, f)
+				}
+			}
+			if want := row.Figures; !slices.Equal(names, want) && !slices.Equal(append(want, ""), names) {
+				t.Errorf("%s, %s: figures %q, want %q", row.Key, impl, names, want)
 			}
 		}
 	}
 }
 
-func TestRun_EvictedBack(t *testing.T) {
-	g, err := NewMemoryGroup(0)
+// Each row is a line of its own, compared with one that has a time with os.File.
+func TestRows_Keys(t *testing.T) {
+	keys := map[string]bool{}
+	for _, row := range Rows() {
+		if keys[row.Key] || strings.Contains(row.Key, "/way=") || strings.Contains(row.Key, "/impl=") || row.Base != "" && !keys[row.Base] {
+			t.Errorf("key %s, base %s", row.Key, row.Base)
+		}
+		keys[row.Key] = true
+	}
+}
+
+func TestRun_Arguments(t *testing.T) {
+	row := Rows()[0]
+	w := Work{Row: row, Impl: Mmapfile, Path: testFile(t), For: time.Millisecond}
+	args, err := w.Args()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Run(args[1:], &out); err != nil {
+		t.Fatal(err)
+	}
+	var figures []Figure
+	if err := json.Unmarshal(out.Bytes(), &figures); err != nil || len(figures) != 1 || figures[0].NS <= 0 {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	if err := Run([]string{`{"RowKey": "none"}`}, &out); err == nil {
+		t.Error("there is a row none")
+	}
+}
+
+func TestRun_Evicted(t *testing.T) {
+	g, err := NewMemoryGroup(NoLimit)
 	if err != nil {
 		t.Skip(err)
 	}
-	defer g.Remove()
-	w := Work{What: "evicted-back", Impl: Mmapfile, File: testFile(t)}
-	g.Put(&w)
-	w.Procs = "" // this process has other pages
-	if _, err := w.do(); err != nil && !strings.Contains(err.Error(), "still in memory") {
-		t.Error(err)
+	defer func() {
+		if err := g.Remove(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, row := range Rows() {
+		if row.Memory != NoLimit {
+			continue
+		}
+		w := Work{Row: row, Impl: Mmapfile, Path: testFile(t)}
+		g.Put(&w)
+		for _, file := range []string{w.Procs, w.Reclaim} {
+			if _, err := os.Stat(file); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Procs = "" // this process has other pages
+		if _, err := w.run(); err != nil && !strings.Contains(err.Error(), "still in memory") {
+			t.Errorf("%s: %v", row.Key, err)
+		}
 	}
 }
 
@@ -136,7 +147,7 @@ func TestLoop_ReadAhead(t *testing.T) {
 
 func TestBlocksAnywhere_Different(t *testing.T) {
 	seen := map[int64]bool{}
-	for _, off := range blocksAnywhere(256, 256*block) {
+	for _, off := range blocksAnywhere(256 * block) {
 		if seen[off] || off%block != 0 {
 			t.Fatalf("offset %d", off)
 		}
@@ -144,36 +155,6 @@ func TestBlocksAnywhere_Different(t *testing.T) {
 	}
 	if len(seen) != 256 {
 		t.Errorf("%d blocks", len(seen))
-	}
-}
-
-func TestWork_Args(t *testing.T) {
-	w := Work{"larger", Mmapfile, "/a b", "/p", "/r", "0", 1 << 40, 4, 7, 64, time.Second}
-	var got Work
-	if err := got.flags().Parse(w.Args()[1:]); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, w) {
-		t.Errorf("%+v, want %+v", got, w)
-	}
-}
-
-func TestEvicted_Group(t *testing.T) {
-	g, err := NewMemoryGroup(0)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() {
-		if err := g.Remove(); err != nil {
-			t.Error(err)
-		}
-	}()
-	var w Work
-	g.Put(&w)
-	for _, file := range []string{w.Procs, w.Reclaim} {
-		if _, err := os.Stat(file); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

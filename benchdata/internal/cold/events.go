@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/eventlog"
@@ -63,7 +62,7 @@ func copyFile(to, from string) error {
 // readEvents measures a pass over all events of a stream that is not in memory. With os.File it is one over
 // the bytes of its files, with their checksum.
 func readEvents(w *Work) ([]Figure, error) {
-	files, err := filepath.Glob(filepath.Join(streamOf(w.File), "*"))
+	files, err := filepath.Glob(filepath.Join(streamOf(w.Path), "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +71,12 @@ func readEvents(w *Work) ([]Figure, error) {
 			return nil, err
 		}
 	}
-	began := time.Now()
-	if w.Impl == OS {
-		err = checksum(math.MaxInt64, files...)
-	} else {
-		err = rangeEvents(streamOf(w.File))
-	}
-	return []Figure{{NS: float64(time.Since(began).Nanoseconds())}}, err
+	return timed(func() error {
+		if w.Impl == OS {
+			return checksum(math.MaxInt64, files...)
+		}
+		return rangeEvents(streamOf(w.Path))
+	})
 }
 
 func rangeEvents(dir string) error {
@@ -106,29 +104,27 @@ func rangeEvents(dir string) error {
 // recoverLog measures how long a log takes to open that a crash has left, not in memory. With os.File it is a
 // pass over its events, with their checksum. Neither reads the space for events to come.
 func recoverLog(w *Work) (figures []Figure, err error) {
-	path := filepath.Join(w.File, "opened.log")
-	if err := copyFile(path, crashedOf(w.File)); err != nil { // to open it is to repair it
+	path := filepath.Join(w.Path, "opened.log")
+	if err := copyFile(path, crashedOf(w.Path)); err != nil { // to open it is to repair it
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(path)) }()
 	end, err := endOf(path)
-	if err != nil {
+	if err := errors.Join(err, pagecache.Drop(path)); err != nil {
 		return nil, err
 	}
-	if err := pagecache.Drop(path); err != nil {
-		return nil, err
+	var l *eventlog.Log
+	figures, err = timed(func() (err error) {
+		if w.Impl == OS {
+			return checksum(end, path)
+		}
+		l, err = eventlog.Open(path, eventlog.Options{})
+		return err
+	})
+	if l != nil {
+		err = errors.Join(err, l.Close())
 	}
-	began := time.Now()
-	if w.Impl == OS {
-		err = checksum(end, path)
-		return []Figure{{NS: float64(time.Since(began).Nanoseconds())}}, err
-	}
-	l, err := eventlog.Open(path, eventlog.Options{})
-	if err != nil {
-		return nil, err
-	}
-	figures = []Figure{{NS: float64(time.Since(began).Nanoseconds())}}
-	return figures, l.Close()
+	return figures, err
 }
 
 // endOf returns the offset after the last event of a log.

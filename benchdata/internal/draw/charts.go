@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.dw1.io/mmapfile/benchdata/internal/cold"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -33,8 +34,9 @@ func Charts(res *results.Set) (map[string][]byte, error) {
 	}
 	switch res.Kind() {
 	case results.Cold:
-		if sweep := res.Sweep(true); len(sweep.Rows) > 0 {
-			return made, add("memory.svg", memoryChart(res), sweep)
+		sizes := res.Only(func(row string) bool { return strings.HasPrefix(row, results.ColdRow(cold.SizeRows, "")) })
+		if len(sizes.Rows) > 0 {
+			return made, add("memory.svg", memoryChart(res), sizes)
 		}
 	case results.Regret:
 		fig, err := regretChart(res)

@@ -18,8 +18,8 @@ func memoryChart(res *results.Set) figure {
 	p.Y.Tick.Marker = decades{results.Thousands}
 	for _, impl := range []string{cold.Mapping, cold.OS, cold.Mmapfile} {
 		var points plotter.XYs
-		for _, percent := range cold.SweepPercents {
-			if t := res.Median(results.SweepRow(percent), impl); t > 0 {
+		for _, percent := range cold.SizePercents {
+			if t := res.Median(results.ColdRow(cold.SizeKey(percent), "read"), impl); t > 0 {
 				points = append(points, plotter.XY{X: float64(percent) / 100, Y: 1 / t})
 			}
 		}

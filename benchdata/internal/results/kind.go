@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Kind is what a run measured.
@@ -17,7 +16,6 @@ const (
 	Durable  Kind = "durable"
 	Programs Kind = "programs"
 	Cold     Kind = "cold"
-	Ahead    Kind = "ahead"
 	Regret   Kind = "regret"
 )
 
@@ -28,7 +26,6 @@ const (
 	DurableRows = "Durable/"
 	ProgramRows = "Programs/"
 	ColdRows    = "Cold/"
-	AheadRows   = "Ahead/"
 	RegretRows  = "Regret/"
 )
 
@@ -37,7 +34,7 @@ func (res *Set) Kind() Kind {
 	for _, k := range []struct {
 		rows string
 		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {AheadRows, Ahead}, {RegretRows, Regret}} {
+	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
 		if res.Measured(k.rows) {
 			return k.kind
 		}
@@ -83,16 +80,12 @@ func SearchRow(name, state string, workers int) string {
 	return fmt.Sprintf("%s/state=%s/workers=%d", name, state, workers)
 }
 
-const sweepRows = ColdRows + "what=sweep"
-
-// SweepRow is the row of a file whose size is so many percent of the memory.
-func SweepRow(percent int) string {
-	return fmt.Sprintf("%s/percent=%d/figure=read", sweepRows, percent)
-}
-
-// Sweep returns these rows alone, or all others: they have fewer rounds.
-func (res *Set) Sweep(alone bool) *Set {
-	return res.Only(func(row string) bool { return strings.HasPrefix(row, sweepRows) == alone })
+// ColdRow is the row of a figure of package cold, which has no name if it is the only one.
+func ColdRow(key, figure string) string {
+	if figure != "" {
+		key += "/figure=" + figure
+	}
+	return ColdRows + key
 }
 
 // Charts are the pictures of calls, by their files, with what they show.

@@ -7,15 +7,11 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
 )
-
-// FaultUnit is the unit of major faults.
-const FaultUnit = "majfaults"
 
 // Set is what one file of raw results has.
 type Set struct {
@@ -25,10 +21,9 @@ type Set struct {
 	Times  map[string]map[string][]float64 // row, implementation or way: seconds per operation
 	// row: percent of the file that was in memory before, where that was measured
 	Resident map[string][]float64
-	// row, implementation: major faults, where they were counted
-	Faults map[string]map[string][]float64
 	// row, implementation: what warming up has cost, where that was measured
 	Warm map[string]map[string]*Warmed
+	runs map[string]map[string]string // row: the configuration of its run, where a file has several
 }
 
 // Read reads a file of raw results.
@@ -48,8 +43,8 @@ func Parse(text io.Reader, file string) (*Set, error) {
 		Config:   map[string]string{},
 		Times:    map[string]map[string][]float64{},
 		Resident: map[string][]float64{},
-		Faults:   map[string]map[string][]float64{},
 		Warm:     map[string]map[string]*Warmed{},
+		runs:     map[string]map[string]string{},
 	}
 	r := benchfmt.NewReader(text, file)
 	for r.Scan() {
@@ -69,29 +64,10 @@ func Parse(text io.Reader, file string) (*Set, error) {
 	return res, nil
 }
 
-// ReadAll reads all raw results in dir. What is compared is always within one file: a run.
-// Each has to have a line with key.
-func ReadAll(dir, key string) ([]*Set, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(files)
-	var list []*Set
-	for _, file := range files {
-		res, err := Read(file)
-		if err != nil {
-			return nil, err
-		}
-		if res.Config[key] == "" {
-			return nil, fmt.Errorf("%s has no line with its %s", file, key)
-		}
-		list = append(list, res)
-	}
-	return list, nil
-}
-
 func (res *Set) add(rec *benchfmt.Result) {
+	if date := rec.GetConfig("date"); date != res.Config["date"] { // another run begins
+		res.Config = map[string]string{}
+	}
 	for _, c := range rec.Config {
 		res.Config[c.Key] = string(c.Value)
 	}
@@ -113,15 +89,10 @@ func (res *Set) add(rec *benchfmt.Result) {
 	}
 	if res.Times[row] == nil {
 		res.Rows = append(res.Rows, row)
+		res.runs[row] = res.Config
 		res.Times[row] = map[string][]float64{}
 	}
 	res.Times[row][impl] = append(res.Times[row][impl], sec)
-	if n, ok := rec.Value(FaultUnit); ok {
-		if res.Faults[row] == nil {
-			res.Faults[row] = map[string][]float64{}
-		}
-		res.Faults[row][impl] = append(res.Faults[row][impl], n)
-	}
 	res.addWarm(row, impl, rec.Value)
 	if percent, ok := rec.Value("resident-%"); ok {
 		res.Resident[row] = append(res.Resident[row], percent)
@@ -133,17 +104,23 @@ func (res *Set) Measured(prefix string) bool {
 	return slices.ContainsFunc(res.Rows, func(row string) bool { return strings.HasPrefix(row, prefix) })
 }
 
-// Only returns the results of the rows that are wanted.
+// Only returns the results of the rows that are wanted, with the configuration of the run of the last one.
 func (res *Set) Only(wanted func(row string) bool) *Set {
 	part := *res
 	part.Rows, part.Times = nil, map[string]map[string][]float64{}
 	for _, row := range res.Rows {
 		if wanted(row) {
+			part.Config = res.runs[row]
 			part.Rows = append(part.Rows, row)
 			part.Times[row] = res.Times[row]
 		}
 	}
 	return &part
+}
+
+// Run returns the results of the run that a row is of. What is compared is always within one.
+func (res *Set) Run(row string) *Set {
+	return res.Only(func(other string) bool { return res.runs[other]["date"] == res.runs[row]["date"] })
 }
 
 // Complete is an error unless mmapfile was measured in all of these rows.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
+	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// TestMain does the work of Cold and Ahead, whose processes are the command again.
+// TestMain does the work of Cold, whose processes are the command again.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == cold.Command {
 		if err := cold.Run(os.Args[2:], os.Stdout); err != nil {
@@ -27,65 +27,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAhead_SmallRun(t *testing.T) {
-	if cold.Missing != "" {
-		t.Skip(cold.Missing)
+func TestCold_SmallRun(t *testing.T) {
+	if pagecache.Missing != "" {
+		t.Skip(pagecache.Missing)
 	}
 	dir := t.TempDir()
-	res, err := Ahead(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "ahead.txt"), "-rounds", "2", "-benchtime", "1ms", "-what", "^(life|tmpfs.*size=1MB)"})
+	res, err := Cold(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "cold.txt"), "-rounds", "2", "-benchtime", "1ms", "-row", "^(life|tmpfs.*size=1MB)"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Kind() != results.Ahead || res.Rounds() != 2 {
+	if res.Kind() != results.Cold || res.Rounds() != 2 {
 		t.Errorf("%d rounds of %s", res.Rounds(), res.Kind())
 	}
 	for _, key := range []string{"life/reads=0", "life/reads=1000", "tmpfs/read=64B/size=1MB"} {
-		if row := results.AheadRows + key; res.Median(row, "mmapfile") == 0 && res.Config["missing-tmpfs"] == "" {
+		if row := results.ColdRow(key, ""); res.Median(row, "mmapfile") == 0 && res.Config["missing-tmpfs"] == "" {
 			t.Errorf("%s was not measured", row)
 		}
 	}
-	if _, err := Ahead(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "none.txt"), "-what", "^none"}); err == nil {
+	if _, err := Cold(t.Context(), []string{"-dir", dir, "-out", filepath.Join(dir, "none.txt"), "-row", "^none"}); err == nil {
 		t.Error("no error without a row")
-	}
-}
-
-// A row that drops its file runs once more in each round. Each implementation is the first one in its turn.
-func TestColdRun_Turns(t *testing.T) {
-	if cold.Missing != "" {
-		t.Skip(cold.Missing)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, make([]byte, 64<<10), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, uncounted := range map[string]int{"order-copy": 1, "uniform": 0} {
-		row := coldRow{key: what, work: cold.Work{What: what, File: file, Goroutines: 1, For: time.Millisecond}, impls: []string{"os", "mmapfile", "os-again"}}
-		run := &coldRun{self: self, rows: []coldRow{row}}
-		shown, first := 0, ""
-		for round := range len(row.impls) {
-			var raw, log bytes.Buffer
-			r := &recording{&raw, &progress{w: &log, terminal: true, round: round + 1, rounds: 3}}
-			if err := run.measure(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
-			lines := strings.Split(strings.TrimSpace(raw.String()), "\n")
-			if len(lines) != len(row.impls) {
-				t.Errorf("%s: %q, want a figure of each implementation", what, lines)
-			}
-			shown += strings.Count(log.String(), "\r")
-			first += regexp.MustCompile(`impl=([a-z-]*[a-z])`).FindStringSubmatch(lines[0])[1] + " "
-		}
-		if want := 3 * (3 + uncounted); shown != want {
-			t.Errorf("%s: %d processes, want %d", what, shown, want)
-		}
-		if want := "mmapfile os-again os "; first != want {
-			t.Errorf("%s: the first ones are %s, want %s", what, first, want)
-		}
 	}
 }
 

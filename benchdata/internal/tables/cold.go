@@ -5,161 +5,150 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/cold"
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// coldNames are the passes over files that are not in memory.
-var coldNames = []named{
-	{"what=dropped-random", "dropped from the page cache before it was opened: 200 × `ReadAt` 4 KiB anywhere in 256 MiB"},
-	{"what=dropped-order", "the same, 256 MiB in order in 4 KiB calls"},
-	{"what=evicted-random", "read often, then evicted by the kernel, while open: 200 × `ReadAt` 4 KiB anywhere in 256 MiB"},
-	{"what=evicted-order", "the same, 256 MiB in order in 4 KiB calls"},
-}
+// figureNames are what the figures of a row are called.
+var figureNames = map[string]string{"": "", "read": "", "p50": ", median", "p99": ", 99th percentile", "max": ", maximum"}
 
-// tickerNames are what reads beside the ticker.
-var tickerNames = []named{
-	{cold.OS, "`os.File`: `ReadAt`"},
-	{cold.Mmapfile, "mmapfile: `ReadAt`"},
-	{"mmapfile-view", "mmapfile: `View`"},
-	{"mmapfile-populate", "mmapfile: `Advise(PopulateRead)`"},
-	{cold.Mapping, "a bare mapping"},
-}
-
-// passGrid is the table of the passes over a file.
-func passGrid(res *results.Set) grid {
-	g := grid{{"a pass over a file", "os.File", "mmapfile", "a bare mapping", "mmapfile / os.File", "mapping / os.File", "noise"}}
-	for _, n := range coldNames {
-		row := results.ColdRows + n.row
-		if res.Median(row, cold.OS) == 0 {
+// coldLines are the lines of a row, one for each figure, as far as it was measured: what, the times with
+// os.File, mmapfile and a bare mapping, the ratio of the first two, and the noise.
+func coldLines(res *results.Set, r cold.Row) (lines [][]string) {
+	figures := r.Figures
+	if figures == nil {
+		figures = []string{""}
+	}
+	for _, figure := range figures {
+		row, base := results.ColdRow(r.Key, figure), results.ColdRow(r.Key, figure)
+		if r.Base != "" {
+			base = results.ColdRow(r.Base, figure)
+		}
+		own, os := res.Median(row, cold.Mmapfile), res.Median(base, cold.OS)
+		if own == 0 || os == 0 {
 			continue
 		}
-		g = append(g, []string{n.what, results.Duration(res.Median(row, cold.OS)), results.Duration(res.Median(row, cold.Mmapfile)),
-			results.Duration(res.Median(row, cold.Mapping)), ratioInBold(res, row), results.Number(res.Ratio(row, cold.Mapping, cold.OS)),
-			results.Number(math.Exp(res.Noise(row)))})
-	}
-	return g
-}
-
-// largerGrid is the table of the file that is larger than memory.
-func largerGrid(res *results.Set) grid {
-	g := grid{{fmt.Sprintf("a file of %d GiB, memory of %d MiB", cold.LargeSize>>30, cold.LargeMemory>>20),
-		"reads a second", "rate / os.File", "99th percentile", "major faults in 1,000 reads"}}
-	for _, n := range []int{1, 4} {
-		row := fmt.Sprintf("%swhat=larger/goroutines=%d/figure=", results.ColdRows, n)
-		for _, impl := range cold.Impls {
-			t := res.Median(row+"read", impl)
-			if t == 0 {
-				continue
+		ratio, noise := results.Number(own/os), results.Number(0)
+		if len(res.Times[row][cold.OSAgain]) > 0 {
+			run := res.Run(row)
+			noise = results.Number(math.Exp(run.Noise(row)))
+			if r.Base == "" {
+				ratio = ratioInBold(run, row)
 			}
-			goroutines := fmt.Sprintf("%d goroutines", n)
-			if n == 1 {
-				goroutines = "1 goroutine"
-			}
-			g = append(g, []string{results.ImplNames[impl] + ", " + goroutines, results.Thousands(1 / t),
-				results.Number(res.Ratio(row+"read", cold.OS, impl)), results.Duration(res.Median(row+"p99", impl)),
-				fmt.Sprintf("%.0f", 1000*results.Median(res.Faults[row+"read"][impl]))})
 		}
+		lines = append(lines, []string{r.What + figureNames[figure], results.Duration(os), results.Duration(own),
+			results.Duration(res.Median(row, cold.Mapping)), ratio, noise})
 	}
-	return g
+	return lines
 }
 
-// tickerGrid is the table of the ticker beside a slow disk.
-func tickerGrid(res *results.Set) grid {
-	g := grid{{"16 goroutines read with", "median", "99th percentile", "maximum"}}
-	for _, n := range tickerNames {
-		row := results.ColdRows + "what=ticker/figure="
-		if res.Median(row+"p50", n.row) > 0 {
-			g = append(g, []string{n.what, results.Duration(res.Median(row+"p50", n.row)),
-				results.Duration(res.Median(row+"p99", n.row)), results.Duration(res.Median(row+"max", n.row))})
-		}
-	}
-	return g
+// coldOrigin says how the rows of a section were measured.
+func coldOrigin(res *results.Set, s cold.Section) string {
+	return strings.TrimSuffix(origin(res.Only(func(row string) bool {
+		return slices.ContainsFunc(s.Rows, func(r cold.Row) bool {
+			return row == results.ColdRow(r.Key, "") || strings.HasPrefix(row, results.ColdRow(r.Key, "")+"/figure=")
+		})
+	}), "make bench-cold"), "\n")
 }
 
-// sweepGrid is the table of the picture: reads a second.
-func sweepGrid(res *results.Set) grid {
-	impls := []string{cold.OS, cold.Mmapfile, cold.Mapping}
-	g := grid{{"size of the file / memory"}}
-	for _, impl := range impls {
-		g[0] = append(g[0], results.ImplNames[impl])
-	}
-	for _, percent := range cold.SweepPercents {
-		row := results.SweepRow(percent)
-		if res.Median(row, cold.OS) == 0 {
+// coldSections are all tables. A line of how they were measured stands once for those that it holds for.
+func coldSections(res *results.Set) (list []section) {
+	last := ""
+	for _, part := range cold.Sections() {
+		s := section{title: part.Title, text: part.Text, grid: grid{{"", "os.File", "mmapfile", "a bare mapping", "mmapfile / os.File", "noise"}}}
+		for _, r := range part.Rows {
+			s.grid = append(s.grid, coldLines(res, r)...)
+		}
+		if len(s.grid) == 1 {
 			continue
 		}
-		line := []string{fmt.Sprintf("%.4g", float64(percent)/100)}
-		for _, impl := range impls {
-			line = append(line, results.Thousands(1/res.Median(row, impl)))
-		}
-		g = append(g, line)
-	}
-	return g
-}
-
-// coldText is the text about the figures that are shown.
-func coldText(res *results.Set) []struct {
-	prefix, missing, head, text string
-	grid                        grid
-} {
-	return []struct {
-		prefix, missing, head, text string
-		grid                        grid
-	}{
-		{"what=dropped", "", "Dropped and evicted files", "In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself. " +
-			"The kernel reads ahead " + res.Config["readahead"] + " on this disk.", passGrid(res)},
-		{"what=larger", "larger", "A file that is larger than memory", "Reads of 1 KiB by Zipf's distribution in a memory cgroup, the hottest pages being in memory at first.", largerGrid(res)},
-		{"what=sweep", "sweep", "The size of the file", "Reads of 1 KiB a second, one goroutine, by Zipf's distribution in a memory cgroup of " +
-			fmt.Sprintf("%d MiB; medians of %d rounds.\n\n![the same as a picture](charts/memory.svg)", cold.SweepMemory>>20, res.Sweep(true).Rounds()), sweepGrid(res)},
-		{"what=ticker", "ticker", "A ticker beside a slow disk", fmt.Sprintf("A ticker fires every 5 ms while 16 goroutines read 4 KiB at random, and the table says how late it is. "+
-			"The file is not in memory, "+
-			"except for 4 MiB of it. The disk serves %d reads a second; GOMAXPROCS is 2.", cold.TickReads), tickerGrid(res)},
-	}
-}
-
-// renderCold is the page with all figures.
-func renderCold(res *results.Set) (string, error) {
-	var b strings.Builder
-	b.WriteString("# Files that are not in memory\n\n" +
-		"Each figure is of a process of its own. Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`.\n\n")
-	for _, part := range coldText(res) {
-		if !res.Measured(results.ColdRows + part.prefix) {
-			why := res.Config["missing-"+part.missing]
-			if part.missing == "" || why == "" {
-				return "", fmt.Errorf("%s was not measured", part.prefix)
+		if !slices.ContainsFunc(s.grid[1:], func(line []string) bool { return line[3] != results.Duration(0) }) {
+			for i, line := range s.grid {
+				s.grid[i] = slices.Concat(line[:3], line[4:])
 			}
-			fmt.Fprintf(&b, "## %s\n\nNot measured: %s.\n\n", part.head, why)
+		}
+		if s.notes = coldOrigin(res, part); s.notes == last && len(list) > 0 {
+			list[len(list)-1].notes = ""
+		}
+		last = s.notes
+		list = append(list, s)
+	}
+	return list
+}
+
+// coldGaps says which rows were not measured, and why. It is an error if there is no reason.
+func coldGaps(res *results.Set) (string, error) {
+	var reasons []string
+	for _, r := range cold.Rows() {
+		if len(coldLines(res, r)) == max(len(r.Figures), 1) {
 			continue
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", part.head, part.text)
-		part.grid.markdown(&b)
+		kind, _, _ := strings.Cut(r.Key, "/")
+		why := res.Config["missing-"+kind]
+		if why == "" {
+			why = res.Config["missing-"+r.Place]
+		}
+		if why == "" && (r.Throttled || r.Memory != cold.NoGroup) {
+			why = res.Config["missing-group"]
+		}
+		if why == "" {
+			return "", fmt.Errorf("%s was not measured", r.Key)
+		}
+		if !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
 	}
-	b.WriteString(origin(res.Sweep(false), "make bench-cold"))
-	return b.String(), nil
+	if reasons == nil {
+		return "", nil
+	}
+	return " Rows were not measured: " + strings.Join(reasons, "; ") + ".", nil
 }
 
 // coldPages is the page.
 func coldPages(res *results.Set, dir string) ([]Artifact, error) {
-	page, err := renderCold(res)
-	return []Artifact{{filepath.Join(dir, "cold.md"), []byte(page)}}, err
+	gaps, err := coldGaps(res)
+	page := "# Files that are not in memory, or are read once\n\n" +
+		"Each figure is of a process of its own. " +
+		"Where a file is dropped, a run before, which fills the caches of the disk and of the host, is not counted. " +
+		"The kernel reads ahead " + res.Config["readahead"] + " where nothing else is said. " +
+		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" +
+		"Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`." + gaps + "\n\n" + markdown(coldSections(res)...)
+	return []Artifact{{filepath.Join(dir, "cold.md"), []byte(strings.TrimSuffix(page, "\n"))}}, err
 }
 
 // reportCold prints all tables.
 func reportCold(out io.Writer, res *results.Set) error {
-	for _, part := range coldText(res) {
-		if len(part.grid) > 1 {
-			fmt.Fprintf(out, "\n%s\n", part.head)
-			if err := part.grid.print(out); err != nil {
-				return err
+	return printSections(out, coldSections(res)...)
+}
+
+// onceBlock is what the page about where it pays says of reading once.
+var onceBlock = block{paysPage, "once", renderOnce}
+
+// onceRows are the rows in it.
+var onceRows = []string{
+	"order/device=disk/call=read-4KB", "order/device=loop/call=read-4KB", "order/device=loop/call=scanner", "order/device=loop/call=copy",
+	"scattered/how=one", "scattered/how=advised", "scan", "life/reads=1", "life/reads=64", "life/reads=1000",
+}
+
+func renderOnce(res *results.Set) (string, error) {
+	g := grid{{"files that are read once", "os.File", "mmapfile", "mmapfile / os.File"}}
+	var measured []cold.Row
+	for _, s := range cold.Sections() {
+		for _, r := range s.Rows {
+			if !slices.Contains(onceRows, r.Key) {
+				continue
+			}
+			for _, line := range coldLines(res, r) {
+				g = append(g, []string{s.Title + ": " + line[0], line[1], line[2], line[4]})
+				measured = append(measured, r)
 			}
 		}
 	}
-	if others := res.Sweep(false); len(others.Rows) > 0 {
-		res = others
+	if len(measured) != len(onceRows) {
+		return "", fmt.Errorf("%d of %d rows that are read once were measured", len(measured), len(onceRows))
 	}
-	_, err := fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.Rounds())
-	return err
+	return markdown(section{grid: g}) + coldOrigin(res, cold.Section{Rows: measured}) + "\n", nil
 }

@@ -3,6 +3,9 @@ package tables
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,28 +14,24 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
 )
 
-// coldSample is a run in which a mapping takes ten times as long as os.File, and mmapfile as long.
-func coldSample(parts ...string) string {
-	rows := map[string][]string{
-		"dropped": {"what=dropped-random", "what=dropped-order", "what=evicted-random", "what=evicted-order"},
-		"larger": {"what=larger/goroutines=1/figure=read", "what=larger/goroutines=1/figure=p99",
-			"what=larger/goroutines=4/figure=read", "what=larger/goroutines=4/figure=p99"},
-		"ticker": {"what=ticker/figure=p50", "what=ticker/figure=p99", "what=ticker/figure=max"},
-	}
-	for _, percent := range cold.SweepPercents {
-		rows["sweep"] = append(rows["sweep"], strings.TrimPrefix(results.SweepRow(percent), results.ColdRows))
-	}
-	times := map[string]int{"os": 1000, "mmapfile": 1000, "mmapfile-view": 1000, "mmapfile-populate": 1000, "mapping": 10_000, "os-again": 1010}
+// coldSample is a run in which mmapfile takes half of os.File's time, but for one row, which takes twice as
+// long, and a mapping ten times as long.
+func coldSample() string {
 	var b strings.Builder
-	b.WriteString("date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nreadahead: 128 KiB\n")
-	for round := range 7 {
-		for _, part := range parts {
-			for _, row := range rows[part] {
-				for impl, ns := range times {
-					if part == "sweep" && (round >= cold.SweepRounds || impl == "os-again") || part != "ticker" && strings.HasPrefix(impl, "mmapfile-") {
-						continue
+	b.WriteString("date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nreadahead: 8192 KiB\n")
+	for round := range 10 {
+		for _, r := range cold.Rows() {
+			impls := r.Impls
+			if impls == nil {
+				impls = []string{"os", "mmapfile", "os-again"}
+			}
+			for _, figure := range append([]string{""}, r.Figures...)[min(len(r.Figures), 1):] {
+				for _, impl := range impls {
+					ns := map[string]int{"os": 1000, "mmapfile": 500, "os-again": 1010, "mapping": 10_000}[impl]
+					if r.Key == "life/reads=64" && impl == "mmapfile" {
+						ns = 2000
 					}
-					fmt.Fprintf(&b, "BenchmarkCold/%s/impl=%s-2\t1\t%d ns/op\t0.25 %s\n", row, impl, ns+round, results.FaultUnit)
+					fmt.Fprintf(&b, "Benchmark%s/impl=%s-2\t1\t%d ns/op\n", results.ColdRow(r.Key, figure), impl, ns+round)
 				}
 			}
 		}
@@ -40,29 +39,73 @@ func coldSample(parts ...string) string {
 	return b.String()
 }
 
+func coldPage(t *testing.T, text string) (string, error) {
+	t.Helper()
+	made, err := coldPages(resultstest.Parse(t, text), "")
+	return string(made[0].Text), err
+}
+
 func TestCold_Page(t *testing.T) {
-	res := resultstest.Parse(t, coldSample("dropped", "larger", "sweep", "ticker"))
-	page, err := renderCold(res)
+	page, err := coldPage(t, coldSample())
 	if err != nil {
 		t.Fatal(err)
 	}
 	resultstest.Contains(t, page,
-		"| a bare mapping, 4 goroutines | 100,000 | 0.10 | 10 µs | 250 |", "medians of 7 interleaved rounds", "medians of 3 rounds",
-		"| 0.25 | 999,000 |", "reads ahead 128 KiB", "| mmapfile: `View` | 1 µs |", "charts/memory.svg",
+		"reads ahead 8192 KiB", "| `Read` 4 KiB | 1 µs | 504 ns | 0.50 | 1.01 |\n", "device that reads 128 KiB ahead | 1 µs | 504 ns | 0.50 | 1.01 |\n",
+		"| **2.00** | 1.01 |\n", "| goroutines: 4, 99th percentile | 1 µs | 504 ns | 10 µs | 0.50 | 1.01 |\n",
+		"| `View`, against `ReadAt`, maximum | 1 µs | 504 ns | – | 0.50 | – |\n", "charts/memory.svg", "is not counted",
 	)
+	if n := strings.Count(page, "medians of 10 interleaved rounds"); n != 1 || !strings.HasSuffix(page, ".\n") {
+		t.Errorf("it says %d times how it was measured:\n%s", n, page)
+	}
+	lines := 0
+	for _, r := range cold.Rows() {
+		lines += max(len(r.Figures), 1)
+	}
+	if n := strings.Count(page, "\n| ") - len(cold.Sections()); n != lines {
+		t.Errorf("the page has %d lines of %d", n, lines)
+	}
 	var out bytes.Buffer
-	if err := reportCold(&out, res); err != nil || !strings.Contains(out.String(), "A ticker beside a slow disk") {
+	if err := reportCold(&out, resultstest.Parse(t, coldSample())); err != nil || strings.Count(out.String(), "mmapfile / os.File") != len(cold.Sections()) {
 		t.Errorf("%v, printed\n%s", err, out.String())
 	}
 }
 
-func TestCold_Missing(t *testing.T) {
-	text := coldSample("dropped", "larger")
-	if _, err := renderCold(resultstest.Parse(t, text)); err == nil {
-		t.Error("a run without the ticker is published")
+// A file may have several runs. What is compared is of one of them.
+func TestCold_TwoRuns(t *testing.T) {
+	rows := regexp.MustCompile(`(?m)^.*Cold/(life|tmpfs)/.*\n`)
+	later := "date: 2026-02-03T03:04:05Z\n" + strings.Join(rows.FindAllString(coldSample(), -1), "")
+	later = strings.ReplaceAll(later, "1010 ns", "4000 ns")
+	page, err := coldPage(t, rows.ReplaceAllString(coldSample(), "")+later)
+	if err != nil {
+		t.Fatal(err)
 	}
-	page, err := renderCold(resultstest.Parse(t, "missing-ticker: no cgroup\nmissing-sweep: no cgroup\n"+text))
-	if err != nil || !strings.Contains(page, "Not measured: no cgroup.") {
+	resultstest.Contains(t, page, "on 2026-01-02", "on 2026-02-03", "| `Read` 4 KiB | 1 µs | 504 ns | 0.50 | 1.01 |\n")
+}
+
+func TestCold_Missing(t *testing.T) {
+	text := regexp.MustCompile(`(?m)^.*/device=loop/.*\n`).ReplaceAllString(coldSample(), "")
+	if _, err := coldPage(t, text); err == nil {
+		t.Error("a run without the loop device is published")
+	}
+	page, err := coldPage(t, "missing-loop: no losetup\n"+text)
+	if err != nil || !strings.Contains(page, "Rows were not measured: no losetup.\n") {
 		t.Errorf("%v in\n%s", err, page)
+	}
+	text = regexp.MustCompile(`(?m)^.*Cold/(ticker|larger|sweep).*\n`).ReplaceAllString(coldSample(), "")
+	if page, err := coldPage(t, "missing-group: no cgroup\n"+text); err != nil || !strings.Contains(page, "no cgroup") || strings.Contains(page, "A ticker") {
+		t.Errorf("%v in\n%s", err, page)
+	}
+}
+
+func TestCold_Published(t *testing.T) {
+	file, page := oldPages(t, coldSample(), onceBlock)
+	putBlocks(t, file)
+	text := page(onceBlock)
+	if n := strings.Count(text, "| 0.50 |\n") + strings.Count(text, "| 2.00 |\n") + strings.Count(text, "| **2.00** |\n"); n != len(onceRows) {
+		t.Errorf("%d of %d rows in\n%s", n, len(onceRows), text)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "..", "cold.md")); err != nil {
+		t.Error(err)
 	}
 }

@@ -33,13 +33,55 @@ func (g grid) print(out io.Writer) error {
 	return w.Flush()
 }
 
+// section is a part of a page, or of what is printed: a table, with what is said before and after it.
+type section struct {
+	title, text string
+	grid        grid
+	notes       string
+}
+
+// markdown writes sections for a page.
+func markdown(list ...section) string {
+	var b strings.Builder
+	for _, s := range list {
+		if s.title != "" {
+			b.WriteString("## " + s.title + "\n\n")
+		}
+		if s.text != "" {
+			b.WriteString(s.text + "\n\n")
+		}
+		if s.grid != nil {
+			s.grid.markdown(&b)
+		}
+		if s.notes != "" {
+			b.WriteString(s.notes + "\n\n")
+		}
+	}
+	return b.String()
+}
+
+// printSections writes sections in columns.
+func printSections(out io.Writer, list ...section) error {
+	for _, s := range list {
+		if s.title != "" {
+			fmt.Fprintf(out, "\n%s\n", s.title)
+		}
+		if err := s.grid.print(out); err != nil {
+			return err
+		}
+		if s.notes != "" {
+			fmt.Fprintf(out, "\n%s\n", results.Plain(s.notes))
+		}
+	}
+	return nil
+}
+
 // againstOS is a table of these rows.
 func againstOS(res *results.Set, rows []named) string {
-	var s strings.Builder
-	s.WriteString("| operation | os.File | mmapfile | mmapfile / os.File |\n|---|--:|--:|--:|\n")
+	g := grid{{"operation", "os.File", "mmapfile", "mmapfile / os.File"}}
 	for _, r := range rows {
-		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, results.Duration(res.Median(r.row, "os")),
-			results.Duration(res.Median(r.row, "mmapfile")), results.Number(res.Ratio(r.row, "mmapfile", "os")))
+		g = append(g, []string{r.what, results.Duration(res.Median(r.row, "os")),
+			results.Duration(res.Median(r.row, "mmapfile")), results.Number(res.Ratio(r.row, "mmapfile", "os"))})
 	}
-	return s.String()
+	return strings.TrimSuffix(markdown(section{grid: g}), "\n")
 }

@@ -72,8 +72,7 @@ var kinds = map[results.Kind]shown{
 	results.Events:   {reportEvents, []block{eventsBlock}, nil},
 	results.Durable:  {reportDurable, []block{durableBlock}, nil},
 	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
-	results.Cold:     {reportCold, nil, coldPages},
-	results.Ahead:    {reportAhead, []block{aheadBlock}, aheadPages},
+	results.Cold:     {reportCold, []block{onceBlock}, coldPages},
 	results.Regret:   {reportRegret, []block{regretBlock}, regretPages},
 }
 

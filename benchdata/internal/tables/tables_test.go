@@ -257,14 +257,14 @@ func TestArtifact_StaleFailsTheCheck(t *testing.T) {
 func TestKind_Each(t *testing.T) {
 	for want, text := range map[results.Kind]string{
 		results.Calls: resultstest.Sample, results.Peers: peersSample(), results.Needle: needleSample(), results.Events: eventsSample(),
-		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample("dropped"), results.Ahead: aheadSample(),
+		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample(),
 		results.Regret: regretSample(),
 	} {
 		if got := resultstest.Parse(t, text).Kind(); got != want {
 			t.Errorf("%s are taken for %s", want, got)
 		}
 	}
-	if len(kinds) != 9 {
+	if len(kinds) != 8 {
 		t.Errorf("%d kinds", len(kinds))
 	}
 }

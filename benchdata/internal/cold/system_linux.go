@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 const groupRoot = "/sys/fs/cgroup"
 
-// Group is a control group with a limit. Its zero value limits nothing.
+// Group is a control group with a limit.
 type Group struct {
 	dir             string
 	reclaim, amount string
@@ -27,7 +28,7 @@ func version2(controller string) bool {
 	return strings.Contains(" "+strings.TrimSpace(string(text))+" ", " "+controller+" ")
 }
 
-// NewMemoryGroup makes a group with a limit of memory, the page cache included. A limit of 0 is none.
+// NewMemoryGroup makes a group with a limit of memory, the page cache included.
 func NewMemoryGroup(limit int64) (*Group, error) {
 	if version2("memory") {
 		g, err := newGroup(groupRoot, "memory")
@@ -80,7 +81,7 @@ func newGroup(parent, controller string) (*Group, error) {
 }
 
 func (g *Group) limit(file string, limit int64) error {
-	if limit == 0 {
+	if limit == NoLimit {
 		return nil
 	}
 	return g.write(file, strconv.FormatInt(limit, 10))
@@ -97,9 +98,6 @@ func (g *Group) write(file, text string) error {
 
 // Put has the work done in the group.
 func (g *Group) Put(w *Work) {
-	if g.dir == "" {
-		return
-	}
 	w.Procs = filepath.Join(g.dir, "cgroup.procs")
 	if g.reclaim != "" {
 		w.Reclaim, w.Amount = filepath.Join(g.dir, g.reclaim), g.amount
@@ -123,9 +121,6 @@ func (g *Group) Empty() error {
 
 // Remove removes the group. Its processes may need a moment to end.
 func (g *Group) Remove() (err error) {
-	if g.dir == "" {
-		return nil
-	}
 	for range 100 {
 		if err = unix.Rmdir(g.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -133,14 +128,6 @@ func (g *Group) Remove() (err error) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return &fs.PathError{Op: "rmdir", Path: g.dir, Err: err}
-}
-
-// join moves this process to the group with these cgroup.procs.
-func join(procs string) error {
-	if procs == "" {
-		return nil
-	}
-	return os.WriteFile(procs, []byte(strconv.Itoa(os.Getpid())), 0)
 }
 
 // disk returns the device number of the disk that a file is on, as "8:0".
@@ -177,4 +164,80 @@ func ReadAhead(file string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(text)) + " KiB"
+}
+
+// Loop is an ext4 file system on a loop device, whose image is read without a second page cache.
+type Loop struct {
+	Dir    string // where it is mounted
+	image  string
+	device string
+}
+
+// NewLoop makes a file system of size bytes below dir. It takes root.
+func NewLoop(dir string, size int64) (l *Loop, err error) {
+	l = &Loop{Dir: filepath.Join(dir, "loop"), image: filepath.Join(dir, "loop.img")}
+	defer func() {
+		if err != nil {
+			err, l = errors.Join(err, l.Remove()), nil
+		}
+	}()
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		return l, err
+	}
+	f, err := os.Create(l.image)
+	if err != nil {
+		return l, err
+	}
+	if err := errors.Join(unix.Fallocate(int(f.Fd()), 0, 0, size), f.Sync(), f.Close()); err != nil {
+		return l, fmt.Errorf("making %s: %w", l.image, err)
+	}
+	if _, err := output("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", l.image); err != nil {
+		return l, err
+	}
+	if l.device, err = output("losetup", "--find", "--show", "--direct-io=on", l.image); err != nil {
+		return l, err
+	}
+	queue := filepath.Join("/sys/block", filepath.Base(l.device), "queue/read_ahead_kb")
+	if err := os.WriteFile(queue, []byte(strconv.Itoa(LoopReadAhead)), 0); err != nil {
+		return l, err
+	}
+	_, err = output("mount", "-t", "ext4", l.device, l.Dir)
+	return l, err
+}
+
+// output runs a program, and returns what it prints or why it failed.
+func output(name string, args ...string) (string, error) {
+	text, err := exec.Command(name, args...).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(failed.Stderr)))
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// Remove unmounts the file system and removes its image.
+func (l *Loop) Remove() error {
+	err := unix.Unmount(l.Dir, 0)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EPERM) { // it is not mounted
+		err = nil
+	}
+	if l.device != "" {
+		_, detachErr := output("losetup", "--detach", l.device)
+		err = errors.Join(err, detachErr)
+	}
+	return errors.Join(err, os.RemoveAll(l.Dir), os.RemoveAll(l.image))
+}
+
+// NewTmpfs makes a directory in /dev/shm.
+func NewTmpfs() (string, error) {
+	const shm = "/dev/shm"
+	var stat unix.Statfs_t
+	if err := unix.Statfs(shm, &stat); err != nil || stat.Type != unix.TMPFS_MAGIC {
+		return "", fmt.Errorf("%s is no tmpfs", shm)
+	}
+	return os.MkdirTemp(shm, "mmapfile-ahead-")
+}
+
+// adviseFile tells the kernel that a range of a file will be read.
+func adviseFile(f *os.File, off, n int64) error {
+	return os.NewSyscallError("fadvise", unix.Fadvise(int(f.Fd()), off, n, unix.FADV_WILLNEED))
 }
