@@ -1,3 +1,10 @@
+// Package peers has the benchmarks that rust/ has for the crates mmap-io and memmap2, as rows of the
+// same names. It is nothing but benchmarks: "make bench-peers" runs them in turns with those in
+// Rust, and by hand they are
+//
+//	go -C benchdata test ./internal/peers -run '^$' -bench Walk
+//
+// A name is Walk/window=4KB/impl=mmapfile. None of the rows measures os.File.
 package peers
 
 import (
@@ -15,14 +22,33 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
-// peerFile opens a file of size bytes in memory, none of them zero.
-func peerFile(b *testing.B, size, flag int) *mmapfile.File {
-	b.Helper()
-	f, err := mmapfile.OpenFile(peerData(b, size), flag, 0)
+const fileSize = 16 * benchtest.MB // in rows that do not vary it
+
+var (
+	sizes   = []int{benchtest.MB, fileSize, 256 * benchtest.MB}
+	lengths = []int{64, 256, 4 * benchtest.KB, 64 * benchtest.KB}
+)
+
+// sink keeps the compiler from removing what is measured.
+var sink atomic.Uint64
+
+// row is one row, over a file of size bytes in memory, none of them zero. prepare returns what is measured.
+func row(b *testing.B, key string, size, flag int, prepare func(f *mmapfile.File) func() error) {
+	b.Run(key, func(b *testing.B) { measure(b, size, mmapfile.Options{}, flag, prepare) })
+}
+
+// measure has the file made in one write, as the peers do. The size of the writes decides how large the folios of the
+// page cache are, and what a page costs.
+func measure(b *testing.B, size int, opt mmapfile.Options, flag int, prepare func(f *mmapfile.File) func() error) {
+	path := filepath.Join(benchtest.TempDir(b), "data")
+	if err := os.WriteFile(path, benchtest.Content(size), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	f, err := opt.OpenFile(path, flag, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { f.Close() })
+	defer f.Close()
 	p := f.Bytes()
 	if p == nil {
 		b.Skip("cannot be mapped")
@@ -30,34 +56,14 @@ func peerFile(b *testing.B, size, flag int) *mmapfile.File {
 	if err := f.Sync(); err != nil { // so that it is not written back during the benchmark
 		b.Fatal(err)
 	}
-	peerSink.Add(stride(p))
+	sink.Add(stride(p))
 	if flag == os.O_RDONLY { // so that reads copy from the mapping from the first call on
 		if err := f.Advise(0, int64(size), mmapfile.PopulateRead); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			b.Fatal(err)
 		}
 	}
-	return f
-}
-
-// peerData makes the file in one write, as the peers do. The size of the writes decides how large
-// the folios of the page cache are, and what a page costs.
-func peerData(b *testing.B, size int) string {
-	b.Helper()
-	path := filepath.Join(benchtest.TempDir(b), "data")
-	if err := os.WriteFile(path, benchtest.Content(size), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	return path
-}
-
-// peerSink keeps the compiler from removing what is measured.
-var peerSink atomic.Uint64
-
-// peer measures one row. The rows in Rust have other names for the implementation.
-func peer(b *testing.B, bytes int, op func() error) {
-	b.Helper()
+	op := prepare(f)
 	b.Run("impl=mmapfile", func(b *testing.B) {
-		b.SetBytes(int64(bytes))
 		for b.Loop() {
 			if err := op(); err != nil {
 				b.Fatal(err)
@@ -65,6 +71,8 @@ func peer(b *testing.B, bytes int, op func() error) {
 		}
 	})
 }
+
+func sizeKey(n int) string { return "size=" + benchtest.SizeName(n) }
 
 // stride loads a byte of each page.
 func stride(p []byte) (sum uint64) {
@@ -74,61 +82,52 @@ func stride(p []byte) (sum uint64) {
 	return sum
 }
 
-func BenchmarkWalk(b *testing.B)         { walkWindows(b, os.O_RDONLY, 4*benchtest.KB, 64*benchtest.KB) }
-func BenchmarkWalkWritable(b *testing.B) { walkWindows(b, os.O_RDWR, 4*benchtest.KB) }
-
-func walkWindows(b *testing.B, flag int, windows ...int) {
-	for _, n := range windows {
-		b.Run("window="+benchtest.SizeName(n), func(b *testing.B) {
-			f := peerFile(b, 16*benchtest.MB, flag)
-			peer(b, 16*benchtest.MB, func() error {
-				sum := uint64(0)
-				for c, err := range f.Chunks(n) {
-					if err != nil {
-						return err
-					}
-					p := c.Data
-					sum += uint64(p[0])
-				}
-				peerSink.Store(sum)
-				return nil
-			})
-		})
+// chunks adds up what fn finds in the windows of a file.
+func chunks(f *mmapfile.File, window int, fn func(p []byte) uint64) func() error {
+	return func() error {
+		sum := uint64(0)
+		for c, err := range f.Chunks(window) {
+			if err != nil {
+				return err
+			}
+			sum += fn(c.Data)
+		}
+		sink.Store(sum)
+		return nil
 	}
 }
 
-func eachPeerSize(b *testing.B, fn func(b *testing.B, f *mmapfile.File, size int)) {
-	for _, size := range []int{benchtest.MB, 16 * benchtest.MB, 256 * benchtest.MB} {
-		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) { fn(b, peerFile(b, size, os.O_RDONLY), size) })
+func BenchmarkWalk(b *testing.B) {
+	for _, n := range []int{4 * benchtest.KB, 64 * benchtest.KB} {
+		walk(b, n, os.O_RDONLY)
 	}
+}
+
+func BenchmarkWalkWritable(b *testing.B) { walk(b, 4*benchtest.KB, os.O_RDWR) }
+
+func walk(b *testing.B, n, flag int) {
+	row(b, "window="+benchtest.SizeName(n), fileSize, flag, func(f *mmapfile.File) func() error {
+		return chunks(f, n, func(p []byte) uint64 { return uint64(p[0]) })
+	})
 }
 
 func BenchmarkStride(b *testing.B) {
-	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
-		peer(b, size, func() error {
-			return f.View(0, int64(size), func(p []byte) error {
-				peerSink.Store(stride(p))
-				return nil
-			})
+	for _, size := range sizes {
+		row(b, sizeKey(size), size, os.O_RDONLY, func(f *mmapfile.File) func() error {
+			return func() error {
+				return f.View(0, int64(size), func(p []byte) error {
+					sink.Store(stride(p))
+					return nil
+				})
+			}
 		})
-	})
+	}
 }
 
 func BenchmarkSumBytes(b *testing.B) {
-	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
-		peer(b, size, func() error {
-			sum := uint64(0)
-			for c, err := range f.Chunks(64 * benchtest.KB) {
-				if err != nil {
-					return err
-				}
-				p := c.Data
-				sum += sumBytes(p)
-			}
-			peerSink.Store(sum)
-			return nil
-		})
-	})
+	for _, size := range sizes {
+		row(b, sizeKey(size), size, os.O_RDONLY, func(f *mmapfile.File) func() error { return chunks(f, 64*benchtest.KB, sumBytes) })
+	}
 }
 
 // sumBytes adds eight bytes at a time, those at even and at odd offsets, in lanes of 16 bits.
@@ -155,94 +154,87 @@ func sumBytes(p []byte) (sum uint64) {
 }
 
 func BenchmarkReadInto(b *testing.B) {
-	eachPeerSize(b, func(b *testing.B, f *mmapfile.File, size int) {
-		buf := benchtest.Buffer(size)
-		peer(b, size, func() error {
-			n, err := f.ReadAt(buf, 0)
-			return benchtest.Whole(n, err, size)
+	for _, size := range sizes {
+		row(b, sizeKey(size), size, os.O_RDONLY, func(f *mmapfile.File) func() error {
+			buf := benchtest.Buffer(size)
+			return func() error {
+				n, err := f.ReadAt(buf, 0)
+				return benchtest.Whole(n, err, size)
+			}
 		})
-	})
-}
-
-// randomOffsets returns the offsets up to last that the peers use (xorshift64).
-func randomOffsets(last int) func() int64 {
-	x := uint64(0xC0FFEE)
-	return func() int64 {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-		return int64(x % uint64(last+1))
 	}
 }
 
-var randomSizes = []int{64, 256, 4 * benchtest.KB, 64 * benchtest.KB}
+// anywhere calls what use returns with offsets at which n bytes begin, those that the peers use (xorshift64).
+func anywhere(b *testing.B, use func(f *mmapfile.File, n int64) func(off int64) error) {
+	for _, n := range lengths {
+		row(b, sizeKey(n), fileSize, os.O_RDONLY, func(f *mmapfile.File) func() error {
+			x, op := uint64(0xC0FFEE), use(f, int64(n))
+			return func() error {
+				x ^= x << 13
+				x ^= x >> 7
+				x ^= x << 17
+				return op(int64(x % uint64(fileSize-n+1)))
+			}
+		})
+	}
+}
 
 func BenchmarkRandomRead(b *testing.B) {
-	for _, size := range randomSizes {
-		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
-			f, random := peerFile(b, 16*benchtest.MB, os.O_RDONLY), randomOffsets(16*benchtest.MB-size)
-			buf := make([]byte, size)
-			peer(b, size, func() error {
-				_, err := f.ReadAt(buf, random())
-				return err
-			})
-		})
-	}
+	anywhere(b, func(f *mmapfile.File, n int64) func(off int64) error {
+		buf := make([]byte, n)
+		return func(off int64) error {
+			_, err := f.ReadAt(buf, off)
+			return err
+		}
+	})
 }
 
 // BenchmarkRandomWindow takes slices without a guard, as the peers do. BenchmarkRandomView has guarded ones.
 func BenchmarkRandomWindow(b *testing.B) {
-	benchRandom(b, func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error {
-		all := f.Bytes()
-		return func(off, n int64, fn func(p []byte) error) error { return fn(all[off : off+n]) }
+	anywhere(b, func(f *mmapfile.File, n int64) func(off int64) error {
+		all, sum := f.Bytes(), uint64(0)
+		return func(off int64) error {
+			sum += uint64(all[off : off+n][0])
+			return nil
+		}
 	})
 }
 
 func BenchmarkRandomView(b *testing.B) {
-	benchRandom(b, func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error { return f.View })
-}
-
-func benchRandom(b *testing.B, opener func(f *mmapfile.File) func(off, n int64, fn func(p []byte) error) error) {
-	for _, size := range randomSizes {
-		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
-			f, random := peerFile(b, 16*benchtest.MB, os.O_RDONLY), randomOffsets(16*benchtest.MB-size)
-			view, sum := opener(f), uint64(0)
-			first := func(p []byte) error {
-				sum += uint64(p[0])
-				return nil
-			}
-			peer(b, 0, func() error { return view(random(), int64(size), first) })
-			peerSink.Store(sum)
-		})
-	}
+	anywhere(b, func(f *mmapfile.File, n int64) func(off int64) error {
+		sum := uint64(0)
+		first := func(p []byte) error {
+			sum += uint64(p[0])
+			return nil
+		}
+		return func(off int64) error { return f.View(off, n, first) }
+	})
 }
 
 func BenchmarkTouchPages(b *testing.B) {
-	b.Run("size="+benchtest.SizeName(benchtest.GB), func(b *testing.B) {
-		f := peerFile(b, benchtest.GB, os.O_RDONLY)
-		peer(b, benchtest.GB, func() error { return f.Advise(0, benchtest.GB, mmapfile.PopulateRead) })
+	row(b, sizeKey(benchtest.GB), benchtest.GB, os.O_RDONLY, func(f *mmapfile.File) func() error {
+		return func() error { return f.Advise(0, benchtest.GB, mmapfile.PopulateRead) }
 	})
 }
 
 func BenchmarkSyncRange(b *testing.B) {
-	for _, size := range []int{64, 4 * benchtest.KB} {
-		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
-			f, data := peerFile(b, 64*benchtest.KB, os.O_RDWR), benchtest.Content(size)
-			peer(b, size, func() error {
-				if _, err := f.WriteAt(data, 0); err != nil {
+	for _, n := range []int{64, 4 * benchtest.KB} {
+		row(b, sizeKey(n), 64*benchtest.KB, os.O_RDWR, func(f *mmapfile.File) func() error {
+			return func() error {
+				if _, err := f.WriteAt(benchtest.Content(n), 0); err != nil {
 					return err
 				}
-				return f.SyncRange(0, int64(size))
-			})
+				return f.SyncRange(0, int64(n))
+			}
 		})
 	}
 }
 
 func BenchmarkAtomicAdd(b *testing.B) {
 	for _, n := range []int{1, 2} {
-		b.Run(fmt.Sprint("goroutines=", n), func(b *testing.B) {
-			f := peerFile(b, 64, os.O_RDWR)
-			peer(b, 0, func() error {
+		row(b, fmt.Sprint("goroutines=", n), 64, os.O_RDWR, func(f *mmapfile.File) func() error {
+			return func() error {
 				count, err := mmapfile.At[atomic.Uint64](f, 0)
 				if err != nil {
 					return err
@@ -257,44 +249,34 @@ func BenchmarkAtomicAdd(b *testing.B) {
 				}
 				all.Wait()
 				return nil
-			})
+			}
 		})
 	}
 }
 
 func BenchmarkWritePolicy(b *testing.B) {
+	const size, piece = 4 * benchtest.MB, 64 * benchtest.KB
 	for _, p := range []struct {
 		name   string
 		policy mmapfile.FlushPolicy
-	}{
-		{"none", mmapfile.FlushPolicy{}}, {"64KB", mmapfile.FlushPolicy{Bytes: 64 * benchtest.KB}},
-		{"10ms", mmapfile.FlushPolicy{Interval: 10 * time.Millisecond}},
-	} {
+	}{{"none", mmapfile.FlushPolicy{}}, {"64KB", mmapfile.FlushPolicy{Bytes: piece}}, {"10ms", mmapfile.FlushPolicy{Interval: 10 * time.Millisecond}}} {
 		b.Run("policy="+p.name, func(b *testing.B) {
-			f, err := mmapfile.Options{Flush: p.policy}.OpenFile(peerData(b, 4*benchtest.MB), os.O_RDWR, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer f.Close()
-			data := benchtest.Content(64 * benchtest.KB)
-			peer(b, 4*benchtest.MB, func() error {
-				for off := int64(0); off < 4*benchtest.MB; off += 64 * benchtest.KB {
-					if _, err := f.WriteAt(data, off); err != nil {
-						return err
+			measure(b, size, mmapfile.Options{Flush: p.policy}, os.O_RDWR, func(f *mmapfile.File) func() error {
+				return func() error {
+					for off := int64(0); off < size; off += piece {
+						if _, err := f.WriteAt(benchtest.Content(piece), off); err != nil {
+							return err
+						}
 					}
+					return nil
 				}
-				return nil
 			})
 		})
 	}
 }
 
 func BenchmarkGrow(b *testing.B) {
-	f := peerFile(b, benchtest.MB, os.O_RDWR)
-	peer(b, 0, func() error {
-		if err := f.Truncate(8 * benchtest.MB); err != nil {
-			return err
-		}
-		return f.Truncate(benchtest.MB)
+	measure(b, benchtest.MB, mmapfile.Options{}, os.O_RDWR, func(f *mmapfile.File) func() error {
+		return func() error { return errors.Join(f.Truncate(8*benchtest.MB), f.Truncate(benchtest.MB)) }
 	})
 }

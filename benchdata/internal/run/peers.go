@@ -11,13 +11,6 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// peerBenchmarks are those of the comparison with Rust, of which none measures os.File.
-const peerBenchmarks = "Walk|WalkWritable|Stride|SumBytes|ReadInto|RandomRead|RandomWindow|RandomView|" +
-	"TouchPages|SyncRange|AtomicAdd|WritePolicy|Grow"
-
-// goPeerBenchmarks has these names whole; the program in Rust takes a plain list, of substrings.
-const goPeerBenchmarks = "^Benchmark(" + peerBenchmarks + ")$"
-
 // Peers runs the benchmarks of the comparison with Rust, here and there. Without cargo there are no results.
 func Peers(ctx context.Context, args []string) (*results.Set, error) {
 	flags, opt := newFlags("peers", 6, "20ms")
@@ -46,7 +39,7 @@ func Peers(ctx context.Context, args []string) (*results.Set, error) {
 		return nil, err
 	}
 	return opt.runPrograms(ctx, dir, rustVersions(string(lock)),
-		[]program{{path: binary, bench: goPeerBenchmarks}, {path: rust, bench: peerBenchmarks}})
+		[]program{{path: binary, bench: "."}, {path: rust, bench: "."}})
 }
 
 func buildRust(ctx context.Context, dir string) (string, error) {

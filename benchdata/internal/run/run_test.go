@@ -74,21 +74,6 @@ func TestCopyResults(t *testing.T) {
 	}
 }
 
-func TestPeerBenchmarks(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "peers", "peers_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, m := range regexp.MustCompile(`func Benchmark(\w+)`).FindAllStringSubmatch(string(source), -1) {
-		names = append(names, m[1])
-	}
-	listed := strings.Split(peerBenchmarks, "|")
-	if !slices.Equal(listed, names) {
-		t.Errorf("listed: %q; in the source: %q", listed, names)
-	}
-}
-
 func TestCrateVersion(t *testing.T) {
 	lock, err := os.ReadFile(filepath.Join("..", "..", "rust", "Cargo.lock"))
 	if err != nil {

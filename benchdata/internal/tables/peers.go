@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
 // peerRows say what is done in the rows of the comparison with Rust.
-var peerRows = []struct{ row, what string }{
+var peerRows = []named{
 	{"Walk/window=4KB", "walk through 16 MiB in windows of 4 KiB"},
 	{"Walk/window=64KB", "walk through 16 MiB in windows of 64 KiB"},
 	{"WalkWritable/window=4KB", "walk through 16 MiB in windows of 4 KiB, mapped writable"},
@@ -46,47 +45,33 @@ var peerRows = []struct{ row, what string }{
 	{"Grow", "change the size from 1 MiB to 8 MiB and back"},
 }
 
-// renderPeers is the table of the comparison with Rust. It leaves no row out.
+// peersSection is the table of the comparison with Rust.
+func peersSection(res *results.Set) section {
+	g := grid{{"operation", "mmapfile", "mmap-io", "memmap2", "mmapfile / mmap-io", "mmapfile / memmap2"}}
+	for _, r := range peerRows {
+		// The peers guard no slices: those that mmapfile guards have the same counterparts as the others.
+		peerRow := strings.Replace(r.row, "RandomView/", "RandomWindow/", 1)
+		own := res.Median(r.row, "mmapfile")
+		line := []string{r.what, results.Duration(own)}
+		var ratios []string
+		for _, impl := range []string{"mmap-io", "memmap2"} {
+			peer, ratio := res.Median(peerRow, impl), 0.0
+			if peer > 0 {
+				ratio = own / peer
+			}
+			line, ratios = append(line, results.Duration(peer)), append(ratios, results.Number(ratio))
+		}
+		g = append(g, append(line, ratios...))
+	}
+	return section{grid: g}
+}
+
+// renderPeers is that table for the page. It leaves no row out.
 func renderPeers(res *results.Set) (string, error) {
 	if len(res.Rows) > len(peerRows) {
 		return "", fmt.Errorf("%d rows were measured, and only %d are known", len(res.Rows), len(peerRows))
 	}
-	var s strings.Builder
-	s.WriteString("| operation | mmapfile | mmap-io | memmap2 | mmapfile / mmap-io | mmapfile / memmap2 |\n" +
-		"|---|--:|--:|--:|--:|--:|\n")
-	for _, r := range peerRows {
-		if res.Median(r.row, "mmapfile") == 0 {
-			return "", fmt.Errorf("%s was not measured", r.row)
-		}
-		fmt.Fprintf(&s, "| %s | %s |\n", r.what, strings.Join(peerLine(res, r.row), " | "))
-	}
-	s.WriteString("\n" + origin(res, "make bench-peers", "rustc", "mmap-io", "memmap2"))
-	return s.String(), nil
+	return markdown(peersSection(res)) + origin(res, "make bench-peers", "rustc", "mmap-io", "memmap2"), res.Complete(rowsOf(peerRows))
 }
 
-// peerLine is a line of the tables: the medians, and mmapfile's relative to the others.
-func peerLine(res *results.Set, row string) []string {
-	// The peers guard no slices: those that mmapfile guards have the same counterparts as the others.
-	peerRow := strings.Replace(row, "RandomView/", "RandomWindow/", 1)
-	own := res.Median(row, "mmapfile")
-	line := []string{results.Duration(own)}
-	var ratios []string
-	for _, impl := range []string{"mmap-io", "memmap2"} {
-		peer, ratio := res.Median(peerRow, impl), 0.0
-		if peer > 0 {
-			ratio = own / peer
-		}
-		line, ratios = append(line, results.Duration(peer)), append(ratios, results.Number(ratio))
-	}
-	return append(line, ratios...)
-}
-
-// reportPeers prints all rows.
-func reportPeers(out io.Writer, res *results.Set) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nbeside Rust\tmmapfile\tmmap-io\tmemmap2\tmmapfile / mmap-io\tmmapfile / memmap2\n")
-	for _, row := range res.Rows {
-		fmt.Fprintf(w, "%s\t%s\n", row, strings.Join(peerLine(res, row), "\t"))
-	}
-	return w.Flush()
-}
+func reportPeers(out io.Writer, res *results.Set) error { return printSections(out, peersSection(res)) }

@@ -29,9 +29,9 @@ func TestReportPeers(t *testing.T) {
 	text := printed(t, reportPeers, res)
 	resultstest.Contains(t, text,
 		"\tmmapfile / mmap-io\tmmapfile / memmap2\n",
-		"Walk/window=4KB\t200 ns\t400 ns\t100 ns\t0.50\t2.00\n",
-		"RandomView/size=64B\t200 ns\t400 ns\t100 ns\t0.50\t2.00\n", // with RandomWindow
-		"Grow\t200 ns\t400 ns\t–\t0.50\t–\n",
+		"walk through 16 MiB in windows of 4 KiB\t200 ns\t400 ns\t100 ns\t0.50\t2.00\n",
+		"slice of 64 B, in View\t200 ns\t400 ns\t100 ns\t0.50\t2.00\n", // with RandomWindow
+		"change the size from 1 MiB to 8 MiB and back\t200 ns\t400 ns\t–\t0.50\t–\n",
 	)
 }
 
