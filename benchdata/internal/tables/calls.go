@@ -3,7 +3,6 @@ package tables
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -85,29 +84,4 @@ func renderPaysCalls(res *results.Set) (string, error) {
 		return "", err
 	}
 	return againstOS(res, paysRows) + "\n" + origin(res, "make bench-full"), nil
-}
-
-// renderPredecessor is the page of the comparison with v0.1.2: the rows of the first table, with v0.1.2 in them.
-func renderPredecessor(res *results.Set) string {
-	var s strings.Builder
-	s.WriteString("# Beside v0.1.2\n\n" +
-		"[v0.1.2](https://pkg.go.dev/go.dw1.io/mmapfile@v0.1.2) is the last release before the rewrite, with another API. " +
-		"It copies without a guard, and keeps the length that the file had when it was opened. " +
-		"So a file that another process truncates ends the process with a fault. " +
-		"A file that grows is read to its old end, and a write past that is an error. " +
-		"Made by `make -C benchdata readme`.\n\n" +
-		"| operation | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|--:|--:|--:|--:|--:|\n")
-	for _, r := range callRows {
-		fmt.Fprintf(&s, "| %s | %s |\n", r.what, strings.Join(goLine(res, r.row), " | "))
-	}
-	for _, m := range means(res) {
-		fmt.Fprintf(&s, "| **geometric mean of %s** | | | | **%s** | **%s** |\n", m.what, results.Number(m.os), results.Number(m.before))
-	}
-	s.WriteString("\n" + origin(res, "make bench-full"))
-	return s.String()
-}
-
-// callPages are the comparison with v0.1.2.
-func callPages(res *results.Set, dir string) ([]Artifact, error) {
-	return []Artifact{{filepath.Join(dir, "predecessor.md"), []byte(renderPredecessor(res))}}, nil
 }

@@ -150,5 +150,8 @@ func renderOnce(res *results.Set) (string, error) {
 	if len(measured) != len(onceRows) {
 		return "", fmt.Errorf("%d of %d rows that are read once were measured", len(measured), len(onceRows))
 	}
-	return markdown(section{grid: g}) + coldOrigin(res, cold.Section{Rows: measured}) + "\n", nil
+	run := res.Run(results.ColdRow(onceRows[0], ""))
+	rows := slices.DeleteFunc(slices.Clone(run.Rows), func(row string) bool { return len(run.Times[row][cold.OSAgain]) == 0 })
+	list := section{grid: g, notes: verdict(run, cold.OS, rows, 0, func(row string) string { return "`" + strings.TrimPrefix(row, results.ColdRows) + "`" })}
+	return markdown(list) + coldOrigin(res, cold.Section{Rows: measured}) + "\n", nil
 }

@@ -66,7 +66,7 @@ type shown struct {
 }
 
 var kinds = map[results.Kind]shown{
-	results.Calls:    {report, []block{firstBlock, callsBlock, performanceBlock, paysBlock}, callPages},
+	results.Calls:    {report, []block{firstBlock, callsBlock, performanceBlock, paysBlock}, nil},
 	results.Peers:    {reportPeers, []block{peersBlock}, nil},
 	results.Needle:   {reportNeedle, nil, needlePages},
 	results.Events:   {reportEvents, []block{eventsBlock}, nil},

@@ -102,22 +102,13 @@ func programMeans(res *results.Set, names []string) []string {
 	return line
 }
 
-// programLosses names the rows in which mmapfile is slower.
+// programLosses is the verdict over all rows.
 func programLosses(res *results.Set) string {
 	rows := slices.DeleteFunc(slices.Clone(res.Rows), func(row string) bool { return !strings.HasPrefix(row, results.ProgramRows) })
-	list := res.LostTo("os", rows)
-	if n := res.Rounds(); n < leastRounds {
-		return fmt.Sprintf("Too few rounds (%d) to tell which of %d rows are slower.\n", n, len(rows))
-	}
-	if len(list) == 0 {
-		return fmt.Sprintf("None of the %d rows is slower than `os.File` by more than the noise.\n", len(rows))
-	}
-	var names []string
-	for _, l := range list {
-		program, state, _ := strings.Cut(strings.TrimPrefix(l.Row, results.ProgramRows+"program="), "/state=")
-		names = append(names, fmt.Sprintf("`%s` %s (%s)", program, state, results.Number(l.Ratio)))
-	}
-	return fmt.Sprintf("%d of %d rows are slower than `os.File` by more than the noise (in bold): %s.\n", len(list), len(rows), strings.Join(names, ", "))
+	return verdict(res, "os", rows, 0, func(row string) string {
+		program, state, _ := strings.Cut(strings.TrimPrefix(row, results.ProgramRows+"program="), "/state=")
+		return "`" + program + "` " + state
+	}) + " Slower rows are in bold.\n"
 }
 
 // programsComplete is an error unless every program was measured in every state, at full size.

@@ -105,31 +105,37 @@ func means(res *results.Set) []mean {
 // leastRounds is how many rounds it takes for a difference to be significant (Mann and Whitney's test).
 const leastRounds = 4
 
-// lostText names the rows that are lost to base, at most limit of them unless that is 0.
-func lostText(res *results.Set, base string, limit int) string {
-	list := res.LostTo(base, res.Rows)
+// verdict says in how many of the rows mmapfile is faster and slower than base, by one rule, and names the slower
+// ones, at most limit of them unless that is 0.
+func verdict(res *results.Set, base string, rows []string, limit int, name func(row string) string) string {
 	compared := 0
-	for _, row := range res.Rows {
+	for _, row := range rows {
 		if res.Ratio(row, "mmapfile", base) > 0 {
 			compared++
 		}
 	}
-	if res.Rounds() < leastRounds {
-		return fmt.Sprintf("Too few rounds (%d) to tell which of %d rows are slower than with %s.", res.Rounds(), compared, results.ImplNames[base])
+	if n := res.Rounds(); n < leastRounds {
+		return fmt.Sprintf("Too few rounds (%d) to tell in which of %d rows mmapfile is slower than %s.", n, compared, results.ImplNames[base])
 	}
-	if len(list) == 0 {
-		return fmt.Sprintf("Of %d rows, none is slower than with %s beyond the noise.", compared, results.ImplNames[base])
+	faster, slower := res.Compared(base, rows)
+	text := fmt.Sprintf("Of %d rows, mmapfile is faster than %s beyond the noise in %d, and slower in ", compared, results.ImplNames[base], faster)
+	if len(slower) == 0 {
+		return text + "none."
 	}
 	var names []string
-	for i, l := range list {
+	for i, l := range slower {
 		if i == limit && limit > 0 {
-			names = append(names, fmt.Sprintf("and %d more", len(list)-limit))
+			names = append(names, fmt.Sprintf("and %d more", len(slower)-limit))
 			break
 		}
-		names = append(names, fmt.Sprintf("`%s` (%s)", l.Row, results.Number(l.Ratio)))
+		names = append(names, fmt.Sprintf("%s (%s)", name(l.Row), results.Number(l.Ratio)))
 	}
-	return fmt.Sprintf("Of %d rows, %d are slower than with %s beyond the noise: %s.",
-		compared, len(list), results.ImplNames[base], strings.Join(names, ", "))
+	return fmt.Sprintf("%s%d: %s.", text, len(slower), strings.Join(names, ", "))
+}
+
+// lostText is the verdict over all rows.
+func lostText(res *results.Set, base string, limit int) string {
+	return verdict(res, base, res.Rows, limit, func(row string) string { return "`" + row + "`" })
 }
 
 // report prints what the tables of benchstat do not show: the rows that are lost, and the summary.
