@@ -1,8 +1,10 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,9 +142,6 @@ var eventRatios = []struct {
 	}},
 }
 
-// miss is what records.worth says of unbuffered records.
-type miss struct{ what, where string }
-
 // related is that table.
 func related(res *results.Set, volumes []volume) grid {
 	g := grid{{"`eventlog`"}}
@@ -159,63 +158,115 @@ func related(res *results.Set, volumes []volume) grid {
 	return g
 }
 
-// eventGrids are the tables that are shown, and those that are folded.
-func eventGrids(res *results.Set) (shown, folded []grid, err error) {
+// recordWays are the lines of records of a size. Copies of a whole buffer into a mapping have two readings.
+var recordWays = []struct{ what, way, reading string }{
+	{"`WriteAt`", "writeat", ""},
+	{"`Write`, with `bufio`", "bufio", ""},
+	{"bare mapping, corrected", "map", "/reading=corrected"},
+	{"bare mapping, as published", "map", "/reading=asPublished"},
+}
+
+// records is the table of records: nanoseconds for one, by the buffer that they are collected in.
+func records(res *results.Set) (grid, error) {
+	type key struct{ file, pass, record string }
+	sizes := map[string]int64{"none": 0}
+	var keys []key
+	for _, row := range res.Rows {
+		if !strings.HasPrefix(row, "Records/") {
+			continue
+		}
+		var k key
+		var buffer string
+		if _, err := fmt.Sscanf(strings.ReplaceAll(row, "/", " "), "Records file=%s pass=%s record=%s buffer=%s", &k.file, &k.pass, &k.record, &buffer); err != nil {
+			return nil, fmt.Errorf("%s: %w", row, err)
+		}
+		for _, size := range []string{k.file, k.record, buffer} {
+			n, err := results.KeyedSize(size)
+			if err != nil || n == 0 && size != buffer {
+				return nil, fmt.Errorf("%s: %q is no size", row, size)
+			}
+			sizes[size] = n
+		}
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	buffers := slices.DeleteFunc(slices.Collect(maps.Keys(sizes)), func(size string) bool {
+		return !slices.ContainsFunc(res.Rows, func(row string) bool { return strings.Contains(row+"/", "/buffer="+size+"/") })
+	})
+	slices.SortFunc(buffers, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+	g := grid{{"nanoseconds for a record, by the buffer"}}
+	for _, buffer := range buffers {
+		g[0] = append(g[0], results.KeyedName(buffer))
+	}
+	for _, k := range keys {
+		what := results.KeyedName(k.record) + ", fresh file of " + results.KeyedName(k.file)
+		if k.pass == "later" {
+			what = results.KeyedName(k.record) + ", later pass over " + results.KeyedName(k.file)
+		}
+		for _, w := range recordWays {
+			line, measured := []string{what + ": " + w.what}, false
+			for _, buffer := range buffers {
+				row := fmt.Sprintf("Records/file=%s/pass=%s/record=%s/buffer=%s", k.file, k.pass, k.record, buffer)
+				if buffer != "none" {
+					row += w.reading
+				}
+				t := res.Median(row, w.way) * 1e9 / float64(sizes[k.file]/sizes[k.record])
+				measured = measured || t > 0
+				line = append(line, results.Digits(t))
+			}
+			if !measured {
+				return nil, fmt.Errorf("%s was not measured", line[0])
+			}
+			g = append(g, line)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("no records were measured")
+	}
+	return g, nil
+}
+
+// eventSections are all tables.
+func eventSections(res *results.Set) (list []section, err error) {
 	volumes, err := volumesOf(res)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	records, err := recordsOf(res)
-	if err != nil {
-		return nil, nil, err
-	}
-	bufferGrid, _ := records.worth()
-	shown = []grid{
+	for _, g := range []grid{
 		rates(res, volumes, "first pass over a fresh file", "fresh"),
 		rates(res, volumes, "later passes", "later"),
 		reading(res, volumes),
 		related(res, volumes),
-		bufferGrid,
+	} {
+		list = append(list, section{grid: g})
 	}
-	return shown, records.grids(), nil
+	g, err := records(res)
+	return append(list, section{grid: g}), err
 }
 
 // reportEvents prints the tables.
 func reportEvents(out io.Writer, res *results.Set) error {
-	shown, folded, err := eventGrids(res)
+	list, err := eventSections(res)
 	if err != nil {
 		return err
 	}
-	for _, g := range slices.Concat(folded, shown) {
-		if err := g.print(out); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(out, "\nMedians of %d rounds.\n", res.Rounds())
-	return err
+	list[len(list)-1].notes = fmt.Sprintf("Medians of %d rounds.", res.Rounds())
+	return printSections(out, list...)
 }
 
-// renderEvents is the block of the page about events.
+// renderEvents is the block of the page about events. It leaves no row out.
 func renderEvents(res *results.Set) (string, error) {
-	shown, folded, err := eventGrids(res)
+	list, err := eventSections(res)
 	if err != nil {
 		return "", err
 	}
-	for _, g := range shown {
-		for _, line := range g[1:] {
+	for _, s := range list[:len(list)-1] {
+		for _, line := range s.grid[1:] {
 			if slices.ContainsFunc(line[1:], func(cell string) bool { return strings.HasPrefix(cell, results.Digits(0)) }) {
 				return "", fmt.Errorf("%s was not measured", line[0])
 			}
 		}
 	}
-	var b strings.Builder
-	for _, g := range shown {
-		g.markdown(&b)
-	}
-	b.WriteString("<details><summary>Nanoseconds for a record, by the buffer that it is collected in</summary>\n\n")
-	for _, g := range folded {
-		g.markdown(&b)
-	}
-	b.WriteString("</details>\n\n" + origin(res, "make events"))
-	return b.String(), nil
+	return markdown(list...) + origin(res, "make events"), nil
 }
