@@ -8,27 +8,30 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// renderFirst is the table of the README at the top: a few rows, against os.File alone.
-func renderFirst(res *results.Set) (string, error) {
-	if err := res.Complete(rowsOf(firstRows)); err != nil {
-		return "", err
+// againstOS renders a table of these rows.
+func againstOS(rows []named) func(res *results.Set) (string, error) {
+	return func(res *results.Set) (string, error) {
+		return markdown(section{grid: callGrid(res, rows)}) + origin(res, "make bench-full"), res.Complete(rowsOf(rows))
 	}
-	return againstOS(res, firstRows) + "\n" + origin(res, "make bench-full"), nil
+}
+
+func callGrid(res *results.Set, rows []named) grid {
+	g := grid{{"operation", "os.File", "mmapfile", "mmapfile / os.File"}}
+	for _, r := range rows {
+		g = append(g, []string{r.what, results.Duration(res.Median(r.row, "os")),
+			results.Duration(res.Median(r.row, "mmapfile")), results.Number(res.Ratio(r.row, "mmapfile", "os"))})
+	}
+	return g
 }
 
 // renderCalls is the table of all kinds of calls against os.File.
 func renderCalls(res *results.Set) (string, error) {
-	if err := res.Complete(append(published(), rowsOf(callRows)...)); err != nil {
-		return "", err
-	}
-	var s strings.Builder
-	s.WriteString(againstOS(res, callRows))
+	g := callGrid(res, callRows)
 	for _, m := range means(res) {
-		fmt.Fprintf(&s, "| **geometric mean of %s** | | | **%s** |\n", m.what, results.Number(m.os))
+		g = append(g, []string{"**geometric mean of " + m.what + "**", "", "", "**" + results.Number(m.os) + "**"})
 	}
-	fmt.Fprintf(&s, "| noise: `os.File` / itself, in the middle row | | | %s |\n", results.Number(math.Exp(res.TypicalNoise())))
-	s.WriteString("\n" + origin(res, "make bench-full"))
-	return s.String(), nil
+	g = append(g, []string{"noise: `os.File` / itself, in the middle row", "", "", results.Number(math.Exp(res.TypicalNoise()))})
+	return markdown(section{grid: g}) + origin(res, "make bench-full"), res.Complete(append(published(), rowsOf(callRows)...))
 }
 
 // renderPerformance is what else the page says of calls: the rows that are lost, the pictures, the
@@ -50,38 +53,27 @@ func renderPerformance(res *results.Set) (string, error) {
 	for _, ch := range results.Charts {
 		fmt.Fprintf(&s, "![%s](charts/%s)\n\n", ch.What, ch.Key)
 	}
-	s.WriteString("| reason to stay with `os.File` | shown by | os.File | v0.1.2 | mmapfile | mmapfile / os.File | mmapfile / v0.1.2 |\n|---|---|--:|--:|--:|--:|--:|\n")
+	reasons := grid{{"reason to stay with `os.File`", "shown by", "os.File", "v0.1.2", "mmapfile", "mmapfile / os.File", "mmapfile / v0.1.2"}}
 	for _, r := range reasonRows {
 		for _, row := range r.rows {
-			fmt.Fprintf(&s, "| %s | %s | %s |\n", r.reason, row.what, strings.Join(goLine(res, row.row), " | "))
+			reasons = append(reasons, []string{r.reason, row.what,
+				results.Duration(res.Median(row.row, "os")), results.Duration(res.Median(row.row, "v0.1.2")), results.Duration(res.Median(row.row, "mmapfile")),
+				results.Number(res.Ratio(row.row, "mmapfile", "os")), results.Number(res.Ratio(row.row, "mmapfile", "v0.1.2"))})
 		}
 	}
-	s.WriteString("\n| beside other mappings | the bare copy | x/exp/mmap | edsrzf/mmap-go | v0.1.2 | mmapfile |\n|---|--:|--:|--:|--:|--:|\n")
+	reasons.words(&s, 2)
+	mappings := grid{{"beside other mappings", "the bare copy", "x/exp/mmap", "edsrzf/mmap-go", "v0.1.2", "mmapfile"}}
 	for _, r := range mappingRows {
-		fmt.Fprintf(&s, "| %s |", r.what)
+		line := []string{r.what}
 		for _, impl := range []string{"copy", "exp", "edsrzf", "v0.1.2", "mmapfile"} {
-			fmt.Fprintf(&s, " %s |", results.Duration(res.Median(r.row, impl)))
+			line = append(line, results.Duration(res.Median(r.row, impl)))
 		}
-		s.WriteString("\n")
+		mappings = append(mappings, line)
 	}
-	s.WriteString("\n" + origin(res, "make bench-full"))
+	mappings.markdown(&s)
+	s.WriteString(origin(res, "make bench-full"))
 	if text := warmText(res); text != "" {
 		s.WriteString(text + "\n")
 	}
 	return s.String(), nil
-}
-
-// goLine is a line of the tables: the medians, and mmapfile's relative to the others.
-func goLine(res *results.Set, row string) []string {
-	return []string{
-		results.Duration(res.Median(row, "os")), results.Duration(res.Median(row, "v0.1.2")), results.Duration(res.Median(row, "mmapfile")),
-		results.Number(res.Ratio(row, "mmapfile", "os")), results.Number(res.Ratio(row, "mmapfile", "v0.1.2")),
-	}
-}
-
-func renderPaysCalls(res *results.Set) (string, error) {
-	if err := res.Complete(rowsOf(paysRows)); err != nil {
-		return "", err
-	}
-	return againstOS(res, paysRows) + "\n" + origin(res, "make bench-full"), nil
 }

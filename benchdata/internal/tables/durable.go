@@ -10,8 +10,8 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// durableWays are the columns of the table; eventlog is compared with the others.
-var durableWays = []struct{ way, what string }{
+// durableWays are the columns of the table; eventlog, the last one, is compared with the others.
+var durableWays = []named{
 	{"bare", "bare loop"},
 	{"bufio", "`bufio` and `Sync`"},
 	{"raft-wal", "raft-wal"},
@@ -30,51 +30,35 @@ func durableRow(goroutines, batch int) string {
 	return fmt.Sprintf("Durable/goroutines=%d/batch=%d/size=1024", goroutines, batch)
 }
 
-// durableTimes is the table of the medians. The fastest way of a line is in bold.
-func durableTimes(res *results.Set) grid {
-	g := grid{{"µs for an event"}}
-	for _, w := range durableWays {
+// durableGrid has a line for each load, and a column for each way that has a cell.
+func durableGrid(res *results.Set, head string, ways []named, cell func(load, way string) string) grid {
+	g := grid{{head}}
+	for _, w := range ways {
 		g[0] = append(g[0], w.what)
 	}
 	for _, load := range durableLoads {
-		least := 0.0
-		for _, w := range durableWays {
-			if t := res.Median(load.row, w.way); t > 0 && (least == 0 || t < least) {
-				least = t
-			}
-		}
 		line := []string{load.what}
-		for _, w := range durableWays {
-			t := res.Median(load.row, w.way)
-			text := results.Digits(1e6 * t)
-			if t > 0 && t == least {
-				text = "**" + text + "**"
-			}
-			line = append(line, text)
+		for _, w := range ways {
+			line = append(line, cell(load.row, w.row))
 		}
 		g = append(g, line)
 	}
 	return g
 }
 
-// durableRatios is the table of eventlog's times relative to the other ways.
-func durableRatios(res *results.Set) grid {
-	g := grid{{"time of `eventlog` /"}}
-	for _, w := range durableWays {
-		if w.way != "eventlog" {
-			g[0] = append(g[0], w.what)
+// durableSections are the tables of the medians, with the fastest way of a line in bold, and of the ratios.
+func durableSections(res *results.Set) []section {
+	times := durableGrid(res, "µs for an event", durableWays, func(load, way string) string {
+		text, t := results.Digits(1e6*res.Median(load, way)), res.Median(load, way)
+		if t > 0 && !slices.ContainsFunc(durableWays, func(w named) bool { return res.Median(load, w.row) > 0 && res.Median(load, w.row) < t }) {
+			text = "**" + text + "**"
 		}
-	}
-	for _, load := range durableLoads {
-		line := []string{load.what}
-		for _, w := range durableWays {
-			if w.way != "eventlog" {
-				line = append(line, results.Number(res.Ratio(load.row, "eventlog", w.way)))
-			}
-		}
-		g = append(g, line)
-	}
-	return g
+		return text
+	})
+	ratios := durableGrid(res, "time of `eventlog` /", durableWays[:len(durableWays)-1], func(load, way string) string {
+		return results.Number(res.Ratio(load, "eventlog", way))
+	})
+	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: durableLosses(res) + durableShared(res)}}
 }
 
 // durableShared says what goroutines gain that share a flush, nothing if that was not measured.
@@ -83,7 +67,7 @@ func durableShared(res *results.Set) string {
 	if one == 0 || many == 0 {
 		return ""
 	}
-	return fmt.Sprintf("With 16 goroutines `eventlog` appends %s times as many events a second as with one.\n", results.Number(one/many))
+	return fmt.Sprintf("\nWith 16 goroutines `eventlog` appends %s times as many events a second as with one.", results.Number(one/many))
 }
 
 // durableLosses names the rows in which eventlog is significantly slower than another way, the worst first.
@@ -96,46 +80,41 @@ func durableLosses(res *results.Set) string {
 	compared := 0
 	for _, load := range durableLoads {
 		for _, w := range durableWays {
-			ratio := res.Ratio(load.row, "eventlog", w.way)
-			if w.way == "eventlog" || ratio == 0 {
+			ratio := res.Ratio(load.row, "eventlog", w.row)
+			if w.row == "eventlog" || ratio == 0 {
 				continue
 			}
 			compared++
-			if ratio > 1 && res.Differ(load.row, "eventlog", w.way) {
+			if ratio > 1 && res.Differ(load.row, "eventlog", w.row) {
 				losses = append(losses, loss{fmt.Sprintf("%s, against %s (%s)", load.what, w.what, results.Number(ratio)), ratio})
 			}
 		}
 	}
 	if n := res.Rounds(); n < leastRounds {
-		return fmt.Sprintf("Too few rounds (%d) to tell in which of %d comparisons `eventlog` is slower.\n", n, compared)
+		return fmt.Sprintf("Too few rounds (%d) to tell in which of %d comparisons `eventlog` is slower.", n, compared)
 	}
 	if len(losses) == 0 {
-		return fmt.Sprintf("`eventlog` is significantly slower in none of %d comparisons.\n", compared)
+		return fmt.Sprintf("`eventlog` is significantly slower in none of %d comparisons.", compared)
 	}
 	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(b.ratio, a.ratio) })
 	var names []string
 	for _, l := range losses {
 		names = append(names, l.text)
 	}
-	return fmt.Sprintf("`eventlog` is significantly slower in %d of %d comparisons, by the ratio of the times: %s.\n",
+	return fmt.Sprintf("`eventlog` is significantly slower in %d of %d comparisons, by the ratio of the times: %s.",
 		len(losses), compared, strings.Join(names, "; "))
 }
 
 // reportDurable prints the tables.
 func reportDurable(out io.Writer, res *results.Set) error {
-	for _, g := range []grid{durableTimes(res), durableRatios(res)} {
-		if err := g.print(out); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintf(out, "\nMedians of %d rounds; %s, load %s.\n%s%s", res.Rounds(), res.Config["fs"], res.Config["load"],
-		results.Plain(durableLosses(res)), results.Plain(durableShared(res)))
-	return err
+	list := durableSections(res)
+	list[1].notes += fmt.Sprintf("\nMedians of %d rounds; %s, load %s.", res.Rounds(), res.Config["fs"], res.Config["load"])
+	return printSections(out, list...)
 }
 
 // durableCaption holds for every figure of the table.
 const durableCaption = "All figures have the same durability: when an append returns, its events of 1 KiB are flushed to the disk. " +
-	"A time is that of all appends, divided by the number of events. The fastest way of a row is in bold.\n\n"
+	"A time is that of all appends, divided by the number of events. The fastest way of a row is in bold."
 
 // renderDurable is the block of the page about durable appends. It leaves no row out.
 func renderDurable(res *results.Set) (string, error) {
@@ -144,15 +123,10 @@ func renderDurable(res *results.Set) (string, error) {
 	}
 	for _, load := range durableLoads {
 		for _, w := range durableWays {
-			if res.Median(load.row, w.way) == 0 {
-				return "", fmt.Errorf("%s was not measured with %s", load.row, w.way)
+			if res.Median(load.row, w.row) == 0 {
+				return "", fmt.Errorf("%s was not measured with %s", load.row, w.row)
 			}
 		}
 	}
-	var b strings.Builder
-	durableTimes(res).markdown(&b)
-	b.WriteString(durableCaption)
-	durableRatios(res).markdown(&b)
-	b.WriteString(durableLosses(res) + durableShared(res) + "\n" + origin(res, "make durable"))
-	return b.String(), nil
+	return markdown(durableSections(res)...) + origin(res, "make durable"), nil
 }

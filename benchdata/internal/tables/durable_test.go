@@ -19,11 +19,11 @@ func durableSample(rounds int) string {
 	for round := range rounds {
 		for i, load := range durableLoads {
 			for _, w := range durableWays {
-				ns := ways[w.way] / []float64{1, 6, 8}[i] * (1 + 0.001*float64(round-rounds/2))
-				if w.way == "bare" {
+				ns := ways[w.row] / []float64{1, 6, 8}[i] * (1 + 0.001*float64(round-rounds/2))
+				if w.row == "bare" {
 					ns *= 1 - 0.1*float64(i)
 				}
-				fmt.Fprintf(&b, "Benchmark%s/way=%s-2 \t 1\t %.0f ns/op\n", load.row, w.way, ns)
+				fmt.Fprintf(&b, "Benchmark%s/way=%s-2 \t 1\t %.0f ns/op\n", load.row, w.row, ns)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestReportDurable_Selection(t *testing.T) {
 func TestDurableLosses_Sentence(t *testing.T) {
 	slow := strings.ReplaceAll(durableSample(5), "/way=bare", "/way=absent")
 	for text, want := range map[string]string{
-		slow:             "significantly slower in none of 9 comparisons.\n",
+		slow:             "significantly slower in none of 9 comparisons.",
 		durableSample(3): "Too few rounds (3) to tell in which of 12 comparisons",
 	} {
 		if got := durableLosses(resultstest.Parse(t, text)); !strings.Contains(got, want) {

@@ -12,12 +12,15 @@ import (
 // grid is a table, the heading first.
 type grid [][]string
 
-// markdown writes the table.
-func (g grid) markdown(b *strings.Builder) {
+// markdown writes the table. The first column is of words, and the others of figures.
+func (g grid) markdown(b *strings.Builder) { g.words(b, 1) }
+
+// words is markdown with so many columns of words.
+func (g grid) words(b *strings.Builder, n int) {
 	for i, line := range g {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(line, " | "))
 		if i == 0 {
-			b.WriteString("|---|" + strings.Repeat("--:|", len(line)-1) + "\n")
+			b.WriteString("|" + strings.Repeat("---|", n) + strings.Repeat("--:|", len(line)-n) + "\n")
 		}
 	}
 	b.WriteString("\n")
@@ -74,14 +77,4 @@ func printSections(out io.Writer, list ...section) error {
 		}
 	}
 	return nil
-}
-
-// againstOS is a table of these rows.
-func againstOS(res *results.Set, rows []named) string {
-	g := grid{{"operation", "os.File", "mmapfile", "mmapfile / os.File"}}
-	for _, r := range rows {
-		g = append(g, []string{r.what, results.Duration(res.Median(r.row, "os")),
-			results.Duration(res.Median(r.row, "mmapfile")), results.Number(res.Ratio(r.row, "mmapfile", "os"))})
-	}
-	return strings.TrimSuffix(markdown(section{grid: g}), "\n")
 }

@@ -137,8 +137,8 @@ func (s *searched) notes(ways []needle.Way) []string {
 	return notes
 }
 
-// needleGrids are all tables, and their notes.
-func needleGrids(res *results.Set) (grids []grid, notes []string, err error) {
+// needleSections are all tables, with their notes after the last one.
+func needleSections(res *results.Set) ([]section, []string, error) {
 	s, err := newSearched(res, "Needle")
 	if err != nil {
 		return nil, nil, err
@@ -146,51 +146,38 @@ func needleGrids(res *results.Set) (grids []grid, notes []string, err error) {
 	ways, lineWays := needle.Ways(), needle.LineWays()
 	lines := *s
 	lines.name = "Lines"
-	return []grid{
-		s.compare(ways, "way", "warm", "cold"),
-		s.parallel(ways),
-		lines.compare(lineWays, "counting lines", "warm"),
+	return []section{
+		{grid: s.compare(ways, "way", "warm", "cold")},
+		{grid: s.parallel(ways)},
+		{grid: lines.compare(lineWays, "counting lines", "warm")},
 	}, s.notes(slices.Concat(ways, lineWays)), nil
 }
 
 // reportNeedle prints the tables.
 func reportNeedle(out io.Writer, res *results.Set) error {
-	grids, notes, err := needleGrids(res)
+	list, notes, err := needleSections(res)
 	if err != nil {
 		return err
 	}
-	for _, g := range grids {
-		if err := g.print(out); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(out, "\nEach file: %s. Medians of %d rounds.\n", results.SizeName(res.Config["size"]), res.Rounds())
-	for _, note := range notes {
-		fmt.Fprintln(out, results.Plain(note))
-	}
-	return nil
+	list[2].notes = fmt.Sprintf("Each file: %s. Medians of %d rounds.\n%s", results.SizeName(res.Config["size"]), res.Rounds(), strings.Join(notes, "\n"))
+	return printSections(out, list...)
 }
 
-// renderNeedle are all tables in Markdown.
+// renderNeedle are all tables in Markdown. They leave no way out.
 func renderNeedle(res *results.Set) (string, error) {
-	grids, notes, err := needleGrids(res)
+	list, notes, err := needleSections(res)
 	if err != nil {
 		return "", err
 	}
-	for _, g := range grids {
-		for _, line := range g[1:] {
+	for _, s := range list {
+		for _, line := range s.grid[1:] {
 			if line[1] == results.Digits(0) && !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, "Not measured: "+line[0]+";") }) {
 				return "", fmt.Errorf("%s was not measured", line[0])
 			}
 		}
 	}
-	var b strings.Builder
-	for _, g := range grids {
-		g.markdown(&b)
-	}
 	command := "make needle SIZE=" + cmp.Or(res.Config["size"], "unknown")
-	b.WriteString(origin(res, command) + strings.Join(notes, "\n") + "\n")
-	return b.String(), nil
+	return markdown(list...) + origin(res, command) + strings.Join(notes, "\n") + "\n", nil
 }
 
 // needlePages is the page about the searches.

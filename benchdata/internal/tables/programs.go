@@ -108,7 +108,7 @@ func programLosses(res *results.Set) string {
 	return verdict(res, "os", rows, 0, func(row string) string {
 		program, state, _ := strings.Cut(strings.TrimPrefix(row, results.ProgramRows+"program="), "/state=")
 		return "`" + program + "` " + state
-	}) + " Slower rows are in bold.\n"
+	}) + " Slower rows are in bold."
 }
 
 // programsComplete is an error unless every program was measured in every state, at full size.
@@ -132,49 +132,38 @@ func renderPrograms(res *results.Set) (string, error) {
 	if err := programsComplete(res); err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	programSummary(res).markdown(&b)
-	b.WriteString("The columns on the right are mmapfile / `os.File`. The first one is the time of `os.File` in one process. " + programLosses(res) + "\n")
-	b.WriteString(programsOrigin(res))
-	return b.String(), nil
+	notes := "The columns on the right are mmapfile / `os.File`. The first one is the time of `os.File` in one process. " + programLosses(res)
+	return markdown(section{grid: programSummary(res), notes: notes}) + programsOrigin(res), nil
 }
 
 func programsOrigin(res *results.Set) string { return origin(res, "make bench-programs") }
 
 // fillText says how the files came into memory.
 var fillText = map[string]string{
-	"order": "What is in memory was read in order, so that the page cache has large folios.\n\n",
-	"pages": "What is in memory was read page by page, so that the page cache has no large folios.\n\n",
+	"order": "What is in memory was read in order, so that the page cache has large folios.",
+	"pages": "What is in memory was read page by page, so that the page cache has no large folios.",
 }
 
-// renderProgramsPage is the page with all rows.
-func renderProgramsPage(res *results.Set) (string, error) {
-	if err := programsComplete(res); err != nil {
-		return "", err
+// programPages is the page with all rows.
+func programPages(res *results.Set, dir string) ([]Artifact, error) {
+	s := section{
+		text: "Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
+			"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
+			"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
+			"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.",
+		grid:  programGrid(res),
+		notes: programLosses(res) + "\n\n" + fillText[res.Config["fill"]],
 	}
-	var b strings.Builder
-	b.WriteString("# Programs\n\n" +
-		"Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
-		"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
-		"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
-		"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.\n\n")
-	programGrid(res).markdown(&b)
-	b.WriteString(programLosses(res) + "\n")
-	b.WriteString(fillText[res.Config["fill"]])
 	if why := res.Config["missing-cold"]; why != "" {
-		fmt.Fprintf(&b, "Nothing was measured on files that are not in memory: %s.\n\n", why)
+		s.notes += "\n\nNothing was measured on files that are not in memory: " + why + "."
 	}
-	b.WriteString(programsOrigin(res))
-	return b.String(), nil
+	page := "# Programs\n\n" + markdown(s) + programsOrigin(res)
+	return []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}, programsComplete(res)
 }
 
 // reportPrograms prints all rows.
 func reportPrograms(out io.Writer, res *results.Set) error {
-	if err := programGrid(res).print(out); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\nMedians of at least %d rounds. %s", res.Rounds(), results.Plain(programLosses(res)))
-	return err
+	return printSections(out, section{grid: programGrid(res), notes: fmt.Sprintf("Medians of at least %d rounds. %s", res.Rounds(), programLosses(res))})
 }
 
 // The page docs/where-it-pays.md has the programs in three tables, by what they gain in one process.
@@ -189,7 +178,7 @@ var (
 	gainsBlock   = block{paysPage, "gains", func(res *results.Set) (string, error) { return renderPays(res, 0, gainsBelow) }}
 	littleBlock  = block{paysPage, "little", func(res *results.Set) (string, error) { return renderPays(res, gainsBelow, littleBelow) }}
 	nothingBlock = block{paysPage, "nothing", renderNothing}
-	paysBlock    = block{paysPage, "calls", renderPaysCalls}
+	paysBlock    = block{paysPage, "calls", againstOS(paysRows)}
 )
 
 // programReasons is what a program does that makes it gain or not.
@@ -224,42 +213,30 @@ var programReasons = map[string]string{
 
 // renderPays has the programs that take from low to high of os.File's time in one process, best first.
 func renderPays(res *results.Set, low, high float64) (string, error) {
-	if err := programsComplete(res); err != nil {
-		return "", err
-	}
 	row := func(name string) string { return results.ProgramRow(name, results.ProgramStates[0].Key) }
 	names := slices.DeleteFunc(programNames(res), func(name string) bool {
 		ratio := res.Ratio(row(name), "mmapfile", "os")
 		return ratio < low || ratio >= high
 	})
 	byRatio(res, names, row)
-	var b strings.Builder
-	b.WriteString("| program | what it does |")
+	g := grid{{"program", "what it does"}}
 	for _, state := range results.ProgramStates {
-		b.WriteString(" " + state.What + " |")
+		g[0] = append(g[0], state.What)
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("--:|", len(results.ProgramStates)) + "\n")
 	for _, name := range names {
-		fmt.Fprintf(&b, "| %s | %s |", programName(res, name), programReasons[name])
+		line := []string{programName(res, name), programReasons[name]}
 		for _, state := range results.ProgramStates {
-			b.WriteString(" " + ratioInBold(res, results.ProgramRow(name, state.Key)) + " |")
+			line = append(line, ratioInBold(res, results.ProgramRow(name, state.Key)))
 		}
-		b.WriteString("\n")
+		g = append(g, line)
 	}
-	return b.String(), nil
+	var b strings.Builder
+	g.words(&b, 2)
+	return strings.TrimSuffix(b.String(), "\n"), programsComplete(res)
 }
 
 // renderNothing is renderPays for the rest, with where the figures are from.
 func renderNothing(res *results.Set) (string, error) {
 	text, err := renderPays(res, littleBelow, 1e9)
-	return text + "\n" + programLosses(res) + "\n" + programsOrigin(res), err
-}
-
-// programPages is the page with all rows.
-func programPages(res *results.Set, dir string) ([]Artifact, error) {
-	page, err := renderProgramsPage(res)
-	if err != nil {
-		return nil, err
-	}
-	return []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}, nil
+	return text + "\n" + programLosses(res) + "\n\n" + programsOrigin(res), err
 }

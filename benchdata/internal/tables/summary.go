@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
@@ -30,27 +29,24 @@ func summarize(out io.Writer, res *results.Set) error {
 	}
 	// v0.1.2 has no columns if it could not be had.
 	old := slices.ContainsFunc(res.Rows, func(row string) bool { return res.Median(row, "v0.1.2") > 0 })
-	column := func(text string) string {
-		if old {
-			return text + "\t"
-		}
-		return ""
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n\tos.File\t%smmapfile\t/ os.File\t%snoise\n", column("v0.1.2"), column("/ v0.1.2"))
+	g := grid{{"", "os.File", "v0.1.2", "mmapfile", "/ os.File", "/ v0.1.2", "noise"}}
 	for _, r := range rows {
 		if res.Median(r.row, "mmapfile") == 0 {
 			continue
 		}
-		noise := "–"
+		noise := results.Number(0)
 		if own := res.OwnNoise(r.row); own > 0 {
 			noise = fmt.Sprintf("%.0f%%", 100*(math.Exp(own)-1))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s%s\t%s\t%s%s\n", results.Plain(r.what), results.Duration(res.Median(r.row, "os")),
-			column(results.Duration(res.Median(r.row, "v0.1.2"))), results.Duration(res.Median(r.row, "mmapfile")),
-			results.Number(res.Ratio(r.row, "mmapfile", "os")), column(results.Number(res.Ratio(r.row, "mmapfile", "v0.1.2"))), noise)
+		g = append(g, []string{r.what, results.Duration(res.Median(r.row, "os")), results.Duration(res.Median(r.row, "v0.1.2")), results.Duration(res.Median(r.row, "mmapfile")),
+			results.Number(res.Ratio(r.row, "mmapfile", "os")), results.Number(res.Ratio(r.row, "mmapfile", "v0.1.2")), noise})
 	}
-	if err := w.Flush(); err != nil {
+	if !old {
+		for i, line := range g {
+			g[i] = slices.Delete(slices.Delete(line, 5, 6), 2, 3)
+		}
+	}
+	if err := g.print(out); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nNoise is os.File against itself: %.1f%% in the middle row. Medians of %d rounds; %s, load %s.\n",
