@@ -26,7 +26,7 @@ PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate migrate-survey upstream upstream-page adapters \
-	raftlog raftlog-table raftlog-test raftlog-soak
+	raftlog raftlog-test raftlog-soak
 
 # What somebody who is new here needs.
 FIRST := test race lint fuzz cover bench bench-programs regret
@@ -231,11 +231,7 @@ upstream-page: ## put their results into docs/proven.md
 
 # RAFTLOG_ROUNDS=10 for a longer run.
 raftlog: ## compare raftlog with raft-wal and raft-boltdb
-	@go -C raftlog/compare run . -rounds $(or $(RAFTLOG_ROUNDS),5) -test.benchtime 200ms $(if $(BENCH_DIR),-dir '$(BENCH_DIR)')
-	@go -C raftlog/compare run . -table
-
-raftlog-table:
-	@go -C raftlog/compare run . -table
+	@$(benchdata) raft -rounds $(or $(RAFTLOG_ROUNDS),5) -benchtime 200ms
 
 raftlog-test: ## vet and test raftlog, its example, and the comparison
 	go -C raftlog vet ./...

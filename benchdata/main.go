@@ -55,6 +55,7 @@ var measures = map[string]func(ctx context.Context, args []string) (*results.Set
 	"needle":   run.Needle,
 	"events":   run.Events,
 	"durable":  run.Durable,
+	"raft":     run.Raft,
 	"programs": run.Programs,
 	"cold":     run.Cold,
 	"regret":   run.Regret,

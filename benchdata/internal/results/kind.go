@@ -14,6 +14,7 @@ const (
 	Needle   Kind = "needle"
 	Events   Kind = "events"
 	Durable  Kind = "durable"
+	Raft     Kind = "raft"
 	Programs Kind = "programs"
 	Cold     Kind = "cold"
 	Regret   Kind = "regret"
@@ -24,6 +25,7 @@ const (
 	needleRows  = "Needle/"
 	eventRows   = "Events/"
 	DurableRows = "Durable/"
+	RaftRows    = "Raft/"
 	ProgramRows = "Programs/"
 	ColdRows    = "Cold/"
 	RegretRows  = "Regret/"
@@ -34,7 +36,7 @@ func (res *Set) Kind() Kind {
 	for _, k := range []struct {
 		rows string
 		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
+	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {RaftRows, Raft}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
 		if res.Measured(k.rows) {
 			return k.kind
 		}

@@ -83,20 +83,33 @@ func (res *Set) add(rec *benchfmt.Result) {
 			row += part
 		}
 	}
-	sec, ok := rec.Value("sec/op")
-	if impl == "" || !ok {
+	if impl == "" {
 		return
 	}
+	for _, v := range rec.Values {
+		figure, ok := strings.CutSuffix(v.Unit, "-sec") // as p99-ns
+		if ok {
+			res.addTime(row+"/figure="+figure, impl, v.Value)
+		}
+	}
+	sec, ok := rec.Value("sec/op")
+	if !ok {
+		return
+	}
+	res.addTime(row, impl, sec)
+	res.addWarm(row, impl, rec.Value)
+	if percent, ok := rec.Value("resident-%"); ok {
+		res.Resident[row] = append(res.Resident[row], percent)
+	}
+}
+
+func (res *Set) addTime(row, impl string, sec float64) {
 	if res.Times[row] == nil {
 		res.Rows = append(res.Rows, row)
 		res.runs[row] = res.Config
 		res.Times[row] = map[string][]float64{}
 	}
 	res.Times[row][impl] = append(res.Times[row][impl], sec)
-	res.addWarm(row, impl, rec.Value)
-	if percent, ok := rec.Value("resident-%"); ok {
-		res.Resident[row] = append(res.Resident[row], percent)
-	}
 }
 
 // Measured reports whether a row begins with prefix.

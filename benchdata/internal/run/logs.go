@@ -11,16 +11,24 @@ import (
 // buffer or not.
 func Events(ctx context.Context, args []string) (*results.Set, error) {
 	return testBinaries(ctx, "events", args,
-		testBinary{"..", "./eventlog", "^BenchmarkEvents(Read)?$"}, testBinary{".", "./internal/records", "^BenchmarkRecords$"})
+		testBinary{"..", "./eventlog", "^BenchmarkEvents(Read)?$", false}, testBinary{".", "./internal/records", "^BenchmarkRecords$", false})
 }
 
 // Durable runs the benchmarks of logs whose events are durable when an append returns.
 func Durable(ctx context.Context, args []string) (*results.Set, error) {
-	return testBinaries(ctx, "durable", args, testBinary{"programs", "./internal/durable", "^BenchmarkDurable$"})
+	return testBinaries(ctx, "durable", args, testBinary{"programs", "./internal/durable", "^BenchmarkDurable$", false})
+}
+
+// Raft runs the benchmarks of the logs of raft.
+func Raft(ctx context.Context, args []string) (*results.Set, error) {
+	return testBinaries(ctx, "raft", args, testBinary{"../raftlog/compare", "go.dw1.io/mmapfile/raftlog/compare", "^BenchmarkRaft$", true})
 }
 
 // testBinary is a package in a module with benchmarks, and which of them run.
-type testBinary struct{ module, pkg, bench string }
+type testBinary struct {
+	module, pkg, bench string
+	turns              bool // it takes -turn
+}
 
 // testBinaries measures the benchmarks of some packages in turns.
 func testBinaries(ctx context.Context, command string, args []string, binaries ...testBinary) (*results.Set, error) {
@@ -38,7 +46,7 @@ func testBinaries(ctx context.Context, command string, args []string, binaries .
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, program{path: path, bench: b.bench, skip: *skip})
+		programs = append(programs, program{path: path, bench: b.bench, skip: *skip, turns: b.turns})
 	}
 	return opt.runPrograms(ctx, dir, nil, programs)
 }

@@ -50,6 +50,7 @@ var (
 	peersBlock       = block{"peers.md", "peers", renderPeers}
 	eventsBlock      = block{"events.md", "events", renderEvents}
 	durableBlock     = block{"durable.md", "durable", renderDurable}
+	raftBlock        = block{"../raftlog/compare/README.md", "table", renderRaft}
 	regretBlock      = block{"../README.md", "regret", renderRegret}
 )
 
@@ -71,6 +72,7 @@ var kinds = map[results.Kind]shown{
 	results.Needle:   {reportNeedle, nil, needlePages},
 	results.Events:   {reportEvents, []block{eventsBlock}, nil},
 	results.Durable:  {reportDurable, []block{durableBlock}, nil},
+	results.Raft:     {reportRaft, []block{raftBlock}, nil},
 	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {reportCold, []block{onceBlock}, coldPages},
 	results.Regret:   {reportRegret, []block{regretBlock}, regretPages},

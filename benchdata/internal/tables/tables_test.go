@@ -253,13 +253,13 @@ func TestKind_Each(t *testing.T) {
 	for want, text := range map[results.Kind]string{
 		results.Calls: resultstest.Sample, results.Peers: peersSample(), results.Needle: needleSample(), results.Events: eventsSample(),
 		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample(),
-		results.Regret: regretSample(),
+		results.Regret: regretSample(), results.Raft: raftSample(),
 	} {
 		if got := resultstest.Parse(t, text).Kind(); got != want {
 			t.Errorf("%s are taken for %s", want, got)
 		}
 	}
-	if len(kinds) != 8 {
+	if len(kinds) != 9 {
 		t.Errorf("%d kinds", len(kinds))
 	}
 }
