@@ -3,12 +3,14 @@
 FUZZTIME ?= 60s
 # All fuzz tests, wherever they are.
 FUZZ ?= $(shell grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cut -d' ' -f2 | sort)
-# BENCH=regexp selects benchmarks, as for go test, for bench and bench-full.
+# BENCH=regexp selects benchmarks, as for go test, for bench and bench-full. ROW=regexp selects rows of the other
+# comparisons. Selected ones go to results/selection.txt.
 BENCH ?=
+ROW ?=
 
 # What bench leaves to bench-full, which takes many times as long.
-BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|ReadOneCall|Zeros|ToDiscard|\
-	/block=1MB|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
+BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|/block=1MB|ReadOneCall|Zeros|ToDiscard
+BENCH_SKIP := $(BENCH_SKIP)|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
 # And what compare does too: it is for calls, and the disk has its own moods.
 COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
 # For bench-compare: the commits. HEAD may be empty, for what stands here.
@@ -16,7 +18,7 @@ BASE ?= main
 HEAD ?=
 # It builds in silence, which takes a while the first time.
 benchdata = echo 'building benchdata' >&2; go -C benchdata run .
-select = $(if $(BENCH),-out results/selection.txt -bench '$(BENCH)',$(1))
+select = $(if $($(1)),-row '$($(1))')
 
 # Tools are built into here, for the machine that make runs on.
 BIN := $(CURDIR)/bin
@@ -149,14 +151,14 @@ release: ## check that HEAD can be released as VERSION (v1.2.3), and print the c
 # BENCH_ROUNDS=2 for a shorter run. Without v0.1.2, if no registry has it.
 bench: ## compare with os.File and v0.1.2: a selection
 	@$(benchdata) run -rounds $(or $(BENCH_ROUNDS),5) -benchtime 10ms -impl '^(os|os-again|mmapfile|v0.1.2)$$' \
-		$(call select,-out results/bench.txt -skip '$(BENCH_SKIP)')
+		$(or $(call select,BENCH),-skip '$(BENCH_SKIP)')
 
 # FULL_ROUNDS=3 for a shorter run.
 bench-full: ## compare with os.File and other mappings: everything, ten times
-	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(call select,-out results/bench-full.txt)
+	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(or $(call select,BENCH),-out results/bench-full.txt)
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
-	@$(benchdata) compare -rounds 10 -benchtime 10ms $(if $(BENCH),-bench '$(BENCH)') \
+	@$(benchdata) compare -rounds 10 -benchtime 10ms $(call select,BENCH) \
 		-skip '$(COMPARE_SKIP)' '$(BASE)' $(HEAD)
 
 bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo)
@@ -168,13 +170,12 @@ bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo)
 PROGRAM ?=
 FILL ?= pages
 bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File
-	@$(benchdata) programs -fill $(FILL) $(if $(PROGRAM),-out results/selection.txt -program '$(PROGRAM)')
+	@$(benchdata) programs -fill $(FILL) $(call select,PROGRAM)
 
 # It needs Linux, and root for the rows with a loop device or a cgroup, which are left out without.
-# ROW=regexp selects some: ROW='^(order|scan)'. COLD_ROUNDS=3 for a shorter run.
-ROW ?=
+# ROW='^(order|scan)' for some of them. COLD_ROUNDS=3 for a shorter run.
 bench-cold: ## compare on files that are not in memory, larger than it, or read once
-	@$(benchdata) cold -rounds $(or $(COLD_ROUNDS),7) $(if $(ROW),-out results/selection.txt -row '$(ROW)')
+	@$(benchdata) cold -rounds $(or $(COLD_ROUNDS),7) $(call select,ROW)
 
 # SEED and N choose the programs; PROGRAM='size=4096,life=90' measures one, and BASE=main that commit beside it.
 SEED ?= 1
@@ -189,15 +190,15 @@ OUT ?= results/needle.txt
 
 # Two of the ways need the experiment. GOEXPERIMENT= leaves them out, for a Go that does not know it.
 needle: ## find a word at the end of SIZE (1G) of zeros in many ways
-	@export GOEXPERIMENT=$${GOEXPERIMENT-simd}; $(benchdata) needle -size $(SIZE) -rounds $(ROUNDS) -out '$(OUT)'
+	@export GOEXPERIMENT=$${GOEXPERIMENT-simd}; $(benchdata) needle -size $(SIZE) -rounds $(ROUNDS) $(or $(call select,ROW),-out '$(OUT)')
 
 # EVENTS_ROUNDS=5 for a longer run.
 events: ## compare eventlog with other ways to keep events, and records with buffered ones
-	@$(benchdata) events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms
+	@$(benchdata) events -rounds $(or $(EVENTS_ROUNDS),3) -benchtime 50ms $(call select,ROW)
 
 # DURABLE_ROUNDS=60 for a longer run. BENCH_DIR chooses the disk.
 durable: ## compare eventlog with raft-wal, tidwall/wal and others, each append durable
-	@$(benchdata) durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms
+	@$(benchdata) durable -rounds $(or $(DURABLE_ROUNDS),20) -benchtime 200ms $(call select,ROW)
 
 migrate: ## vet and test migrate, and the steps of examples/migrate
 	go -C migrate vet ./...
@@ -231,7 +232,7 @@ upstream-page: ## put their results into docs/proven.md
 
 # RAFTLOG_ROUNDS=10 for a longer run.
 raftlog: ## compare raftlog with raft-wal and raft-boltdb
-	@$(benchdata) raft -rounds $(or $(RAFTLOG_ROUNDS),5) -benchtime 200ms
+	@$(benchdata) raft -rounds $(or $(RAFTLOG_ROUNDS),5) -benchtime 200ms $(call select,ROW)
 
 raftlog-test: ## vet and test raftlog, its example, and the comparison
 	go -C raftlog vet ./...

@@ -1,18 +1,6 @@
 // Command benchdata measures mmapfile against os.File and other mappings in Go, against its peers in
-// Rust and against other ways to search a file or to keep events, and shows what was measured.
-//
-//	benchdata run [flags]             measure, keep the raw results in a file, print a summary
-//	benchdata peers [flags]           the same, with the peers in Rust
-//	benchdata needle [flags]          the same, with the searches
-//	benchdata events [flags]          the same, with the ways to keep events, and to write records
-//	benchdata durable [flags]         the same, with logs that are durable when an append returns
-//	benchdata programs [flags]        run Go programs that read files, with os.File and mmapfile
-//	benchdata cold [flags]            measure files that are not in memory, larger than it, or read once
-//	benchdata regret [flags]          search for programs that are slower with a File
-//	benchdata compare [flags] BASE [HEAD]   fail if HEAD, or what is here, is slower than BASE
-//	benchdata tables FILE...          print all tables from raw results
-//	benchdata readme FILE...          put them into the README and the pages, and draw the pictures
-//	benchdata check FILE...           fail if they are not those of FILE
+// Rust and against other ways to search a file or to keep events, and shows what was measured. Its flag -h
+// prints what it can do.
 //
 // Its working directory is that of its source; the Makefiles here and above call it. Package run measures,
 // package results reads what was measured, package tables makes tables of it, and package draw charts.
@@ -70,7 +58,7 @@ var shows = map[string]func(ctx context.Context, res *results.Set) error{
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		args = []string{"help"}
+		return errors.New("it takes a command; -h prints them")
 	}
 	name, args := args[0], args[1:]
 	switch {
@@ -100,12 +88,35 @@ func command(ctx context.Context, args []string) error {
 		return cold.Run(args, os.Stdout)
 	case name == regret.Command: // by run.Regret
 		return regret.Run(args, os.Stdout)
+	case name == "-h" || name == "help":
+		fmt.Print(usage)
+		return nil
 	case name == "compare":
 		return run.Compare(ctx, args)
 	}
-	return errors.New("usage: {run | peers | needle | events | durable | programs | cold | regret} [flags] | compare [flags] BASE [HEAD] | " +
-		"{tables | readme | check} FILE [FILE]")
+	return fmt.Errorf("no command %q for these arguments; -h prints what there is", name)
 }
+
+const usage = `benchdata measures mmapfile beside os.File, and shows what was measured. In benchdata: go run . COMMAND
+
+  run        calls: os.File, v0.1.2, x/exp/mmap, edsrzf/mmap-go    make bench, bench-full
+  programs   Go programs: tar, SQLite, go-git and others           make bench-programs
+  cold       not in memory, larger than it, or read once           make bench-cold
+  regret     random programs: how often a File loses               make regret
+  needle     ways to search a file, scan among them                make needle
+  events     ways to keep events, and to write records             make events
+  durable    durable appends: eventlog and other logs              make durable
+  raft       logs of raft: raftlog, raft-wal, raft-boltdb          make raftlog
+  peers      Rust's mmap-io and memmap2, with cargo                make bench-peers
+
+  compare BASE [HEAD]               fail if HEAD, or this tree, is slower
+  tables, readme or check FILE...   print, publish or check raw results
+
+Each has its flags: go run . cold -h. Examples:
+  go run . run -row 'ReadAt|Sync' -impl '^(os|mmapfile)$' -rounds 4
+  go run . cold -row '^(order|scan)' -rounds 3
+  go run . tables results/cold.txt
+`
 
 // printTables prints what the raw results say.
 func printTables(ctx context.Context, res *results.Set) error {

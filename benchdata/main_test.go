@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -53,6 +57,20 @@ func TestCommand_Usage(t *testing.T) {
 	for _, args := range [][]string{nil, {"none"}, {"check"}} {
 		if err := command(t.Context(), args); err == nil {
 			t.Errorf("no error for %q", args)
+		}
+	}
+}
+
+// Each command is in what -h prints, which fits on a screen.
+func TestUsage_AllCommands(t *testing.T) {
+	if n := strings.Count(usage, "\n"); n > 22 {
+		t.Errorf("%d lines", n)
+	}
+	for _, list := range [][]string{slices.Collect(maps.Keys(measures)), slices.Collect(maps.Keys(shows)), {"compare"}} {
+		for _, name := range list {
+			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(usage) {
+				t.Errorf("%s is missing", name)
+			}
 		}
 	}
 }

@@ -42,13 +42,12 @@ type coldRun struct {
 
 // Cold measures files that are not in memory, that are larger than it, or that are read once.
 func Cold(ctx context.Context, args []string) (res *results.Set, err error) {
-	flags, opt := newFlags("cold", 7, "300ms")
+	flags, opt := newFlags("cold", 7, "300ms", "the rows")
 	dir := flags.String("dir", filepath.Join(cmp.Or(os.Getenv("BENCH_DIR"), os.TempDir()), "mmapfile-cold"),
 		"`directory` of the data, about 4 GB, which is kept for the next time; on a disk")
-	only := flags.String("row", "", "`regexp` of the rows; all if empty")
 	flags.Parse(args)
 	run := &coldRun{groups: map[int64]*cold.Group{}}
-	match, err := regexp.Compile(*only)
+	match, err := regexp.Compile(opt.row)
 	if err != nil {
 		return nil, err
 	}

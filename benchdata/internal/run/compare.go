@@ -24,8 +24,7 @@ const tolerated = 1.15
 // Compare fails if mmapfile is slower at one commit than at another. The benchmarks are those that
 // stand here, for both of them, in one run.
 func Compare(ctx context.Context, args []string) error {
-	flags, opt := newFlags("compare", 6, "20ms")
-	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
+	flags, opt := newFlags("compare", 6, "20ms", goTest)
 	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
 	flags.Parse(args)
 	if flags.NArg() < 1 || flags.NArg() > 2 {
@@ -51,7 +50,7 @@ func Compare(ctx context.Context, args []string) error {
 			}
 			defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
 		}
-		p.bench, p.skip, p.args = *bench, *skip, []string{"-impl=^mmapfile$"}
+		p.bench, p.skip, p.args = opt.bench("."), *skip, []string{"-impl=^mmapfile$"}
 		if p.path, err = buildLabWith(ctx, filepath.Join(dir, p.tree+"-lab"), root); err != nil {
 			return err
 		}

@@ -14,10 +14,15 @@ import (
 
 const labPackage = "./internal/lab"
 
+// goTest is what rows are selected by that are benchmarks of Go.
+const goTest = "the benchmarks, as for go test"
+
+// bench is the pattern of the benchmarks that are asked for, or else of all.
+func (opt *options) bench(all string) string { return cmp.Or(opt.row, all) }
+
 // Lab runs the benchmarks of internal/lab.
 func Lab(ctx context.Context, args []string) (*results.Set, error) {
-	flags, opt := newFlags("bench", 6, "20ms")
-	bench := flags.String("bench", ".", "benchmarks to run, as for go test")
+	flags, opt := newFlags("bench", 6, "20ms", goTest)
 	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
 	impl := flags.String("impl", "", "`regexp` of the implementations; all if empty")
 	flags.Parse(args)
@@ -30,7 +35,7 @@ func Lab(ctx context.Context, args []string) (*results.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opt.runPrograms(ctx, dir, nil, []program{{path: binary, bench: *bench, skip: *skip, args: []string{"-impl=" + *impl}, turns: true}})
+	return opt.runPrograms(ctx, dir, nil, []program{{path: binary, bench: opt.bench("."), skip: *skip, args: []string{"-impl=" + *impl}, turns: true}})
 }
 
 // predecessorFlags are those that build the lab with v0.1.2. If no registry has it, there are none, and w gets the reason.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -23,7 +24,7 @@ import (
 
 // Needle looks for a word at the end of a file of zeros in many ways.
 func Needle(ctx context.Context, args []string) (*results.Set, error) {
-	flags, opt := newFlags("needle", 5, "") // a row is one search
+	flags, opt := newFlags("needle", 5, "", "the ways") // a row is one search
 	sizeText := flags.String("size", "1G", "size of the file, with K, M or G after it")
 	flags.Parse(args)
 	size, err := results.ParseSize(*sizeText)
@@ -35,9 +36,16 @@ func Needle(ctx context.Context, args []string) (*results.Set, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	match, err := regexp.Compile(opt.row)
+	if err != nil {
+		return nil, err
+	}
 	files, err := searchedFiles(ctx, dir, size)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range files {
+		s.ways = slices.DeleteFunc(slices.Clone(s.ways), func(w needle.Way) bool { return !match.MatchString(w.Name) })
 	}
 	return opt.keep(ctx, dir, needleConfig(size, slices.Concat(needle.Ways(), needle.LineWays())), func(r *recording) error {
 		for _, warmup := range []bool{true, false} {

@@ -13,7 +13,7 @@ import (
 
 // Peers runs the benchmarks of the comparison with Rust, here and there. Without cargo there are no results.
 func Peers(ctx context.Context, args []string) (*results.Set, error) {
-	flags, opt := newFlags("peers", 6, "20ms")
+	flags, opt := newFlags("peers", 6, "20ms", "")
 	flags.Parse(args)
 	if _, err := exec.LookPath("cargo"); err != nil {
 		// No user has to have it.

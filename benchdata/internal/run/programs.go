@@ -38,11 +38,10 @@ type listedProgram struct {
 
 // Programs runs Go programs with os.File and with mmapfile.
 func Programs(ctx context.Context, args []string) (*results.Set, error) {
-	flags, opt := newFlags("programs", 7, "300ms")
+	flags, opt := newFlags("programs", 7, "300ms", "the programs")
 	dir := flags.String("dir", filepath.Join(cmp.Or(os.Getenv("BENCH_DIR"), os.TempDir()), "mmapfile-programs"),
 		"`directory` of the data, about 2.3 GB, which is kept for the next time")
 	scale := flags.Float64("scale", 1, "size of the data and of the work")
-	only := flags.String("program", "", "`regexp` of the programs; all if empty")
 	states := flags.String("state", "", "`regexp` of the states: one-process, new-process, cold; all if empty")
 	fill := flags.String("fill", "pages", "how the files come into memory: `pages`, one by one, or order, which makes large folios")
 	flags.Parse(args)
@@ -61,7 +60,7 @@ func Programs(ctx context.Context, args []string) (*results.Set, error) {
 	if err := build(ctx, "-C", "programs", "build", "-o", runs.binary, "go.dw1.io/mmapfile/benchdata/programs"); err != nil {
 		return nil, err
 	}
-	if err := runs.choose(ctx, *only, *states); err != nil {
+	if err := runs.choose(ctx, opt.row, *states); err != nil {
 		return nil, err
 	}
 	config, err := runs.prepare(ctx)

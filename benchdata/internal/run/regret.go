@@ -38,7 +38,7 @@ const losersKept = 8
 
 // Regret measures random programs, and those that it makes of the losers.
 func Regret(ctx context.Context, args []string) (res *results.Set, err error) {
-	flags, opt := newFlags("regret", 7, "")
+	flags, opt := newFlags("regret", 7, "", "")
 	seed := flags.Uint64("seed", 1, "of the random programs")
 	n := flags.Int("n", 200, "number of programs; each fourth one is made of a loser")
 	text := flags.String("program", "", "measure this `program` alone")

@@ -24,17 +24,24 @@ import (
 
 // options say how to measure.
 type options struct {
+	command   string
 	out       string
 	rounds    int
 	benchtime string
+	row       string // of the rows to measure, empty for all
 	unit      string // what a round is called in the progress; empty for round
 }
 
 // newFlags are those of a command that measures, with its defaults. Without a benchtime its rows decide themselves.
-func newFlags(command string, rounds int, benchtime string) (*flag.FlagSet, *options) {
+// What -row selects by is said in row; empty: the command measures all of them.
+func newFlags(command string, rounds int, benchtime, row string) (*flag.FlagSet, *options) {
 	var opt options
 	flags := flag.NewFlagSet(command, flag.ExitOnError)
-	flags.StringVar(&opt.out, "out", "results/"+command+".txt", "`file` for the raw results")
+	flags.StringVar(&opt.out, "out", "", "`file` for the raw results; empty for results/"+command+".txt, or results/selection.txt with -row")
+	opt.command = command
+	if row != "" {
+		flags.StringVar(&opt.row, "row", "", "`regexp` of "+row+"; all if empty")
+	}
 	flags.IntVar(&opt.rounds, "rounds", rounds, "number of rounds")
 	if benchtime != "" {
 		flags.StringVar(&opt.benchtime, "benchtime", benchtime, "time for each benchmark in each round")
@@ -74,6 +81,12 @@ func (opt *options) record(ctx context.Context, dir string, config [][2]string, 
 
 // keep records a run in opt.out. A run that is broken off leaves the results of the one before as they were.
 func (opt *options) keep(ctx context.Context, dir string, config [][2]string, round func(r *recording) error) (*results.Set, error) {
+	switch {
+	case opt.out == "" && opt.row != "":
+		opt.out = "results/selection.txt"
+	case opt.out == "":
+		opt.out = "results/" + opt.command + ".txt"
+	}
 	if err := os.MkdirAll(filepath.Dir(opt.out), 0o755); err != nil { // now, and not after the wait
 		return nil, err
 	}
@@ -150,8 +163,9 @@ func (opt *options) runPrograms(ctx context.Context, dir string, config [][2]str
 	return opt.keep(ctx, dir, config, func(r *recording) error { return opt.runEach(ctx, dir, r, programs) })
 }
 
-// runEach runs the programs once.
+// runEach runs the programs once. One of them has to have a benchmark that matches.
 func (opt *options) runEach(ctx context.Context, dir string, r *recording, programs []program) error {
+	r.seen = false
 	for i := range programs {
 		prog := programs[(i+r.round)%len(programs)] // each is the first one in its turn
 		if prog.tree != "" {
@@ -160,6 +174,9 @@ func (opt *options) runEach(ctx context.Context, dir string, r *recording, progr
 		if err := prog.measure(ctx, r, dir, opt.benchtime); err != nil {
 			return err
 		}
+	}
+	if !r.seen {
+		return errors.New("no benchmark matches")
 	}
 	return nil
 }
@@ -182,14 +199,10 @@ func (prog program) measure(ctx context.Context, r *recording, dir, benchtime st
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r.seen = false
 	other, copyErr := copyResults(r, stdout, r.progress)
 	err = errors.Join(copyErr, cmd.Wait())
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%w\n%s", err, other)
-	case !r.seen:
-		return fmt.Errorf("no benchmark matches %s", prog.bench)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func TestPrograms_SmallRun(t *testing.T) {
 	out := filepath.Join(dir, "programs.txt")
 	t.Chdir("../..")
 	res, err := Programs(t.Context(), []string{"-dir", dir, "-out", out, "-scale", "0.005", "-rounds", "1",
-		"-benchtime", "1ms", "-program", "^(tar-list|pages-1000|fs-read)$"})
+		"-benchtime", "1ms", "-row", "^(tar-list|pages-1000|fs-read)$"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestLab_Turns(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir("../..")
 	out := filepath.Join(dir, "bench.txt")
-	if _, err := Lab(t.Context(), []string{"-out", out, "-rounds", "3", "-benchtime", "1x", "-bench", "Stat$", "-impl", "^(os|mmapfile|os-again)$"}); err != nil {
+	if _, err := Lab(t.Context(), []string{"-out", out, "-rounds", "3", "-benchtime", "1x", "-row", "Stat$", "-impl", "^(os|mmapfile|os-again)$"}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(out)
