@@ -53,15 +53,6 @@ func memory(loop index) opener {
 	}
 }
 
-// mappedBefore is a search of a mapping whose pages were all touched.
-func mappedBefore(find index) opener {
-	return library(func(f *mmapfile.File) func(workers int) (int64, error) {
-		p := f.Bytes()
-		indexBlocks(p)
-		return func(workers int) (int64, error) { return bytesParallel(p, workers, find) }
-	})
-}
-
 // library opens the file as a mmapfile.File.
 func library(use func(f *mmapfile.File) (find func(workers int) (int64, error))) opener {
 	return func(path string) (func(workers int) (int64, error), func() error, error) {

@@ -122,42 +122,6 @@ func TestEachByteOfAWordCounts(t *testing.T) {
 	}
 }
 
-func TestLoops_FindTheFirstByte(t *testing.T) {
-	for _, l := range loops() {
-		for _, size := range []int{0, 7, 600, 4 * wordPlace, piece, piece + 77} {
-			p := make([]byte, size)
-			if got := l.find(p); got != -1 {
-				t.Errorf("%s, %d bytes of zero: %d", l.name, size, got)
-			}
-			// From the end on, so that there is always another byte later in the piece.
-			for at := size - 1; at >= 0; at -= 1 + size/97 {
-				p[at] = 0x80
-				if got := l.find(p); got != at {
-					t.Errorf("%s, %d bytes: %d, want %d", l.name, size, got, at)
-				}
-			}
-		}
-	}
-}
-
-func TestLoops_FindTheNeedle(t *testing.T) {
-	const size = 2*piece + 1003
-	path := filepath.Join(t.TempDir(), "file")
-	if err := WriteFile(path, size, func(int64) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	for _, place := range LoopPlaces() {
-		for _, w := range Loops(place) {
-			if w.Missing != "" {
-				continue
-			}
-			if off, err := w.search(path, 2); off != size-int64(WordSize) || err != nil {
-				t.Errorf("%s, %s: %d, %v", place, w.Name, off, err)
-			}
-		}
-	}
-}
-
 func TestNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	for _, w := range Ways() {

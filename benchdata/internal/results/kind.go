@@ -74,9 +74,6 @@ func ProgramRow(program, state string) string {
 // WriteStates is what the rows of the states of a file that is written begin with.
 const WriteStates = "Policy/state="
 
-// LoopRows is what the benchmarks of the bare loops begin with, before the place that they run in.
-const LoopRows = "Loop"
-
 // SearchRow is the row of a search.
 func SearchRow(name, state string, workers int) string {
 	return fmt.Sprintf("%s/state=%s/workers=%d", name, state, workers)

@@ -81,13 +81,7 @@ func searchedFiles(ctx context.Context, dir string, size int64) ([]*searches, er
 	if lines.want, err = needle.WriteSources(lines.path, sources, size, writing); err != nil {
 		return nil, err
 	}
-	files := []*searches{zeros, lines}
-	for _, place := range needle.LoopPlaces() {
-		loops := *zeros
-		loops.name, loops.ways, loops.cold, loops.allProcs = results.LoopRows+place, needle.Loops(place), false, true
-		files = append(files, &loops)
-	}
-	return files, nil
+	return []*searches{zeros, lines}, nil
 }
 
 // needleConfig is what belongs to these results.
@@ -108,16 +102,14 @@ func needleConfig(size int64, ways []needle.Way) [][2]string {
 
 // searches measures on one file.
 type searches struct {
-	name string // of the benchmark
-	ways []needle.Way
-	cold bool // also while the file is not in memory
-	// allProcs says that parallel ways are measured with one worker for each processor alone.
-	allProcs bool
-	want     int64 // what each way has to find
-	path     string
-	size     int64
-	r        *recording
-	warmup   bool // nothing is written
+	name   string // of the benchmark
+	ways   []needle.Way
+	cold   bool  // also while the file is not in memory
+	want   int64 // what each way has to find
+	path   string
+	size   int64
+	r      *recording
+	warmup bool // nothing is written
 }
 
 // round measures each way once, with all numbers of workers, on a warm file and on a cold one.
@@ -178,9 +170,6 @@ func (s *searches) way(ctx context.Context, w needle.Way, state string) (err err
 	workers := []int{1}
 	if w.Parallel {
 		workers = workerCounts(runtime.GOMAXPROCS(0))
-	}
-	if s.allProcs {
-		workers = []int{runtime.GOMAXPROCS(0)}
 	}
 	for _, n := range workers {
 		if err := ctx.Err(); err != nil {

@@ -186,75 +186,12 @@ func needlePages(res *results.Set, dir string) ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSearched(res, "Needle")
-	if err != nil {
-		return nil, err
-	}
 	page := "# Searches\n\n" +
 		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
 		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
 		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
 		"If the file is not in memory, the disk decides more than the way. " +
 		"The last of the three tables counts the lines of Go's own sources.\n\n" +
-		tables + "\n" + s.renderBest()
+		tables
 	return []Artifact{{filepath.Join(dir, "needle.md"), []byte(page)}}, nil
-}
-
-// renderBest is what IndexNot has against the best of the other ways, and the bare loops.
-func (s *searched) renderBest() string {
-	load, _, _ := strings.Cut(s.res.Config["load"], " ")
-	return fmt.Sprintf("## Beside the best\n\n"+
-		"The first byte that is not zero, at the end of the file: median GB/s, and in parentheses the lowest and the highest round. "+
-		"The load average was %s when it began.\n\n"+
-		"| `scan.IndexNot` at that commit | GB/s | best of the published ways | GB/s | ratio | memory, eight words a step | ratio |\n|---|--:|---|--:|--:|--:|--:|\n",
-		cmp.Or(load, "unknown")) + s.indexNotLine("scan") + s.indexNotLine("scan-warm") + s.loopTable()
-}
-
-// indexNotLine compares IndexNot with the best of the published ways, and with memory, file in memory.
-func (s *searched) indexNotLine(name string) string {
-	var own, best, memory needle.Way
-	for _, w := range needle.Ways() {
-		switch {
-		case w.Name == name:
-			own = w
-		case w.Name == "memory":
-			memory = w
-		case !strings.HasPrefix(w.Name, "scan") && s.speedHere(w, "warm") > s.speedHere(best, "warm"):
-			best = w
-		}
-	}
-	speed := s.speedHere(own, "warm")
-	over := func(other needle.Way) string {
-		if v := s.speedHere(other, "warm"); v > 0 {
-			return results.Digits(speed / v)
-		}
-		return results.Digits(0)
-	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(own.What, "`scan`, "), s.spread("Needle", own.Name),
-		best.What, results.Digits(s.speedHere(best, "warm")), over(best), s.spread("Needle", memory.Name), over(memory))
-}
-
-// spread is the median of a way with all workers, and how far its rounds lie apart.
-func (s *searched) spread(bench, way string) string {
-	times := s.res.Times[results.SearchRow(bench, "warm", s.workers)][way]
-	if len(times) == 0 {
-		return results.Digits(0)
-	}
-	speed := func(sec float64) string { return results.Digits(s.size / sec / 1e9) }
-	return fmt.Sprintf("%s (%s–%s)", speed(results.Median(times)), speed(slices.Max(times)), speed(slices.Min(times)))
-}
-
-// loopTable is the table of the bare loops.
-func (s *searched) loopTable() string {
-	places := needle.LoopPlaces()
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n| loop, %d workers | memory | mapped before | fresh mapping |\n|---|--:|--:|--:|\n", s.workers)
-	for _, w := range needle.Loops(places[0]) {
-		fmt.Fprintf(&b, "| %s |", w.What)
-		for _, p := range places {
-			fmt.Fprintf(&b, " %s |", s.spread(results.LoopRows+p, w.Name))
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/needle"
-	"go.dw1.io/mmapfile/benchdata/internal/results"
 	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
 )
 
@@ -140,7 +139,6 @@ func TestPublishNeedle(t *testing.T) {
 		"# Searches\n", "\n\n| way, 2 workers",
 		"|---|--:|--:|--:|--:|\n| `os.ReadFile`, byte by byte | 0.54 | 1.00 | 0.05 | 1.00 |\n",
 		"\n\n`make needle SIZE=1G` on 2026-01-02: medians of 3 interleaved rounds at commit unknown; EPYC",
-		"\n\n## Beside the best\n",
 	)
 
 	for what, text := range map[string]string{
@@ -152,24 +150,4 @@ func TestPublishNeedle(t *testing.T) {
 			t.Errorf("no error for %s", what)
 		}
 	}
-}
-
-// Each loop has its rounds in each place.
-func TestNeedlePages_Loops(t *testing.T) {
-	loops := ""
-	for _, place := range needle.LoopPlaces() {
-		for _, w := range needle.Loops(place) {
-			for _, ms := range []int{100, 200, 50} {
-				loops += fmt.Sprintf("Benchmark%s%s/way=%s/state=warm/workers=2-2 \t 1\t %d ns/op\n", results.LoopRows, place, w.Name, ms*1_000_000)
-			}
-		}
-	}
-	made, err := needlePages(resultstest.Parse(t, needleSample()+loops), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resultstest.Contains(t, string(made[0].Text),
-		"| mapped before | 2.15 (0.43–2.39) | mmap, eight words a step, in parallel | 2.15 | 1.00 | 2.15 (0.43–2.39) | 1.00 |\n",
-		"| eight words OR-ed, from one place | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) | 10.7 (5.37–21.5) |\n",
-	)
 }
