@@ -83,6 +83,9 @@ func (res *Set) add(rec *benchfmt.Result) {
 			row += part
 		}
 	}
+	if tree := rec.GetConfig("tree"); tree != "" { // one implementation, at several commits
+		impl = tree
+	}
 	if impl == "" {
 		return
 	}

@@ -13,9 +13,6 @@ import (
 	"text/tabwriter"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
-	"golang.org/x/perf/benchfmt"
-	"golang.org/x/perf/benchmath"
-	"golang.org/x/perf/benchproc"
 )
 
 // tolerated is how much slower a row may be, since a machine that others use too has such days.
@@ -106,82 +103,32 @@ func (opt *options) compareOnce(ctx context.Context, dir string, programs []prog
 	if err != nil {
 		return nil, err
 	}
-	rows, err := readComparison(bytes.NewReader(raw))
+	res, err := results.Parse(bytes.NewReader(raw), "raw results")
 	if err != nil {
 		return nil, err
 	}
-	return reportComparison(os.Stdout, rows)
+	return reportComparison(os.Stdout, res)
 }
 
-// comparedRow is a row of both commits, in seconds per operation.
-type comparedRow struct {
-	name  string
-	times map[string][]float64 // by tree
-}
-
-// readComparison reads raw results that are told apart by the key tree.
-func readComparison(r io.Reader) ([]*comparedRow, error) {
-	var parser benchproc.ProjectionParser
-	all, err := benchproc.NewFilter("*")
-	if err != nil {
-		return nil, err
-	}
-	byTree, err := parser.Parse("tree", all)
-	if err != nil {
-		return nil, err
-	}
-	byName, err := parser.Parse(".fullname", all)
-	if err != nil {
-		return nil, err
-	}
-	var rows []*comparedRow
-	known := map[benchproc.Key]*comparedRow{}
-	reader := benchfmt.NewReader(r, "raw results")
-	for reader.Scan() {
-		switch rec := reader.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return nil, rec
-		case *benchfmt.Result:
-			key := byName.Project(rec)
-			if known[key] == nil {
-				name, _, _ := strings.Cut(key.StringValues(), "/impl=")
-				known[key] = &comparedRow{name, map[string][]float64{}}
-				rows = append(rows, known[key])
-			}
-			if sec, ok := rec.Value("sec/op"); ok {
-				tree := byTree.Project(rec).StringValues()
-				known[key].times[tree] = append(known[key].times[tree], sec)
-			}
-		}
-	}
-	return rows, reader.Err()
-}
-
-// reportComparison prints the rows and returns those that are slower at the head.
-func reportComparison(out io.Writer, rows []*comparedRow) (slower []string, err error) {
+// reportComparison prints the rows and returns those that are slower at the head. The results are told apart by the
+// key tree.
+func reportComparison(out io.Writer, res *results.Set) (slower []string, err error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\n\tbase\thead\tdifference\t\t\n")
-	for _, row := range rows {
-		base, head := center(row.times["base"]), center(row.times["head"])
+	for _, row := range res.Rows {
+		base, head := res.Median(row, "base"), res.Median(row, "head")
 		if base == 0 || head == 0 {
 			continue
 		}
-		c := results.Compare(row.times["base"], row.times["head"])
+		c := results.Compare(res.Times[row]["base"], res.Times[row]["head"])
 		verdict := ""
 		if results.Significant(c) && head > base*tolerated {
 			verdict = "SLOWER"
-			slower = append(slower, row.name)
+			slower = append(slower, row)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row.name, results.Duration(base), results.Duration(head), c.FormatDelta(base, head), c, verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row, results.Duration(base), results.Duration(head), c.FormatDelta(base, head), c, verdict)
 	}
 	return slower, w.Flush()
-}
-
-func center(times []float64) float64 {
-	if len(times) == 0 {
-		return 0
-	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(times, &benchmath.DefaultThresholds), 0.95).Center
 }
 
 // exactly is a pattern for go test that selects these rows.

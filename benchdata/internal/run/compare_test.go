@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
@@ -30,12 +29,8 @@ func TestOnlyASignificantSlowdownAbove15PercentIsOne(t *testing.T) {
 		compared("Seek", steady(100), steady(110)) +
 		compared("Stat", steady(100), func(i int) float64 { return []float64{90, 150}[i%2] + float64(i) }) +
 		compared("Sync", steady(100), steady(50))
-	rows, err := readComparison(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	slower, err := reportComparison(&out, rows)
+	slower, err := reportComparison(&out, resultstest.Parse(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
