@@ -19,7 +19,6 @@ import (
 // charts are the pictures of calls, by the names that results.Charts has.
 var charts = map[string]func(res *results.Set) figure{
 	"time.svg":       timeChart,
-	"speedup.svg":    speedupChart,
 	"goroutines.svg": goroutinesChart,
 	"writes.svg":     writesChart,
 	"reads.svg":      readsChart,
@@ -82,27 +81,6 @@ func timeChart(res *results.Set) figure {
 	}
 	for _, impl := range implOrder {
 		fig.legend = append(fig.legend, look(impl))
-	}
-	return fig
-}
-
-func speedupChart(res *results.Set) figure {
-	fig := figure{title: "How many times as fast as os.File, by size", height: 300, panels: [][]*plot.Plot{nil}}
-	for _, impl := range []string{"mmapfile", "v0.1.2"} {
-		p := newPanel(impl)
-		sizes(p)
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{}
-		p.Y.Min, p.Y.Max = 0.5, 100
-		addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, plotter.XYs{{X: 1 << 10, Y: 1}, {X: 1 << 30, Y: 1}})
-		for i, m := range methods {
-			e := spareEntry(m.what, i)
-			points := bySize(res, m.row, func(row string) float64 { return res.Ratio(row, "os", impl) })
-			addLine(p, e, points)
-			if impl == "mmapfile" {
-				fig.legend = append(fig.legend, e)
-			}
-		}
-		fig.panels[0] = append(fig.panels[0], p)
 	}
 	return fig
 }
@@ -200,11 +178,6 @@ func dots(title string, rows []string, list []series) figure {
 func look(impl string) entry {
 	l := looks[impl]
 	return entry{results.Plain(cmp.Or(results.ImplNames[impl], impl)), l.color, l.shape}
-}
-
-func spareEntry(name string, i int) entry {
-	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.TriangleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.CrossGlyph{}}
-	return entry{name, spare[i%len(spare)], shapes[i%len(shapes)]}
 }
 
 // bySize are the values of the rows with a key for the size, by that.

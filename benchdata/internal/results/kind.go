@@ -90,7 +90,6 @@ func ColdRow(key, figure string) string {
 // Charts are the pictures of calls, by their files, with what they show.
 var Charts = []Named{
 	{"time.svg", "Time per operation against size, for each method and implementation"},
-	{"speedup.svg", "Speed-up over os.File against size, for each method"},
 	{"goroutines.svg", "Records a second by the number of goroutines"},
 	{"writes.svg", "Time to write relative to os.File, by the state of the file"},
 	{"reads.svg", "Time to read relative to os.File, by the state of the file"},
