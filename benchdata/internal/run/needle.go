@@ -203,13 +203,13 @@ func (s *searches) search(way, state string, workers int, find func(workers int)
 			return err
 		}
 	}
-	resident := ""
+	var resident []string
 	if pagecache.Missing == "" {
 		share, err := pagecache.Resident(s.path)
 		if err != nil {
 			return err
 		}
-		resident = fmt.Sprintf("\t%7.2f resident-%%", 100*share)
+		resident = []string{fmt.Sprintf("%.2f resident-%%", 100*share)}
 	}
 	debug.FreeOSMemory() // what the way before has left must not cost or help this one
 
@@ -225,11 +225,5 @@ func (s *searches) search(way, state string, workers int, find func(workers int)
 	if s.warmup {
 		return nil
 	}
-	if procs := runtime.GOMAXPROCS(0); procs > 1 {
-		name += fmt.Sprintf("-%d", procs)
-	}
-	took = max(took, 1)
-	_, err = fmt.Fprintf(s.r, "Benchmark%-60s\t%8d\t%12d ns/op\t%9.2f MB/s%s\n",
-		name, 1, took.Nanoseconds(), float64(s.size)/1e6/took.Seconds(), resident)
-	return err
+	return writeResult(s.r, name, 1, float64(max(took, 1).Nanoseconds()), resident...)
 }

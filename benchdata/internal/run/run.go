@@ -247,10 +247,22 @@ func copyResults(raw io.Writer, stdout io.Reader, p *progress) (other string, er
 			rest.WriteString(name + figures)
 			continue
 		}
-		if _, err := io.WriteString(raw, name+figures); err != nil {
+		if _, err := fmt.Fprintln(raw, compact(name+figures)); err != nil {
 			return rest.String(), err
 		}
 	}
+}
+
+// compact is a line of a benchmark without the columns for the eye, and without MB/s, which follows from the rest.
+func compact(line string) string {
+	fields := strings.Fields(line)
+	text := fields[0] + "\t" + fields[1]
+	for i := 2; i+1 < len(fields); i += 2 {
+		if fields[i+1] != "MB/s" {
+			text += "\t" + fields[i] + " " + fields[i+1]
+		}
+	}
+	return text
 }
 
 func ignoreEOF(err error) error {

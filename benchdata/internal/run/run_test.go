@@ -50,11 +50,11 @@ func TestCold_SmallRun(t *testing.T) {
 }
 
 func TestCopyResults(t *testing.T) {
-	out := "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n" +
+	out := "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\t 5.00 MB/s\t  3 warm-calls\n" +
 		"BenchmarkB\t--- FAIL: BenchmarkB\n    b.go:1: broken\nPASS\n"
 	for round, want := range map[int]string{
-		1: "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
-		2: "BenchmarkA/impl=os-2   \t  10\t 1 ns/op\n",
+		1: "goos: linux\ncpu: EPYC\nBenchmarkA/impl=os-2\t10\t1 ns/op\t3 warm-calls\n",
+		2: "BenchmarkA/impl=os-2\t10\t1 ns/op\t3 warm-calls\n",
 	} {
 		var raw, shown bytes.Buffer
 		p := &progress{w: &shown, round: round, rounds: 2}
