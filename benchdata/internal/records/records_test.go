@@ -64,7 +64,7 @@ func BenchmarkRecords(b *testing.B) {
 }
 
 func (j job) eachWay(b *testing.B, fresh bool) {
-	ways := []way{{"writeat", openWriteAt}, {"bufio", openBufio}}
+	ways := []way{{"writeat", openFile(j.writeAt)}, {"bufio", openFile(j.bufio)}}
 	if j.buffer == 0 {
 		ways = append(ways, way{"map", openMap(false)})
 	} else {
@@ -72,7 +72,6 @@ func (j job) eachWay(b *testing.B, fresh bool) {
 	}
 	for _, w := range ways {
 		b.Run("way="+w.name, func(b *testing.B) {
-			b.SetBytes(int64(j.n * len(j.record)))
 			dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "records")
 			if err != nil {
 				b.Fatal(err)
@@ -89,25 +88,11 @@ const passesBefore = 3
 
 // run measures passes over fresh files, or over one that some have filled before.
 func (j job) run(b *testing.B, w way, fresh bool) {
-	if fresh {
-		for b.Loop() {
-			b.StopTimer()
-			pass, done := w.open(b, j)
-			b.StartTimer()
-			err := pass()
-			b.StopTimer()
-			os.Remove(j.name) // first, for nothing of it to be written to the disk
-			done()
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.StartTimer()
-		}
-		return
-	}
 	pass, done := w.open(b, j)
-	defer done()
 	for range passesBefore {
+		if fresh {
+			break
+		}
 		if err := pass(); err != nil {
 			b.Fatal(err)
 		}
@@ -116,7 +101,15 @@ func (j job) run(b *testing.B, w way, fresh bool) {
 		if err := pass(); err != nil {
 			b.Fatal(err)
 		}
+		if fresh {
+			b.StopTimer()
+			os.Remove(j.name) // first, for nothing of it to be written to the disk
+			done()
+			pass, done = w.open(b, j)
+			b.StartTimer()
+		}
 	}
+	done()
 }
 
 // content is not of zeros, which some layers know how to do without.
@@ -135,79 +128,60 @@ type way struct {
 }
 
 // openFile makes a file that has its whole length from the beginning, as a mapping needs it.
-func (j job) openFile(b *testing.B) *mmapfile.File {
-	f, err := mmapfile.OpenFile(j.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600, int64(j.size))
-	if err != nil {
-		b.Fatal(err)
+func openFile(passOver func(f *mmapfile.File) func() error) func(b *testing.B, j job) (pass func() error, done func()) {
+	return func(b *testing.B, j job) (pass func() error, done func()) {
+		f, err := mmapfile.OpenFile(j.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600, int64(j.size))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return passOver(f), func() { f.Close() }
 	}
-	return f
 }
 
-func openWriteAt(b *testing.B, j job) (pass func() error, done func()) {
-	f, buf := j.openFile(b), make([]byte, 0, j.buffer)
+func (j job) writeAt(f *mmapfile.File) func() error {
+	buf := make([]byte, 0, j.buffer)
 	return func() error {
-		if j.buffer == 0 {
-			return writeAtEach(f, j.record, j.n)
-		}
-		return writeAtBuffered(f, j.record, j.n, buf)
-	}, func() { f.Close() }
-}
-
-func writeAtEach(f *mmapfile.File, record []byte, n int) error {
-	off := int64(0)
-	for range n {
-		if _, err := f.WriteAt(record, off); err != nil {
-			return err
-		}
-		off += int64(len(record))
-	}
-	return nil
-}
-
-func writeAtBuffered(f *mmapfile.File, record []byte, n int, buf []byte) error {
-	off := int64(0)
-	for range n {
-		if len(buf)+len(record) > cap(buf) {
-			if _, err := f.WriteAt(buf, off); err != nil {
+		buf, off := buf, int64(0)
+		for range j.n {
+			p := j.record
+			if j.buffer > 0 {
+				if len(buf)+len(p) <= cap(buf) {
+					buf = append(buf, p...)
+					continue
+				}
+				p = buf
+			}
+			if _, err := f.WriteAt(p, off); err != nil {
 				return err
 			}
-			off += int64(len(buf))
-			buf = buf[:0]
+			off += int64(len(p))
+			if j.buffer > 0 {
+				buf = append(buf[:0], j.record...)
+			}
 		}
-		buf = append(buf, record...)
+		_, err := f.WriteAt(buf, off)
+		return err
 	}
-	_, err := f.WriteAt(buf, off)
-	return err
 }
 
-// openBufio is Write, buffered by a bufio.Writer.
-func openBufio(b *testing.B, j job) (pass func() error, done func()) {
-	f := j.openFile(b)
-	w := bufio.NewWriterSize(f, max(j.buffer, 1))
+// bufio is Write, buffered by a bufio.Writer.
+func (j job) bufio(f *mmapfile.File) func() error {
+	b := bufio.NewWriterSize(f, max(j.buffer, 1))
+	var w io.Writer = b
+	if j.buffer == 0 {
+		w = f
+	}
 	return func() error {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		if j.buffer == 0 {
-			return writeEach(f, j.record, j.n)
-		}
-		w.Reset(f)
 		for range j.n {
 			if _, err := w.Write(j.record); err != nil {
 				return err
 			}
 		}
-		return w.Flush()
-	}, func() { f.Close() }
-}
-
-func writeEach(f *mmapfile.File, record []byte, n int) error {
-	for range n {
-		if _, err := f.Write(record); err != nil {
-			return err
-		}
+		return b.Flush()
 	}
-	return nil
 }
 
 // openMap is a mapping, and no more.
