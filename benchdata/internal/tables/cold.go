@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -55,7 +54,7 @@ func coldOrigin(res *results.Set, s cold.Section) string {
 }
 
 // coldSections are all tables. A line of how they were measured stands once for those that it holds for.
-func coldSections(res *results.Set) (list []section) {
+func coldSections(res *results.Set) (list []section, err error) {
 	last := ""
 	for _, part := range cold.Sections() {
 		s := section{title: part.Title, text: part.Text, grid: grid{{"", "os.File", "mmapfile", "a bare mapping", "mmapfile / os.File", "noise"}}}
@@ -76,7 +75,7 @@ func coldSections(res *results.Set) (list []section) {
 		last = s.notes
 		list = append(list, s)
 	}
-	return list
+	return list, nil
 }
 
 // coldGaps says which rows were not measured, and why. It is an error if there is no reason.
@@ -110,18 +109,14 @@ func coldGaps(res *results.Set) (string, error) {
 // coldPages is the page.
 func coldPages(res *results.Set, dir string) ([]Artifact, error) {
 	gaps, err := coldGaps(res)
+	list, _ := coldSections(res)
 	page := "# Files that are not in memory, or are read once\n\n" +
 		"Each figure is of a process of its own. " +
 		"Where a file is dropped, a run before, which fills the caches of the disk and of the host, is not counted. " +
 		"The kernel reads ahead " + res.Config["readahead"] + " where nothing else is said. " +
 		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" +
-		"Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`." + gaps + "\n\n" + markdown(coldSections(res)...)
+		"Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`." + gaps + "\n\n" + markdown(list...)
 	return []Artifact{{filepath.Join(dir, "cold.md"), []byte(strings.TrimSuffix(page, "\n"))}}, err
-}
-
-// reportCold prints all tables.
-func reportCold(out io.Writer, res *results.Set) error {
-	return printSections(out, coldSections(res)...)
 }
 
 // onceBlock is what the page about where it pays says of reading once.

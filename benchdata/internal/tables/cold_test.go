@@ -66,7 +66,7 @@ func TestCold_Page(t *testing.T) {
 		t.Errorf("the page has %d lines of %d", n, lines)
 	}
 	var out bytes.Buffer
-	if err := reportCold(&out, resultstest.Parse(t, coldSample())); err != nil || strings.Count(out.String(), "mmapfile / os.File") != len(cold.Sections()) {
+	if err := Report(&out, resultstest.Parse(t, coldSample())); err != nil || strings.Count(out.String(), "mmapfile / os.File") != len(cold.Sections()) {
 		t.Errorf("%v, printed\n%s", err, out.String())
 	}
 }

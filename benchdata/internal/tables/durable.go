@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func durableGrid(res *results.Set, head string, ways []named, cell func(load, wa
 }
 
 // durableSections are the tables of the medians, with the fastest way of a line in bold, and of the ratios.
-func durableSections(res *results.Set) []section {
+func durableSections(res *results.Set) ([]section, error) {
 	times := durableGrid(res, "µs for an event", durableWays, func(load, way string) string {
 		text, t := results.Digits(1e6*res.Median(load, way)), res.Median(load, way)
 		if t > 0 && !slices.ContainsFunc(durableWays, func(w named) bool { return res.Median(load, w.row) > 0 && res.Median(load, w.row) < t }) {
@@ -58,7 +57,7 @@ func durableSections(res *results.Set) []section {
 	ratios := durableGrid(res, "time of `eventlog` /", durableWays[:len(durableWays)-1], func(load, way string) string {
 		return results.Number(res.Ratio(load, "eventlog", way))
 	})
-	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: durableLosses(res) + durableShared(res)}}
+	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: durableLosses(res) + durableShared(res)}}, nil
 }
 
 // durableShared says what goroutines gain that share a flush, nothing if that was not measured.
@@ -105,13 +104,6 @@ func durableLosses(res *results.Set) string {
 		len(losses), compared, strings.Join(names, "; "))
 }
 
-// reportDurable prints the tables.
-func reportDurable(out io.Writer, res *results.Set) error {
-	list := durableSections(res)
-	list[1].notes += fmt.Sprintf("\nMedians of %d rounds; %s, load %s.", res.Rounds(), res.Config["fs"], res.Config["load"])
-	return printSections(out, list...)
-}
-
 // durableCaption holds for every figure of the table.
 const durableCaption = "All figures have the same durability: when an append returns, its events of 1 KiB are flushed to the disk. " +
 	"A time is that of all appends, divided by the number of events. The fastest way of a row is in bold."
@@ -128,5 +120,6 @@ func renderDurable(res *results.Set) (string, error) {
 			}
 		}
 	}
-	return markdown(durableSections(res)...) + origin(res, "make durable"), nil
+	list, err := durableSections(res)
+	return markdown(list...) + origin(res, "make durable"), err
 }

@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -243,16 +242,6 @@ func eventSections(res *results.Set) (list []section, err error) {
 	}
 	g, err := records(res)
 	return append(list, section{grid: g}), err
-}
-
-// reportEvents prints the tables.
-func reportEvents(out io.Writer, res *results.Set) error {
-	list, err := eventSections(res)
-	if err != nil {
-		return err
-	}
-	list[len(list)-1].notes = fmt.Sprintf("Medians of %d rounds.", res.Rounds())
-	return printSections(out, list...)
 }
 
 // renderEvents is the block of the page about events. It leaves no row out.

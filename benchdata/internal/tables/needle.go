@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -138,10 +137,10 @@ func (s *searched) notes(ways []needle.Way) []string {
 }
 
 // needleSections are all tables, with their notes after the last one.
-func needleSections(res *results.Set) ([]section, []string, error) {
+func needleSections(res *results.Set) ([]section, error) {
 	s, err := newSearched(res, "Needle")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ways, lineWays := needle.Ways(), needle.LineWays()
 	lines := *s
@@ -149,35 +148,25 @@ func needleSections(res *results.Set) ([]section, []string, error) {
 	return []section{
 		{grid: s.compare(ways, "way", "warm", "cold")},
 		{grid: s.parallel(ways)},
-		{grid: lines.compare(lineWays, "counting lines", "warm")},
-	}, s.notes(slices.Concat(ways, lineWays)), nil
-}
-
-// reportNeedle prints the tables.
-func reportNeedle(out io.Writer, res *results.Set) error {
-	list, notes, err := needleSections(res)
-	if err != nil {
-		return err
-	}
-	list[2].notes = fmt.Sprintf("Each file: %s. Medians of %d rounds.\n%s", results.SizeName(res.Config["size"]), res.Rounds(), strings.Join(notes, "\n"))
-	return printSections(out, list...)
+		{grid: lines.compare(lineWays, "counting lines", "warm"), notes: "Each file: " + results.SizeName(res.Config["size"]) + ".\n" + strings.Join(s.notes(slices.Concat(ways, lineWays)), "\n")},
+	}, nil
 }
 
 // renderNeedle are all tables in Markdown. They leave no way out.
 func renderNeedle(res *results.Set) (string, error) {
-	list, notes, err := needleSections(res)
+	list, err := needleSections(res)
 	if err != nil {
 		return "", err
 	}
 	for _, s := range list {
 		for _, line := range s.grid[1:] {
-			if line[1] == results.Digits(0) && !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, "Not measured: "+line[0]+";") }) {
+			if line[1] == results.Digits(0) && !strings.Contains("\n"+list[len(list)-1].notes, "\nNot measured: "+line[0]+";") {
 				return "", fmt.Errorf("%s was not measured", line[0])
 			}
 		}
 	}
 	command := "make needle SIZE=" + cmp.Or(res.Config["size"], "unknown")
-	return markdown(list...) + origin(res, command) + strings.Join(notes, "\n") + "\n", nil
+	return markdown(list...) + origin(res, command), nil
 }
 
 // needlePages is the page about the searches.

@@ -63,7 +63,7 @@ func TestReportNeedle(t *testing.T) {
 	if n := res.Rounds(); n != 3 {
 		t.Errorf("%d rounds, want 3", n)
 	}
-	text := printed(t, reportNeedle, res)
+	text := printed(t, res)
 	resultstest.Contains(t, text,
 		"way, 2 workers where in parallel\twarm, GB/s\tspeed-up\tcold, GB/s\tspeed-up\n",
 		"os.ReadFile, byte by byte\t0.54\t1.00\t0.05\t1.00\n",
@@ -77,7 +77,7 @@ func TestReportNeedle(t *testing.T) {
 		"GB/s by the number of workers\t1\t2\t4\t8\n",
 		"pread, eight words a step, warm\t1.07\t2.15\t2.15\t2.15\n",
 		"pread, eight words a step, cold\t0.11\t0.21\t0.21\t0.21\n",
-		"Each file: 1 GiB. Medians of 3 rounds.\n",
+		"Each file: 1 GiB.\n", "Medians of 3 rounds or more; ext4",
 		"Not measured: Read in chunks, simd/archsimd; it needs GOEXPERIMENT=simd, on amd64.\n",
 		"mmap, AVX2 in assembler: measured without AVX2.\n",
 		"none of the file was in memory",
@@ -92,7 +92,7 @@ func TestNeedleResident(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		text := strings.Replace(needleSample(), " 0.00 resident-%", percent, 1)
-		if err := reportNeedle(&out, resultstest.Parse(t, text)); err != nil {
+		if err := Report(&out, resultstest.Parse(t, text)); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), want) {
@@ -102,7 +102,7 @@ func TestNeedleResident(t *testing.T) {
 
 	var out bytes.Buffer
 	text := strings.Replace(needleSample(), "100.00 resident-%", "50.00 resident-%", 1)
-	if err := reportNeedle(&out, resultstest.Parse(t, text)); err != nil {
+	if err := Report(&out, resultstest.Parse(t, text)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "As little as 50% of the file") {
@@ -113,7 +113,7 @@ func TestNeedleResident(t *testing.T) {
 	text = regexp.MustCompile(`\t *\S+ resident-%`).ReplaceAllString(needleSample(), "")
 	text = regexp.MustCompile(`(?m)^.*/state=cold/.*\n`).ReplaceAllString(text, "")
 	out.Reset()
-	if err := reportNeedle(&out, resultstest.Parse(t, "missing-cold: it needs Linux\n"+text)); err != nil {
+	if err := Report(&out, resultstest.Parse(t, "missing-cold: it needs Linux\n"+text)); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); !strings.Contains(s, "Not measured: cold; it needs Linux.\n") || strings.Contains(s, ", cold ") {

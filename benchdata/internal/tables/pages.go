@@ -59,30 +59,44 @@ func (b block) end() string   { return "<!-- " + b.name + ":end -->\n" }
 
 // shown is how a kind of results is shown.
 type shown struct {
-	report func(out io.Writer, res *results.Set) error
-	blocks []block
-	// pages are those that are made as a whole. The raw results of the run are in dir/results, with those of
-	// further runs in directories below.
+	sections func(res *results.Set) ([]section, error) // all that is printed
+	blocks   []block
+	// pages are those that are made as a whole. The raw results of the run are in dir/results.
 	pages func(res *results.Set, dir string) ([]Artifact, error)
 }
 
 var kinds = map[results.Kind]shown{
-	results.Calls:    {report, []block{firstBlock, callsBlock, performanceBlock, paysBlock}, nil},
-	results.Peers:    {reportPeers, []block{peersBlock}, nil},
-	results.Needle:   {reportNeedle, nil, needlePages},
-	results.Events:   {reportEvents, []block{eventsBlock}, nil},
-	results.Durable:  {reportDurable, []block{durableBlock}, nil},
-	results.Raft:     {reportRaft, []block{raftBlock}, nil},
-	results.Programs: {reportPrograms, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
-	results.Cold:     {reportCold, []block{onceBlock}, coldPages},
-	results.Regret:   {reportRegret, []block{regretBlock}, regretPages},
+	results.Calls:    {nil, []block{firstBlock, callsBlock, performanceBlock, paysBlock}, nil},
+	results.Peers:    {peersSections, []block{peersBlock}, nil},
+	results.Needle:   {needleSections, nil, needlePages},
+	results.Events:   {eventSections, []block{eventsBlock}, nil},
+	results.Durable:  {durableSections, []block{durableBlock}, nil},
+	results.Raft:     {raftSections, []block{raftBlock}, nil},
+	results.Programs: {programSections, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
+	results.Cold:     {coldSections, []block{onceBlock}, coldPages},
+	results.Regret:   {nil, []block{regretBlock}, regretPages},
 }
 
 // ResultsDir is the directory of the raw results, below that of the pages.
 const ResultsDir = "results"
 
 // Report prints the tables of a run.
-func Report(out io.Writer, res *results.Set) error { return kinds[res.Kind()].report(out, res) }
+func Report(out io.Writer, res *results.Set) error {
+	switch res.Kind() {
+	case results.Calls:
+		return report(out, res)
+	case results.Regret:
+		return reportRegret(out, res)
+	}
+	list, err := kinds[res.Kind()].sections(res)
+	if err == nil {
+		err = printSections(out, list...)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(out, "\nMedians of %d rounds or more; %s, load %s.\n", res.Rounds(), res.Config["fs"], res.Config["load"])
+	}
+	return err
+}
 
 // Summary prints what a person wants to know after a run.
 func Summary(out io.Writer, res *results.Set) error {

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -45,8 +44,8 @@ var peerRows = []named{
 	{"Grow", "change the size from 1 MiB to 8 MiB and back"},
 }
 
-// peersSection is the table of the comparison with Rust.
-func peersSection(res *results.Set) section {
+// peersSections are the table of the comparison with Rust.
+func peersSections(res *results.Set) ([]section, error) {
 	g := grid{{"operation", "mmapfile", "mmap-io", "memmap2", "mmapfile / mmap-io", "mmapfile / memmap2"}}
 	for _, r := range peerRows {
 		// The peers guard no slices: those that mmapfile guards have the same counterparts as the others.
@@ -63,7 +62,7 @@ func peersSection(res *results.Set) section {
 		}
 		g = append(g, append(line, ratios...))
 	}
-	return section{grid: g}
+	return []section{{grid: g}}, nil
 }
 
 // renderPeers is that table for the page. It leaves no row out.
@@ -71,7 +70,6 @@ func renderPeers(res *results.Set) (string, error) {
 	if len(res.Rows) > len(peerRows) {
 		return "", fmt.Errorf("%d rows were measured, and only %d are known", len(res.Rows), len(peerRows))
 	}
-	return markdown(peersSection(res)) + origin(res, "make bench-peers", "rustc", "mmap-io", "memmap2"), res.Complete(rowsOf(peerRows))
+	list, _ := peersSections(res)
+	return markdown(list...) + origin(res, "make bench-peers", "rustc", "mmap-io", "memmap2"), res.Complete(rowsOf(peerRows))
 }
-
-func reportPeers(out io.Writer, res *results.Set) error { return printSections(out, peersSection(res)) }

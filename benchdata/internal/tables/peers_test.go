@@ -26,7 +26,7 @@ func peersSample() string {
 
 func TestReportPeers(t *testing.T) {
 	res := resultstest.Parse(t, peersSample())
-	text := printed(t, reportPeers, res)
+	text := printed(t, res)
 	resultstest.Contains(t, text,
 		"\tmmapfile / mmap-io\tmmapfile / memmap2\n",
 		"walk through 16 MiB in windows of 4 KiB\t200 ns\t400 ns\t100 ns\t0.50\t2.00\n",

@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -144,26 +143,26 @@ var fillText = map[string]string{
 	"pages": "What is in memory was read page by page, so that the page cache has no large folios.",
 }
 
+func programSections(res *results.Set) ([]section, error) {
+	return []section{{grid: programGrid(res), notes: programLosses(res)}}, nil
+}
+
 // programPages is the page with all rows.
 func programPages(res *results.Set, dir string) ([]Artifact, error) {
+	list, _ := programSections(res)
 	s := section{
 		text: "Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
 			"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
 			"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
 			"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.",
-		grid:  programGrid(res),
-		notes: programLosses(res) + "\n\n" + fillText[res.Config["fill"]],
+		grid:  list[0].grid,
+		notes: list[0].notes + "\n\n" + fillText[res.Config["fill"]],
 	}
 	if why := res.Config["missing-cold"]; why != "" {
 		s.notes += "\n\nNothing was measured on files that are not in memory: " + why + "."
 	}
 	page := "# Programs\n\n" + markdown(s) + programsOrigin(res)
 	return []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}, programsComplete(res)
-}
-
-// reportPrograms prints all rows.
-func reportPrograms(out io.Writer, res *results.Set) error {
-	return printSections(out, section{grid: programGrid(res), notes: fmt.Sprintf("Medians of at least %d rounds. %s", res.Rounds(), programLosses(res))})
 }
 
 // The page docs/where-it-pays.md has the programs in three tables, by what they gain in one process.

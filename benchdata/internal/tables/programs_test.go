@@ -57,7 +57,7 @@ func TestPrograms_Tables(t *testing.T) {
 		"| **geometric mean** |  | **1.00** | **1.00** | **1.00** |\n", "Of 9 rows, mmapfile is faster than `os.File` beyond the noise in 3, and slower in 3: ", "`slow` cold", "`make bench-programs` on 2026-01-02: medians of 7 interleaved rounds",
 	)
 	var out bytes.Buffer
-	if err := reportPrograms(&out, res); err != nil || !strings.Contains(out.String(), "archive/tar: list") {
+	if err := Report(&out, res); err != nil || !strings.Contains(out.String(), "archive/tar: list") {
 		t.Errorf("%v, printed\n%s", err, out.String())
 	}
 }

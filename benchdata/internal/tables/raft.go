@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
@@ -30,8 +29,8 @@ var raftRows = func() (rows []named) {
 	return append(rows, named{"Cluster/goroutines=64/size=1024", "an event of 1 KiB, three nodes, 64 goroutines"})
 }()
 
-// raftSection is the table of the logs of raft.
-func raftSection(res *results.Set) section {
+// raftSections are the table of the logs of raft.
+func raftSections(res *results.Set) ([]section, error) {
 	g := grid{{"", "raftlog", "raft-wal", "raft-boltdb", "raftlog / raft-wal"}}
 	for _, r := range raftRows {
 		row := results.RaftRows + r.row
@@ -44,16 +43,14 @@ func raftSection(res *results.Set) section {
 		}
 		g = append(g, append(line, results.Number(res.Ratio(row, "raftlog", "raft-wal"))))
 	}
-	return section{grid: g}
+	return []section{{grid: g}}, nil
 }
 
 // renderRaft is that table for the page. It leaves no row out.
 func renderRaft(res *results.Set) (string, error) {
-	s := raftSection(res)
-	if len(s.grid)-1 != len(raftRows) {
-		return "", fmt.Errorf("%d of %d rows of raft's logs were measured", len(s.grid)-1, len(raftRows))
+	list, _ := raftSections(res)
+	if n := len(list[0].grid) - 1; n != len(raftRows) {
+		return "", fmt.Errorf("%d of %d rows of raft's logs were measured", n, len(raftRows))
 	}
-	return markdown(s) + origin(res, "make raftlog"), nil
+	return markdown(list...) + origin(res, "make raftlog"), nil
 }
-
-func reportRaft(out io.Writer, res *results.Set) error { return printSections(out, raftSection(res)) }

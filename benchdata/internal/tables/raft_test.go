@@ -32,5 +32,5 @@ func TestRaft_Page(t *testing.T) {
 	if _, err := renderRaft(resultstest.Parse(t, regexp.MustCompile("(?m)^.*DeleteRange.*\n").ReplaceAllString(raftSample(), ""))); err == nil {
 		t.Error("a run without a row is published")
 	}
-	resultstest.Contains(t, printed(t, reportRaft, resultstest.Parse(t, raftSample())), "GetLog, first\t1 µs\t2 µs\t5 µs\t0.50\n")
+	resultstest.Contains(t, printed(t, resultstest.Parse(t, raftSample())), "GetLog, first\t1 µs\t2 µs\t5 µs\t0.50\n")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -265,10 +264,10 @@ func TestKind_Each(t *testing.T) {
 }
 
 // printed is what a report prints, with a tab for each run of spaces.
-func printed(t *testing.T, report func(out io.Writer, res *results.Set) error, res *results.Set) string {
+func printed(t *testing.T, res *results.Set) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := report(&out, res); err != nil {
+	if err := Report(&out, res); err != nil {
 		t.Fatal(err)
 	}
 	return regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
