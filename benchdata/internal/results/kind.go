@@ -24,6 +24,8 @@ const (
 const (
 	needleRows  = "Needle/"
 	eventRows   = "Events/"
+	eventReads  = "EventsRead/"
+	recordRows  = "Records/"
 	DurableRows = "Durable/"
 	RaftRows    = "Raft/"
 	ProgramRows = "Programs/"
@@ -36,7 +38,7 @@ func (res *Set) Kind() Kind {
 	for _, k := range []struct {
 		rows string
 		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {DurableRows, Durable}, {RaftRows, Raft}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
+	}{{needleRows, Needle}, {eventRows, Events}, {eventReads, Events}, {recordRows, Events}, {DurableRows, Durable}, {RaftRows, Raft}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
 		if res.Measured(k.rows) {
 			return k.kind
 		}

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,9 +41,6 @@ func volumesOf(res *results.Set) (list []volume, err error) {
 			return nil, fmt.Errorf("%s: not a number of messages and their size", row)
 		}
 		list = append(list, v)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no later pass was measured")
 	}
 	return list, nil
 }
@@ -220,33 +218,36 @@ func records(res *results.Set) (grid, error) {
 			g = append(g, line)
 		}
 	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("no records were measured")
-	}
 	return g, nil
 }
 
-// eventSections are all tables.
+// eventSections are all tables, as far as they were measured.
 func eventSections(res *results.Set) (list []section, err error) {
 	volumes, err := volumesOf(res)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []grid{
-		rates(res, volumes, "first pass over a fresh file", "fresh"),
-		rates(res, volumes, "later passes", "later"),
-		reading(res, volumes),
-		related(res, volumes),
-	} {
-		list = append(list, section{grid: g})
+	if len(volumes) > 0 {
+		list = []section{
+			{grid: rates(res, volumes, "first pass over a fresh file", "fresh")},
+			{grid: rates(res, volumes, "later passes", "later")},
+			{grid: reading(res, volumes)},
+			{grid: related(res, volumes)},
+		}
 	}
 	g, err := records(res)
-	return append(list, section{grid: g}), err
+	if len(g) > 1 {
+		list = append(list, section{grid: g})
+	}
+	return list, err
 }
 
 // renderEvents is the block of the page about events. It leaves no row out.
 func renderEvents(res *results.Set) (string, error) {
 	list, err := eventSections(res)
+	if err == nil && len(list) < 5 {
+		err = errors.New("events or records were not measured")
+	}
 	if err != nil {
 		return "", err
 	}

@@ -72,6 +72,14 @@ func TestReportEvents(t *testing.T) {
 	)
 }
 
+// A selection of rows is printed, too.
+func TestReportEvents_Selection(t *testing.T) {
+	records := strings.Join(regexp.MustCompile("(?m)^BenchmarkRecords.*\n").FindAllString(eventsSample(), -1), "")
+	if text := printed(t, resultstest.Parse(t, records)); !strings.Contains(text, "by the buffer\tnone") || strings.Contains(text, "messages a second") {
+		t.Errorf("unexpected text:\n%s", text)
+	}
+}
+
 func TestReadmeEvents(t *testing.T) {
 	file, page := oldPages(t, eventsSample(), eventsBlock)
 	putBlocks(t, file)
