@@ -104,10 +104,14 @@ func programMeans(res *results.Set, names []string) []string {
 // programLosses is the verdict over all rows.
 func programLosses(res *results.Set) string {
 	rows := slices.DeleteFunc(slices.Clone(res.Rows), func(row string) bool { return !strings.HasPrefix(row, results.ProgramRows) })
-	return verdict(res, "os", rows, 0, func(row string) string {
+	text := verdict(res, "os", rows, 0, func(row string) string {
 		program, state, _ := strings.Cut(strings.TrimPrefix(row, results.ProgramRows+"program="), "/state=")
 		return "`" + program + "` " + state
-	}) + " Slower rows are in bold."
+	})
+	if len(res.LostTo("os", rows)) > 0 {
+		text += " Slower rows are in bold."
+	}
+	return text
 }
 
 // programsComplete is an error unless every program was measured in every state, at full size.
