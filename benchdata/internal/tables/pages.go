@@ -141,7 +141,8 @@ func blockPages(res *results.Set, dir string, blocks []block) ([]Artifact, error
 	return made, nil
 }
 
-// origin says how, when and on what the results were measured, and with which versions.
+// origin says how, when and on what the results were measured, and with which versions. A line of the raw results with
+// the key note says what else is to be known of the run.
 func origin(res *results.Set, command string, versions ...string) string {
 	c := func(key string) string { return cmp.Or(res.Config[key], "unknown") }
 	date, _, _ := strings.Cut(c("date"), "T")
@@ -153,6 +154,9 @@ func origin(res *results.Set, command string, versions ...string) string {
 		command, date, res.Rounds(), each, c("commit"), c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"))
 	for _, key := range versions {
 		text += ", " + key + " " + c(key)
+	}
+	if note := res.Config["note"]; note != "" {
+		text += "; " + note
 	}
 	return text + ".\n"
 }

@@ -94,7 +94,7 @@ func TestRenderCalls(t *testing.T) {
 	if _, err := renderCalls(resultstest.Parse(t, resultstest.Sample)); err == nil {
 		t.Error("no error for a selection of rows")
 	}
-	block, err := renderCalls(resultstest.Parse(t, everything()))
+	block, err := renderCalls(resultstest.Parse(t, "note: on battery\n"+everything()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestRenderCalls(t *testing.T) {
 		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
 		"| **geometric mean of 53 rows published for v0.1.2** |  |  | **0.50** |\n",
 		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
-		"ext4",
+		"ext4", "; on battery.\n",
 	)
 }
 
