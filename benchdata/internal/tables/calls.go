@@ -15,6 +15,12 @@ func againstOS(rows []named) func(res *results.Set) (string, error) {
 	}
 }
 
+// renderFirst is the table of the README at the top.
+func renderFirst(res *results.Set) (string, error) {
+	s := section{grid: callGrid(res, firstRows), notes: verdict(res, "os", res.Rows, 0, nil)}
+	return markdown(s) + origin(res, "make bench-full"), res.Complete(rowsOf(firstRows))
+}
+
 func callGrid(res *results.Set, rows []named) grid {
 	g := grid{{"operation", "os.File", "mmapfile", "mmapfile / os.File"}}
 	for _, r := range rows {

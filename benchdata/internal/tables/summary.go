@@ -102,7 +102,7 @@ func means(res *results.Set) []mean {
 const leastRounds = 4
 
 // verdict says in how many of the rows mmapfile is faster and slower than base, by one rule, and names the slower
-// ones, at most limit of them unless that is 0.
+// ones, at most limit of them unless that is 0. Without name it only counts them.
 func verdict(res *results.Set, base string, rows []string, limit int, name func(row string) string) string {
 	compared := 0
 	for _, row := range rows {
@@ -117,6 +117,9 @@ func verdict(res *results.Set, base string, rows []string, limit int, name func(
 	text := fmt.Sprintf("Of %d rows, mmapfile is faster than %s beyond the noise in %d, and slower in ", compared, results.ImplNames[base], faster)
 	if len(slower) == 0 {
 		return text + "none."
+	}
+	if name == nil {
+		return fmt.Sprintf("%s%d.", text, len(slower))
 	}
 	var names []string
 	for i, l := range slower {

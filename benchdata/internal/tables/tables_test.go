@@ -61,6 +61,9 @@ func TestALostRowIsSlowerThanTheNoiseAndSignificantly(t *testing.T) {
 	if got := lostText(res, "os", 0); got != want {
 		t.Errorf("%s\nwant: %s", got, want)
 	}
+	if got, want := verdict(res, "os", res.Rows, 0, nil), "in 1, and slower in 2."; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant: %s", got, want)
+	}
 	if got := lostText(res, "os", 1); !strings.HasSuffix(got, "`Worse` (1.49), and 1 more.") {
 		t.Error(got)
 	}
@@ -108,10 +111,10 @@ func TestRenderCalls(t *testing.T) {
 
 // A visitor of the README has a minute.
 func TestRenderFirst_FiveRows(t *testing.T) {
-	if _, err := againstOS(firstRows)(resultstest.Parse(t, resultstest.Sample)); err == nil {
+	if _, err := renderFirst(resultstest.Parse(t, resultstest.Sample)); err == nil {
 		t.Error("no error for a selection of rows")
 	}
-	block, err := againstOS(firstRows)(resultstest.Parse(t, everything()))
+	block, err := renderFirst(resultstest.Parse(t, everything()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +122,7 @@ func TestRenderFirst_FiveRows(t *testing.T) {
 	if lines := strings.Split(table, "\n"); len(lines) != 2+5 || lines[2] != "| `ReadAt` 1 KiB | 200 ns | 100 ns | 0.50 |" {
 		t.Errorf("not a table of five rows:\n%s", table)
 	}
-	if !strings.HasPrefix(rest, "`make bench-full` on 2026-01-02") || strings.Contains(block, "v0.1.2") {
+	if !strings.HasPrefix(rest, "Too few rounds (1)") || !strings.Contains(rest, "\n\n`make bench-full` on 2026-01-02") || strings.Contains(block, "v0.1.2") {
 		t.Errorf("unexpected text:\n%s", block)
 	}
 }
