@@ -47,16 +47,11 @@ func streamOf(dir string) string  { return filepath.Join(dir, "stream") }
 func crashedOf(dir string) string { return filepath.Join(dir, "crashed.log") }
 
 func copyFile(to, from string) error {
-	w, err := os.Create(to)
+	p, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	r, err := os.Open(from)
-	if err != nil {
-		return errors.Join(err, w.Close())
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, r.Close(), w.Sync(), w.Close())
+	return os.WriteFile(to, p, 0o644)
 }
 
 // readEvents measures a pass over all events of a stream that is not in memory. With os.File it is one over
