@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"strings"
 )
 
 // Kind is what a run measured.
@@ -22,28 +23,22 @@ const (
 
 // The rows of a kind begin with these.
 const (
-	needleRows  = "Needle/"
-	eventRows   = "Events/"
-	eventReads  = "EventsRead/"
-	recordRows  = "Records/"
-	DurableRows = "Durable/"
 	RaftRows    = "Raft/"
 	ProgramRows = "Programs/"
 	ColdRows    = "Cold/"
 	RegretRows  = "Regret/"
 )
 
+var kindOf = map[string]Kind{"Needle": Needle, "Lines": Needle, "Events": Events, "EventsRead": Events, "Records": Events,
+	"Durable": Durable, "Raft": Raft, "Programs": Programs, "Cold": Cold, "Regret": Regret}
+
 // Kind returns what was measured.
 func (res *Set) Kind() Kind {
-	for _, k := range []struct {
-		rows string
-		kind Kind
-	}{{needleRows, Needle}, {eventRows, Events}, {eventReads, Events}, {recordRows, Events}, {DurableRows, Durable}, {RaftRows, Raft}, {ProgramRows, Programs}, {ColdRows, Cold}, {RegretRows, Regret}} {
-		if res.Measured(k.rows) {
-			return k.kind
+	for row, impls := range res.Times {
+		name, _, _ := strings.Cut(row, "/")
+		if kind, ok := kindOf[name]; ok {
+			return kind
 		}
-	}
-	for _, impls := range res.Times {
 		if impls["mmap-io"] != nil || impls["memmap2"] != nil {
 			return Peers
 		}

@@ -115,11 +115,6 @@ func (res *Set) addTime(row, impl string, sec float64) {
 	res.Times[row][impl] = append(res.Times[row][impl], sec)
 }
 
-// Measured reports whether a row begins with prefix.
-func (res *Set) Measured(prefix string) bool {
-	return slices.ContainsFunc(res.Rows, func(row string) bool { return strings.HasPrefix(row, prefix) })
-}
-
 // Only returns the results of the rows that are wanted, with the configuration of the run of the last one.
 func (res *Set) Only(wanted func(row string) bool) *Set {
 	part := *res

@@ -1,10 +1,8 @@
 package tables
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
@@ -55,53 +53,13 @@ func durableSections(res *results.Set) ([]section, error) {
 		return text
 	})
 	ratios := durableGrid(res, "time of `eventlog` /", durableWays[:len(durableWays)-1], func(load, way string) string {
-		return results.Number(res.Ratio(load, "eventlog", way))
-	})
-	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: durableLosses(res) + durableShared(res)}}, nil
-}
-
-// durableShared says what goroutines gain that share a flush, nothing if that was not measured.
-func durableShared(res *results.Set) string {
-	one, many := res.Median(durableRow(1, 1), "eventlog"), res.Median(durableRow(16, 1), "eventlog")
-	if one == 0 || many == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\nWith 16 goroutines `eventlog` appends %s times as many events a second as with one.", results.Number(one/many))
-}
-
-// durableLosses names the rows in which eventlog is significantly slower than another way, the worst first.
-func durableLosses(res *results.Set) string {
-	type loss struct {
-		text  string
-		ratio float64
-	}
-	var losses []loss
-	compared := 0
-	for _, load := range durableLoads {
-		for _, w := range durableWays {
-			ratio := res.Ratio(load.row, "eventlog", w.row)
-			if w.row == "eventlog" || ratio == 0 {
-				continue
-			}
-			compared++
-			if ratio > 1 && res.Differ(load.row, "eventlog", w.row) {
-				losses = append(losses, loss{fmt.Sprintf("%s, against %s (%s)", load.what, w.what, results.Number(ratio)), ratio})
-			}
+		ratio := res.Ratio(load, "eventlog", way)
+		if ratio > 1 && res.Differ(load, "eventlog", way) {
+			return "**" + results.Number(ratio) + "**"
 		}
-	}
-	if n := res.Rounds(); n < leastRounds {
-		return fmt.Sprintf("Too few rounds (%d) to tell in which of %d comparisons `eventlog` is slower.", n, compared)
-	}
-	if len(losses) == 0 {
-		return fmt.Sprintf("`eventlog` is significantly slower in none of %d comparisons.", compared)
-	}
-	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(b.ratio, a.ratio) })
-	var names []string
-	for _, l := range losses {
-		names = append(names, l.text)
-	}
-	return fmt.Sprintf("`eventlog` is significantly slower in %d of %d comparisons, by the ratio of the times: %s.",
-		len(losses), compared, strings.Join(names, "; "))
+		return results.Number(ratio)
+	})
+	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: "In bold: `eventlog` is slower (p < 0.05)."}}, nil
 }
 
 // durableCaption holds for every figure of the table.
