@@ -53,11 +53,7 @@ func durableSections(res *results.Set) ([]section, error) {
 		return text
 	})
 	ratios := durableGrid(res, "time of `eventlog` /", durableWays[:len(durableWays)-1], func(load, way string) string {
-		ratio := res.Ratio(load, "eventlog", way)
-		if ratio > 1 && res.Differ(load, "eventlog", way) {
-			return "**" + results.Number(ratio) + "**"
-		}
-		return results.Number(ratio)
+		return significant(res, load, "eventlog", way)
 	})
 	return []section{{grid: times, notes: durableCaption}, {grid: ratios, notes: "In bold: `eventlog` is slower (p < 0.05)."}}, nil
 }

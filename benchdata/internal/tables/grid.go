@@ -78,3 +78,12 @@ func printSections(out io.Writer, list ...section) error {
 	}
 	return nil
 }
+
+// significant is the time of own relative to that of base, in bold if own is slower and that is no accident.
+func significant(res *results.Set, row, own, base string) string {
+	ratio := res.Ratio(row, own, base)
+	if ratio > 1 && res.Differ(row, own, base) {
+		return "**" + results.Number(ratio) + "**"
+	}
+	return results.Number(ratio)
+}

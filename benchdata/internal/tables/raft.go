@@ -41,9 +41,9 @@ func raftSections(res *results.Set) ([]section, error) {
 		for _, impl := range g[0][1:4] {
 			line = append(line, results.Duration(res.Median(row, impl)))
 		}
-		g = append(g, append(line, results.Number(res.Ratio(row, "raftlog", "raft-wal"))))
+		g = append(g, append(line, significant(res, row, "raftlog", "raft-wal")))
 	}
-	return []section{{grid: g}}, nil
+	return []section{{grid: g, notes: "In bold: raftlog is slower (p < 0.05)."}}, nil
 }
 
 // renderRaft is that table for the page. It leaves no row out.
