@@ -14,7 +14,7 @@ import (
 // figureNames are what the figures of a row are called.
 var figureNames = map[string]string{"": "", "read": "", "p50": ", median", "p99": ", 99th percentile", "max": ", maximum"}
 
-// coldLines are the lines of a row, one for each figure, as far as it was measured: what, the times with
+// coldLines are the lines of a row, one for each figure that was measured: what, the times with
 // os.File, mmapfile and a bare mapping, the ratio of the first two, and the noise.
 func coldLines(res *results.Set, r cold.Row) (lines [][]string) {
 	figures := r.Figures

@@ -221,7 +221,7 @@ func records(res *results.Set) (grid, error) {
 	return g, nil
 }
 
-// eventSections are all tables, as far as they were measured.
+// eventSections are the tables of what was measured.
 func eventSections(res *results.Set) (list []section, err error) {
 	volumes, err := volumesOf(res)
 	if err != nil {
