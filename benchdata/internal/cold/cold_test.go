@@ -33,11 +33,7 @@ func TestRun_AllRows(t *testing.T) {
 		if row.Memory == NoLimit || row.Throttled {
 			continue // it needs a group, or leaves goroutines to the end of its process
 		}
-		impls := row.Impls
-		if impls == nil {
-			impls = []string{OS, Mmapfile}
-		}
-		for _, impl := range impls {
+		for _, impl := range row.Impls {
 			if impl == OSAgain {
 				continue
 			}

@@ -36,7 +36,7 @@ type Row struct {
 	// Drops is whether the file is dropped from the page cache and read back. The first to do that waits for
 	// the host's disk, too, so it is not counted.
 	Drops   bool
-	Impls   []string // os.File, mmapfile, os.File if empty
+	Impls   []string // in turns
 	Figures []string // what they are called, if there are several
 	Base    string   // the row whose time with os.File is that to compare with; empty: this one
 	Long    int      // how many times as long as others it takes
@@ -76,6 +76,11 @@ func Sections() []Section {
 func Rows() (all []Row) {
 	for _, s := range Sections() {
 		all = append(all, s.Rows...)
+	}
+	for i := range all {
+		if all[i].Impls == nil {
+			all[i].Impls = []string{OS, Mmapfile, OSAgain}
+		}
 	}
 	return all
 }

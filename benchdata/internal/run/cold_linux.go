@@ -94,12 +94,8 @@ func (run *coldRun) measure(ctx context.Context, r *recording) error {
 				return err
 			}
 		}
-		impls := row.Impls
-		if impls == nil {
-			impls = []string{cold.OS, cold.Mmapfile, cold.OSAgain}
-		}
-		for i := range impls {
-			impl := impls[(i+n+r.round)%len(impls)]
+		for i := range row.Impls {
+			impl := row.Impls[(i+n+r.round)%len(row.Impls)]
 			r.show(row.Key + " " + impl)
 			if err := run.do(ctx, r, row, impl); err != nil {
 				return err

@@ -21,12 +21,8 @@ func coldSample() string {
 	b.WriteString("date: 2026-01-02T03:04:05Z\nfs: ext4\ncpu: EPYC\nreadahead: 8192 KiB\n")
 	for round := range 10 {
 		for _, r := range cold.Rows() {
-			impls := r.Impls
-			if impls == nil {
-				impls = []string{"os", "mmapfile", "os-again"}
-			}
 			for _, figure := range append([]string{""}, r.Figures...)[min(len(r.Figures), 1):] {
-				for _, impl := range impls {
+				for _, impl := range r.Impls {
 					ns := map[string]int{"os": 1000, "mmapfile": 500, "os-again": 1010, "mapping": 10_000}[impl]
 					if r.Key == "life/reads=64" && impl == "mmapfile" {
 						ns = 2000
