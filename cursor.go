@@ -23,7 +23,6 @@ func (f *file) sought(pos int64) {
 	}
 }
 
-// ownDescriptor reports whether only the File has the descriptor. Other code that has it
-// may change what a write does (F_SETFL with O_APPEND), so all writes are system calls
-// then.
+// ownDescriptor reports whether only the File has the descriptor. Other code that has it may
+// change its flags, and has advice of its own.
 func (f *file) ownDescriptor() bool { return !f.cur.Shared() }

@@ -51,8 +51,8 @@ func (f *file) handOver() {
 		return
 	}
 	f.writeBack(0, -1)
+	f.writes.Retire() // before a write can find that the kernel has the cursor
 	f.cur.GiveUp(f.inner)
-	f.writes.Retire() // writes after it find that the cursor was given up
 	f.movedEnd()
 	f.endPeriod() // it cannot move the time once the inner file is closed, nor see a mode that is set
 }
@@ -120,11 +120,11 @@ func (f *File) SetWriteDeadline(t time.Time) error {
 	return f.timed(f.inner.SetWriteDeadline(t))
 }
 
-// timed keeps the cursor of a file with a deadline in the kernel. Then Read goes to the
-// inner file, which checks the deadline; a read at an offset would not.
+// timed has all calls at the cursor of a file with a deadline go to the inner file, which checks
+// the deadline. A read at an offset would not.
 func (f *file) timed(err error) error {
 	if err == nil {
-		f.cur.GiveUp(f.inner)
+		f.handOver()
 	}
 	return err
 }

@@ -124,10 +124,8 @@ func (f *file) readDone(off int64, n, size int, err error) error {
 // writeEnters begins a Write at the kernel's offset.
 func (f *file) writeEnters() (counted bool) {
 	f.writeBack(0, -1)
-	if counted = f.cur.Enter(f.inner); counted {
+	if counted = f.cur.Enter(f.inner); counted { // else no write is mapped any more
 		f.writes.BeginAnywhere()
-	} else {
-		f.writes.Drain() // no write is mapped that begins after it
 	}
 	return counted
 }

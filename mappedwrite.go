@@ -29,7 +29,7 @@ import (
 // l is the lock of its first block.
 func (f *file) tryWrite(l *rangelock.Lock, b []byte, off int64) bool {
 	m := f.m.Load()
-	if m == nil || !m.writes || !f.writes.MayMap() || !f.ownDescriptor() || !f.covers(m, off, len(b)) {
+	if m == nil || !m.writes || !f.writes.MayMap() || !f.covers(m, off, len(b)) {
 		return false
 	}
 	next := pageAfter(int(off) + len(b) - 1)

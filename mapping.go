@@ -224,7 +224,7 @@ func (f *file) mapNew(m *mapping, size, limit int64, memory bool, access sys.Acc
 
 // makeLocks makes the locks of writes, before m is published, if calls may write through it.
 func (f *file) makeLocks(m *mapping) {
-	if m.writes && m.callLen > 0 && f.ownDescriptor() {
+	if m.writes && m.callLen > 0 {
 		f.writes.Make()
 	}
 }

@@ -71,9 +71,9 @@ type file struct {
 }
 
 // newFile wraps inner, which was opened with flag. A negative flag means that other code
-// opened it. Then another process or a duplicate may share the descriptor and must see the
-// offset move, so the cursor stays in the kernel. It also stays there if writes append,
-// because they move the kernel's offset.
+// opened it. Then another process or a duplicate may share the descriptor. It must see the
+// offset move, so the cursor stays in the kernel, and may have writes append, so none is
+// mapped. The cursor also stays there if flag has writes append, because they move it.
 func newFile(inner *os.File, flag int) *File {
 	// One allocation, because opening must cost what it costs with os.
 	o := new(struct {
@@ -85,6 +85,9 @@ func newFile(inner *os.File, flag int) *File {
 	f.inner, f.flag = inner, flag
 	if flag > 0 && flag&os.O_WRONLY != 0 {
 		f.never.Store(true) // a mapping is read, too
+	}
+	if flag < 0 {
+		f.writes.Retire()
 	}
 	if flag < 0 || flag&os.O_APPEND != 0 {
 		f.cur.StayInKernel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -313,5 +314,104 @@ func TestClose_BesideBlockedWrite(t *testing.T) {
 		}
 		close(block)
 		<-done
+	}
+}
+
+// A write that has the locks from before the descriptor was handed out does not go to the mapping.
+func TestFd_LateWriteIsNotMapped(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	write := func(locks *rangelock.Locks) bool {
+		prefaultAll(f.file)
+		return mapsWrites(f, func() {
+			if n, err := f.writeLocks(locks, []byte("late"), 100); n != 4 || err != nil {
+				t.Error(n, err)
+			}
+		})
+	}
+	locks := f.writes.Begin()
+	if !write(locks) {
+		t.Fatal("no write is mapped before")
+	}
+	f.Fd()
+	if write(locks) {
+		t.Error("a write is mapped after Fd")
+	}
+}
+
+// The kernel gets the cursor once no mapped write is in flight: a Write that finds it there does
+// not look for one.
+func TestFd_CursorAfterMappedWrites(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	locks := f.writes.Locks()
+	held := locks.Lock(0, 1) // as a mapped write does
+	if !after(func() { f.Fd() }, func() {
+		if f.cur.Shared() {
+			t.Error("the kernel has the cursor beside a mapped write")
+		}
+		locks.Unlock(held)
+	}) {
+		t.Error("it does not wait")
+	}
+}
+
+// A Write that has failed is repeated at the kernel's offset, as a write that holds no lock.
+func TestWrite_AgainWaitsForMappedWrite(t *testing.T) {
+	t.Parallel()
+	f := readyFile(t, 1<<20)
+	other, _ := mappedFile(t, 1)
+	gone := other.Bytes() // which no system call can read, so both writes fail
+	other.Close()
+	locks, off := f.writes.Locks(), int64(0)
+	for first, _ := locks.Of(0, 1); ; {
+		off += pages.BlockSize
+		if lock, _ := locks.Of(off, 1); lock != first {
+			break
+		}
+	}
+	held := locks.Lock(off, 1)
+	if !after(func() {
+		if n, err := f.Write(gone); n != 0 || err == nil {
+			t.Error(n, err)
+		}
+	}, func() { locks.Unlock(held) }) {
+		t.Error("it does not wait")
+	}
+}
+
+// Other code has the descriptor of a File from New, so that a write that the system blocks blocks
+// nothing.
+func TestNew_NoLocks(t *testing.T) {
+	t.Parallel()
+	_, m := mappedFile(t, 1<<20)
+	if !m.writes {
+		t.Skip("no write is mapped here")
+	}
+	name := filepath.Join(TempDir(t), "file")
+	if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inner, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Bytes() == nil || f.writes.Locks() != nil {
+		t.Error("not mapped, or with locks")
+	}
+}
+
+// Advice is not given once a descriptor is about to be handed out.
+func TestFd_NoOrderFromThenOn(t *testing.T) {
+	t.Parallel()
+	f := lazyFile(t, 1)
+	f.endReadOrder()
+	if f.readInOrder(true); f.order.on.Load() {
+		t.Error("advice is given")
 	}
 }

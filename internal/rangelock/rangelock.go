@@ -18,12 +18,15 @@ import (
 // Gate orders the writes of one File. The zero value has no locks: all writes are system
 // calls, and are counted. With locks, a write holds those of its range. It may go to the
 // mapping unless a counted write is in progress, which holds none. No write waits for that:
-// it is a system call in its turn. A File that is not mapped for writing allocates no locks,
-// and one whose descriptor was handed out has none any more.
+// it is a system call in its turn. A File that is not mapped for writing allocates no locks.
+// Once other code has the descriptor, the gate is retired: it has no locks, and no write may
+// go to the mapping.
 type Gate struct {
 	locks   atomic.Pointer[Locks]
-	counted atomic.Int32 // writes in progress that hold no lock
+	counted atomic.Int32 // writes in progress that hold no lock, and the bit retired
 }
+
+const retired = 1 << 30
 
 // Locks has one lock for each block of 64 KiB, shared by the blocks of the same hash. They
 // are locked in ascending order.
@@ -38,13 +41,18 @@ type Lock struct {
 
 const lockBits = 4
 
-// Make gives the gate its locks, if it has none. It is called before a mapping that may be
-// written through is published.
+// Make gives the gate its locks, unless it has some or is retired. It is called before a
+// mapping that may be written through is published.
 func (g *Gate) Make() {
-	if g.locks.Load() == nil {
-		g.locks.CompareAndSwap(nil, new(Locks))
+	if g.isRetired() || g.locks.Load() != nil {
+		return
+	}
+	if g.locks.CompareAndSwap(nil, new(Locks)); g.isRetired() {
+		g.locks.Store(nil) // Retire may have missed them
 	}
 }
+
+func (g *Gate) isRetired() bool { return g.counted.Load()&retired != 0 }
 
 // Locks returns the locks, or nil if there are none.
 func (g *Gate) Locks() *Locks { return g.locks.Load() }
@@ -67,7 +75,7 @@ func (g *Gate) Begin() *Locks {
 // the writes that hold a lock, and makes further ones system calls until End.
 func (g *Gate) BeginAnywhere() {
 	g.counted.Add(1)
-	g.Drain()
+	g.drain()
 }
 
 // End ends a write that holds no lock.
@@ -76,15 +84,16 @@ func (g *Gate) End() { g.counted.Add(-1) }
 // MayMap reports whether a write that holds its lock may go to the mapping.
 func (g *Gate) MayMap() bool { return g.counted.Load() == 0 }
 
-// Retire drops the locks, since no write may be mapped any more. It waits for the writes that
-// hold one.
+// Retire drops the locks for good, before other code has the descriptor. It waits for the
+// writes that hold one. When it returns, no write goes to the mapping.
 func (g *Gate) Retire() {
-	g.Drain()
+	g.counted.Or(retired)
+	g.drain()
 	g.locks.Store(nil)
 }
 
-// Drain waits for the writes in progress that hold a lock.
-func (g *Gate) Drain() {
+// drain waits for the writes in progress that hold a lock.
+func (g *Gate) drain() {
 	if l := g.locks.Load(); l != nil {
 		l.Unlock(l.Lock(0, math.MaxInt))
 	}

@@ -73,15 +73,89 @@ func TestRetire_NothingWaits(t *testing.T) {
 	late := g.Begin() // has the locks, and not yet one of them
 	g.Retire()
 	held := late.Lock(0, 1)
+	if g.MayMap() {
+		t.Error("a write that has had the locks before may go to the mapping")
+	}
 	g.BeginAnywhere()
 	g.End()
 	g.Locks().LockAll()
 	g.Locks().UnlockAll()
 	late.Unlock(held)
-	if g.Begin() != nil || g.MayMap() {
+	g.Retire()
+	g.Make() // of a mapping that was on its way
+	if g.Begin() != nil {
 		t.Error("a write after it holds a lock")
 	}
-	g.End()
+	if g.End(); g.MayMap() {
+		t.Error("a write may go to the mapping again")
+	}
+}
+
+// together runs both functions at the same moment, as far as the processors allow, b later by
+// some loads.
+func together(later int, a, b func()) {
+	var ready atomic.Int32
+	var all sync.WaitGroup
+	begin := func(loads int) {
+		ready.Add(1)
+		for looks := 1; ready.Load() < 2; looks++ {
+			if looks%100 == 0 { // the other one may have no processor
+				runtime.Gosched()
+			}
+		}
+		for range loads {
+			ready.Load()
+		}
+	}
+	all.Go(func() { begin(0); a() })
+	all.Go(func() { begin(later); b() })
+	all.Wait()
+}
+
+// Locks may be made in the middle of Begin.
+func TestBegin_BesideMake(t *testing.T) {
+	t.Parallel()
+	for i := range 20_000 {
+		var g Gate
+		var calling, mapping atomic.Bool
+		together(i%300, func() {
+			for range 500 {
+				if g.Begin() != nil {
+					return
+				}
+				if calling.Store(true); mapping.Load() {
+					t.Error("a write holds no lock beside a mapped one")
+				}
+				calling.Store(false)
+				g.End()
+			}
+		}, func() {
+			if g.Make(); !g.MayMap() {
+				return
+			}
+			mapping.Store(true)
+			for range 100 {
+				if calling.Load() {
+					t.Error("a write is mapped beside one that holds no lock")
+				}
+			}
+			mapping.Store(false)
+		})
+		if !g.MayMap() {
+			t.Fatal("a write that has the locks is counted")
+		}
+	}
+}
+
+// Locks that are made beside Retire do not stay.
+func TestRetire_BesideMake(t *testing.T) {
+	t.Parallel()
+	for i := range 20_000 {
+		var g Gate
+		if together(i%500, g.Make, g.Retire); g.Locks() != nil {
+			t.Fatal("there are locks")
+		}
+	}
 }
 
 // Ranges that overlap share a lock, and a range of any length has all locks of its blocks.
