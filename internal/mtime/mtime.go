@@ -31,7 +31,7 @@ type File interface {
 type Period struct {
 	state atomic.Uint32
 	mu    sync.Mutex   // held while the file is marked as modified
-	began atomic.Int64 // the modification time at the first write of a period; 0 before any
+	began atomic.Int64 // the modification time at the last write through the kernel; 0 before any
 	off   atomic.Int64 // where that write was
 	timer atomic.Int64 // when a timer ends the period, since started; 0 if there is no timer
 }
@@ -55,24 +55,24 @@ func (p *Period) Active() bool { return p.state.Load() != none }
 // Begin begins a period after a write through the kernel at off. It reports false if it
 // cannot stat the file.
 func (p *Period) Begin(file File, off int64) bool {
-	if !p.note(file) {
+	if !p.note(file, off) {
 		return false
 	}
 	if p.state.CompareAndSwap(none, begun) {
-		p.off.Store(off)
 		p.startTimer(file)
 	}
 	return true
 }
 
-// note notes the modification time that the last write has left, and reports whether it
-// could. It waits for the end of the period before, which sets another time.
-func (p *Period) note(file File) bool {
+// note notes the modification time that the last write has left, and its offset, and reports
+// whether it could. It waits for the end of the period before, which sets another time.
+func (p *Period) note(file File, off int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fi, err := file.Stat()
 	if err == nil {
 		p.began.Store(fi.ModTime().UnixNano())
+		p.off.Store(off)
 	}
 	return err == nil
 }
@@ -84,7 +84,7 @@ func (p *Period) Wrote(file File) {
 		return
 	}
 	if p.state.Swap(mapped) == none {
-		p.note(file)
+		p.note(file, p.off.Load())
 		p.startTimer(file)
 	}
 }
