@@ -276,3 +276,47 @@ func TestLen_WriteBesideTruncate(t *testing.T) {
 		}
 	}
 }
+
+// A program that gets the descriptor may change the length with it.
+func TestLen_AfterHandOver(t *testing.T) {
+	t.Parallel()
+	for name, truncate := range map[string]func(f *mmapfile.File) error{
+		"OS": func(f *mmapfile.File) error { return f.OS().Truncate(50) },
+		"Fd": func(f *mmapfile.File) error { f.Fd(); return os.Truncate(f.Name(), 50) }, // ftruncate is not on each platform
+		"SyscallConn": func(f *mmapfile.File) error {
+			c, err := f.SyscallConn()
+			if err != nil {
+				return err
+			}
+			return errors.Join(c.Control(func(uintptr) { err = os.Truncate(f.Name(), 50) }), err)
+		},
+	} {
+		f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(100)))
+		if n := f.Len(); n != 100 {
+			t.Fatal(n)
+		}
+		if err := truncate(f); errors.Is(err, errors.ErrUnsupported) {
+			continue // Plan 9
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if n := f.Len(); n != 50 {
+			t.Errorf("%s: Len is %d, want 50", name, n)
+		}
+	}
+}
+
+// A write that ends late does not undo a truncation that came after its bytes.
+func TestLen_TruncatedAfterWrite(t *testing.T) {
+	t.Parallel()
+	f := filetest.Open(t, filetest.Temp(t, filetest.Pattern(1000)))
+	f.Len()
+	mmapfile.RaiseLate(f, 600, func() {
+		if err := f.Truncate(100); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n := f.Len(); n != 100 {
+		t.Errorf("Len is %d, want 100", n)
+	}
+}
