@@ -17,10 +17,15 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	defer f.unlockMappings()
 	was := f.length.Before()
 	fi, err := f.inner.Stat()
-	if err == nil && fi.Mode().IsRegular() && (!closeNeedsLock || !f.closed.Load()) {
+	switch {
+	case err != nil:
+		return nil, err
+	case closeNeedsLock && f.closed.Load():
+		return nil, f.fail("stat", os.ErrClosed)
+	case fi.Mode().IsRegular():
 		f.length.Answered(was, fi.Size())
 	}
-	return fi, err
+	return fi, nil
 }
 
 // Name returns the name that was given at open, as [os.File.Name] does, also after Close.
