@@ -15,8 +15,7 @@ import (
 // the descriptor was handed out, for writes of a mapped File that are in flight. They end in
 // full. It waits for other calls only on Windows, and if the File is private or has a
 // [FlushPolicy]. They end in full or with [os.ErrClosed], and a call blocked in a pipe is
-// released. A
-// second Close is a *[fs.PathError] with Op "close" and os.ErrClosed, as with
+// released. A second Close is a *[fs.PathError] with Op "close" and os.ErrClosed, as with
 // [os.File.Close].
 //
 // An access to a slice from [File.Bytes] faults after Close. Close does not sync, unless a
@@ -28,31 +27,32 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return syscall.EINVAL // a File that was never opened, as with os.File
 	}
-	var serr error
 	if f.flusher != nil {
-		f.flusher.gate.Lock()
-		defer f.flusher.gate.Unlock()
-		serr = f.flush()
+		return f.flusher.close(f.file)
 	}
+	werr := f.endMapped()
+	return f.closeDone(sys.Close(f.inner), werr)
+}
+
+// endMapped ends the use of mappings once no write is in flight. The error is that of writing
+// back what was stored into memory.
+func (f *file) endMapped() (err error) {
 	l := f.lockWrites()
+	defer f.unlockWrites(l)
 	if !f.closed.Load() {
 		// The race detector sees this: the caller must not modify the memory any more.
-		if err := f.writeBack(0, math.MaxInt); err != nil {
-			serr = err
-		}
+		err = f.writeBack(0, math.MaxInt)
 		f.end()
 		f.endPeriod()
 	}
-	f.unlockWrites(l)
-	if f.flusher != nil {
-		if err := f.flusher.end(f.file); err != nil {
-			serr = err
-		}
-	}
-	err := sys.Close(f.inner)
+	return err
+}
+
+// closeDone follows the Close of the inner file. earlier is what has failed before it.
+func (f *file) closeDone(err, earlier error) error {
 	f.cur.Retire() // now, so that no call goes on at an offset that the kernel does not have
-	if err == nil && serr != nil {
-		err = f.fail("close", cause(serr))
+	if err == nil && earlier != nil {
+		err = f.fail("close", cause(earlier))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/periodic"
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // FlushPolicy says when a File makes written bytes durable without a call of [File.Sync].
@@ -187,8 +188,22 @@ func (fl *flusher) sync(f *file) error {
 	return err
 }
 
-// end is the part of Close between the last write and closing the inner file. The goroutine
-// stops, and what is left is flushed.
+// close is Close for a File with a flusher. It flushes what is left between the last write and
+// closing the inner file.
+func (fl *flusher) close(f *file) error {
+	fl.gate.Lock()
+	defer fl.gate.Unlock()
+	err := f.flush() // of the mapping
+	if werr := f.endMapped(); werr != nil {
+		err = werr
+	}
+	if ferr := fl.end(f); ferr != nil {
+		err = ferr
+	}
+	return f.closeDone(sys.Close(f.inner), err)
+}
+
+// end stops the goroutine, and flushes what is left.
 func (fl *flusher) end(f *file) error {
 	fl.stop()
 	fl.mu.Lock()
