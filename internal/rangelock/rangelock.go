@@ -4,6 +4,10 @@
 // in progress. Writes by system call may overlap each other: the kernel orders them. So a
 // range that two calls write has the bytes of one of them, as with os.File, before, while and
 // after the file is mapped.
+//
+// A write to the mapping is visible in part while it is in progress: to reads, and to other
+// programs. It is not to what waits for its locks: overlapping writes, copies by the kernel,
+// truncations, Close, and code that is about to get the descriptor.
 package rangelock
 
 import (
