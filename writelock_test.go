@@ -14,8 +14,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/rangelock"
 )
 
@@ -262,13 +264,15 @@ func TestWriteAt_WholeBesideClose(t *testing.T) {
 		}
 		prefaultAll(f.file)
 		f.mtime.Start()
-		begun, done := make(chan bool), make(chan error)
+		done := make(chan error, 1)
 		go func() {
-			close(begun)
 			_, err := f.WriteAt(b, 100)
 			done <- err
 		}()
-		<-begun
+		p := (*uint32)(unsafe.Pointer(&m.data[104]))
+		for before := race.LoadWord(p); race.LoadWord(p) == before && len(done) == 0; { // it has not begun
+			runtime.Gosched()
+		}
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
