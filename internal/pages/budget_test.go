@@ -248,6 +248,9 @@ const lifeBytes = 8
 // run runs the program that the bytes describe.
 func (s *simulation) run(program []byte) {
 	const callsMax = 60_000
+	if len(program) >= lifeBytes && program[6]&16 != 0 { // a host with fast system calls
+		s.pread = preadPrice / 2
+	}
 	for calls := 0; len(program) >= lifeBytes && calls < callsMax; program = program[lifeBytes:] {
 		b := program[:lifeBytes]
 		size := int64(512) << (b[0] % 18) // to 64 MiB
@@ -258,9 +261,6 @@ func (s *simulation) run(program []byte) {
 		large, memory, cold := b[6]&1 != 0, b[6]&2 != 0, b[6]&12 == 12
 		step := BlockSize >> (b[7] % 5)
 		for ; repeat > 0 && calls < callsMax; repeat-- {
-			if s.pread = preadPrice; b[6]&16 != 0 {
-				s.pread = preadPrice / 2
-			}
 			s.open(size, large, memory, cold)
 			var next int64
 			for i := range life {

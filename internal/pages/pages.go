@@ -283,6 +283,13 @@ func (p *Pages) advance() {
 	t.front.Store(r.front<<BlockBits + run<<PageBits | uint64(r.frontGen)<<offsetBits)
 }
 
+// advanceCounted is advance, unless mapped calls are counted.
+func (p *Pages) advanceCounted() {
+	if t := p.table.Load(); t != nil && t.saved.Load() > t.limit.Load() {
+		p.advance()
+	}
+}
+
 // resetFront is called once pages that were ready may not be so any more, with mu held.
 func (p *Pages) resetFront(r *record) {
 	r.front = 0
@@ -406,6 +413,9 @@ func (p *Pages) Note(mark Mark, off, n int64) (again bool) {
 			old = w.Or(all)
 		}
 		again = again && old&pages == pages
+	}
+	if mark != Seen {
+		p.advanceCounted()
 	}
 	return again
 }
