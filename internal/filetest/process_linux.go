@@ -56,11 +56,16 @@ func VirtualSize(t testing.TB) int64 {
 	return n
 }
 
-// SmallDisk mounts a tmpfs of 1 MiB and returns its directory.
-func SmallDisk(t *testing.T) string {
+// SmallDisk is Tmpfs of 1 MiB.
+func SmallDisk(t *testing.T) string { return Tmpfs(t, "1m") }
+
+// Tmpfs mounts a tmpfs of this size and returns its directory. A test that needs the space of files
+// that it removes does not run in parallel: a child that another one starts has copies of all
+// descriptors until its exec.
+func Tmpfs(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size=1m,mode=777"); err != nil {
+	if err := syscall.Mount("mmapfile-test", dir, "tmpfs", 0, "size="+size+",mode=777"); err != nil {
 		t.Skip("a small disk can only be mounted by root: ", err)
 	}
 	t.Cleanup(func() {
