@@ -8,30 +8,12 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-// smallDisk mounts a tmpfs of this size and returns its directory. Its callers do not run in
-// parallel: a child that another test starts has copies of all descriptors until its exec, and
-// so keeps the blocks of files that were removed.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("eventlog-test", dir, "tmpfs", 0, "size="+size+",mode=777"); err != nil {
-		t.Skip("a small disk can only be mounted by root: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 func TestAppend_FullDisk(t *testing.T) {
-	dir := smallDisk(t, "4m")
+	dir := filetest.Tmpfs(t, "4m")
 	name, ballast := filepath.Join(dir, "log"), filepath.Join(dir, "ballast")
 	put(t, ballast, make([]byte, 2<<20))
 	l := open(t, name, eventlog.Options{})

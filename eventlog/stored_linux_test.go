@@ -10,108 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
-
-// thinDisk is a file system on a loop device whose image is on a small tmpfs: when that is full, the
-// device fails to write what was not written before.
-type thinDisk struct {
-	t                    *testing.T
-	fs, dir, device, pad string
-}
-
-func newThinDisk(t *testing.T, fs, block string) *thinDisk {
-	t.Helper()
-	below := smallDisk(t, "600m")
-	if _, err := exec.LookPath("mkfs." + fs); err != nil {
-		t.Skip("there is no mkfs.", fs)
-	}
-	d := &thinDisk{t: t, fs: fs, dir: t.TempDir(), pad: filepath.Join(below, "pad")}
-	image := filepath.Join(below, "image")
-	put(t, image, nil)
-	if err := os.Truncate(image, 400<<20); err != nil { // xfs needs 300 MB
-		t.Fatal(err)
-	}
-	args := map[string][]string{"ext4": {"-q", "-b", block, "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"}, "xfs": {"-q", "-K"}}[fs]
-	d.run("mkfs."+fs, append(args, image)...)
-	out, err := exec.Command("losetup", "--find", "--show", image).Output()
-	if err != nil {
-		t.Skip("there is no loop device: ", err)
-	}
-	d.device = strings.TrimSpace(string(out))
-	t.Cleanup(func() {
-		syscall.Unmount(d.dir, syscall.MNT_DETACH)
-		exec.Command("losetup", "--detach", d.device).Run()
-	})
-	f, err := os.OpenFile(image, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(syscall.Fallocate(int(f.Fd()), 0, 0, 400<<20), f.Close()) // the journal and all tables
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The driver takes a request of which a part was written for written: so each has one page.
-	put(t, filepath.Join("/sys/block", filepath.Base(d.device), "queue/max_sectors_kb"), []byte("4"))
-	d.mount()
-	d.run("fstrim", d.dir) // no free block of the file system has one in the image
-	return d
-}
-
-func (d *thinDisk) run(name string, args ...string) {
-	d.t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		d.t.Fatalf("%s: %v: %s", name, err, out)
-	}
-}
-
-func (d *thinDisk) mount() {
-	d.t.Helper()
-	if err := syscall.Mount(d.device, d.dir, d.fs, 0, ""); err != nil {
-		d.t.Skip("mount: ", err)
-	}
-}
-
-// remount drops the page cache of the file system.
-func (d *thinDisk) remount() {
-	d.t.Helper()
-	err := syscall.Unmount(d.dir, 0)
-	for deadline := time.Now().Add(20 * time.Second); err == syscall.EBUSY && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond) // a child that another test has just started has copies of descriptors
-		err = syscall.Unmount(d.dir, 0)
-	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.mount()
-}
-
-// fill makes the device fail, and free makes it work again.
-func (d *thinDisk) fill() {
-	d.t.Helper()
-	syscall.Sync()
-	f, err := os.Create(d.pad)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer f.Close()
-	for size := 1 << 20; size >= 4096; {
-		if _, err := f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
-			size /= 2
-		} else if err != nil {
-			d.t.Fatal(err)
-		}
-	}
-}
-
-func (d *thinDisk) free() {
-	d.t.Helper()
-	if err := os.Truncate(d.pad, 0); err != nil {
-		d.t.Fatal(err)
-	}
-}
 
 // What a flush has lost is not acknowledged by the next writer, although the page cache still has
 // it: the writer's last events, or those of its last two segments, or the header of the last.
@@ -128,13 +30,13 @@ func TestOpen_AfterFailedFlush(t *testing.T) {
 		{"xfs", "4096", "process", 0},
 	} {
 		t.Run(fmt.Sprintf("%s/block=%s/reader=%s/segment=%d", c.fs, c.block, c.reader, c.segment), func(t *testing.T) {
-			testFailedFlush(t, newThinDisk(t, c.fs, c.block), c.reader, c.segment)
+			testFailedFlush(t, filetest.NewThinDisk(t, c.fs, c.block), c.reader, c.segment)
 		})
 	}
 }
 
-func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
-	dir, o := filepath.Join(d.dir, "stream"), eventlog.StreamOptions{SegmentSize: segment}
+func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment int64) {
+	dir, o := filepath.Join(d.Dir, "stream"), eventlog.StreamOptions{SegmentSize: segment}
 	data := func(seq int64) string { return fmt.Sprint(seq, strings.Repeat("x", 1000)) }
 	s := openStream(t, dir, o)
 	appendTo := func(next int64) {
@@ -146,7 +48,7 @@ func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
 	if err := s.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	d.fill()
+	d.Fill()
 	appendTo(700) // in the second segment, or the first
 	if err := s.Sync(); err == nil {
 		t.Fatal("Sync: no error on a device that is full")
@@ -177,7 +79,7 @@ func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
 	if err := s.Close(); err == nil {
 		t.Error("Close: no error")
 	}
-	d.free()
+	d.Free()
 	s, err := eventlog.OpenStream(dir, o)
 	if err != nil { // that of the flush
 		s = openStream(t, dir, o)
@@ -193,7 +95,7 @@ func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
 	durable := s.Next()
 	closeStream(t, s)
 	end()
-	d.remount()
+	d.Remount()
 	s = openStream(t, dir, o)
 	if err := s.Check(); err != nil || s.Next() != durable {
 		t.Errorf("events up to %d, want %d, of which %d were found; %v", s.Next(), durable, found, err)
@@ -216,8 +118,8 @@ func testFailedFlush(t *testing.T, d *thinDisk, reader string, segment int64) {
 func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 	for _, fs := range []string{"ext4", "xfs"} {
 		t.Run(fs, func(t *testing.T) {
-			d := newThinDisk(t, fs, "4096")
-			dir, dst := filepath.Join(d.dir, "stream"), filepath.Join(d.dir, "copy")
+			d := filetest.NewThinDisk(t, fs, "4096")
+			dir, dst := filepath.Join(d.Dir, "stream"), filepath.Join(d.Dir, "copy")
 			s := openStream(t, dir, eventlog.StreamOptions{})
 			add := func(n int64) {
 				for s.Next() < n {
@@ -228,12 +130,12 @@ func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 			if err := s.Sync(); err != nil {
 				t.Fatal(err)
 			}
-			d.fill()
+			d.Fill()
 			add(700)
 			if err := s.Sync(); err == nil {
 				t.Fatal("no error on a full disk")
 			}
-			d.free()
+			d.Free()
 			r := openStreamReader(t, dir)
 			shown, err := r.Next()
 			if err != nil {
@@ -248,12 +150,78 @@ func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 			}
 			r.Close()
 			s.Close()
-			d.remount()
+			d.Remount()
 			c := openStream(t, dst, eventlog.StreamOptions{})
 			if c.Next() < shown {
 				t.Errorf("the copy has %d events, the source showed %d", c.Next(), shown)
 			}
 			closeStream(t, c)
 		})
+	}
+}
+
+// A header or a meta that no flush has written is none for the next writer, although the page cache has
+// it, and the file the length of one that was closed in order.
+func TestOpen_AfterFailedFirstFlush(t *testing.T) {
+	for _, fs := range []string{"ext4", "xfs"} {
+		for _, mapped := range []bool{false, true} {
+			t.Run(fmt.Sprint(fs, mapped), func(t *testing.T) {
+				d := filetest.NewThinDisk(t, fs, "4096")
+				name, dir := filepath.Join(d.Dir, "log"), filepath.Join(d.Dir, "stream")
+				if err := os.Mkdir(dir, 0o777); err != nil { // its block must be there, for ext4 to go on
+					t.Fatal(err)
+				}
+				d.Fill()
+				if _, err := eventlog.Open(name, eventlog.Options{}); err == nil {
+					t.Fatal("Open: no error on a device that is full")
+				}
+				if _, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
+					t.Fatal("OpenStream: no error on a device that is full")
+				}
+				syscall.Sync() // the header of the first segment
+				end := func() {}
+				if mapped {
+					l, r := openReader(t, name), openStreamReader(t, dir)
+					for range 100 { // until meta is mapped
+						_, lerr := l.End()
+						if _, err := r.Next(); lerr != nil || err != nil {
+							t.Fatal(lerr, err)
+						}
+					}
+					end = func() { l.Close(); r.Close() }
+				}
+				d.Free()
+				l, err := eventlog.Open(name, eventlog.Options{})
+				if err != nil { // that of the flush
+					l = open(t, name, eventlog.Options{})
+				}
+				s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+				for range 2 { // that of meta, and of the segment
+					if err != nil {
+						s, err = eventlog.OpenStream(dir, eventlog.StreamOptions{})
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 100 {
+					add(t, l, "event")
+					push(t, s, "event")
+				}
+				if err := errors.Join(l.Close(), s.Sync(), s.TruncateFront(51), s.Close()); err != nil {
+					t.Fatal(err)
+				}
+				end()
+				d.Remount()
+				if l = open(t, name, eventlog.Options{}); l.Len() != 100 {
+					t.Errorf("the log has %d events, want 100", l.Len())
+				}
+				if s = openStream(t, dir, eventlog.StreamOptions{}); s.First() != 51 || s.Next() != 100 {
+					t.Errorf("the stream has events %d to %d, want 51 to 100", s.First(), s.Next())
+				}
+				l.Close()
+				closeStream(t, s)
+			})
+		}
 	}
 }

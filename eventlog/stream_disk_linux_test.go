@@ -13,10 +13,11 @@ import (
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 func TestStream_FullDisk(t *testing.T) {
-	dir := smallDisk(t, "2m")
+	dir := filetest.Tmpfs(t, "2m")
 	o := eventlog.StreamOptions{SegmentSize: 100_000}
 	s := openStream(t, dir, o)
 	fill := func() {
@@ -98,7 +99,7 @@ func TestStream_Flush(t *testing.T) {
 
 // Events that were removed release the space that an append needs.
 func TestStream_FullDiskOfFewSegments(t *testing.T) {
-	dir := smallDisk(t, "2m")
+	dir := filetest.Tmpfs(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1_500_000})
 	err := error(nil)
 	for err == nil {
@@ -122,7 +123,7 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 // TruncateBack needs a block for the segment that begins. On a full disk it takes one of those
 // that it releases. If there is none, it changes nothing.
 func TestStream_TruncateBackFullDisk(t *testing.T) {
-	dir := smallDisk(t, "2m")
+	dir := filetest.Tmpfs(t, "2m")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 100_000})
 	// Events of one segment, of several, and all.
 	for _, removed := range []int64{20, 200, math.MaxInt64} {
@@ -174,7 +175,7 @@ func TestStream_TruncateBackFullDisk(t *testing.T) {
 func TestStream_TruncateFrontFullDisk(t *testing.T) {
 	o := eventlog.StreamOptions{SegmentSize: 100_000}
 	for _, block := range []string{"spare", "tail", "none"} {
-		dir := smallDisk(t, "2m")
+		dir := filetest.Tmpfs(t, "2m")
 		s, r := openStream(t, dir, o), openStreamReader(t, dir)
 		pushN(t, s, 2500)
 		switch block {

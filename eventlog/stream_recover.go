@@ -38,10 +38,7 @@ func (s *Stream) recover() error {
 	if err != nil {
 		return metaError(err)
 	}
-	// Both slots have blocks, so that a full disk does not keep events from being removed.
-	if fi, err := s.file.Stat(); err != nil {
-		return err
-	} else if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
+	if err := s.allocateMeta(stored != nil && b.Generation == 0); err != nil {
 		return err
 	}
 	s.failedGenerations = 2 // a reader may have seen a generation that no flush has made durable
@@ -63,6 +60,25 @@ func (s *Stream) recover() error {
 	}
 	s.synced.reset(s.next.Load(), b.Truncations)
 	return nil
+}
+
+// allocateMeta makes both slots blocks, durably, before one of them is valid: then a full disk does not
+// keep events from being removed. anew says that the disk has no slot, and memory may: see
+// eventfile.OpenStored.
+func (s *Stream) allocateMeta(anew bool) error {
+	if anew {
+		if err := s.file.Truncate(0); err != nil {
+			return err
+		}
+	}
+	fi, err := s.file.Stat()
+	if err != nil || fi.Size() >= 2*eventfile.SlotSize {
+		return err
+	}
+	if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
+		return err
+	}
+	return hooks.syncMeta(s.file)
 }
 
 // recovery is the work of recover.

@@ -81,13 +81,14 @@ func ReadHeader(name string) (h Header, size int64, err error) {
 // this process maps it. The error may be that of an earlier flush. If pages stay, because another process
 // maps them, only the reader that OpenStored returns is to be believed; it is nil otherwise.
 // What has no event there must be truncated before it is written: to write these pages again
-// and flush them does not allocate their blocks (Linux 6.18, ext4).
+// and flush them does not allocate their blocks (Linux 6.18, ext4). The length tells of a flush
+// only if there are events: a header alone may never have been flushed.
 func OpenStored(f *os.File, size int64) (*sys.Stored, error) {
 	var b [HeaderSize]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if h := ParseHeader(b[:]); size == 0 || size == h.End && h.Valid(size) {
+	if h := ParseHeader(b[:]); size == 0 || size > HeaderSize && size == h.End && h.Valid(size) {
 		return nil, nil
 	}
 	return sys.FlushAndDrop(f)
