@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"go.dw1.io/mmapfile/internal/filetest"
 	"go.dw1.io/mmapfile/raftlog"
 )
 
@@ -38,7 +39,7 @@ func TestCluster_DiskFull(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1000)
 	full := c.nodes[1]
-	mountSmall(t, full.dir)
+	full.dir = filetest.Tmpfs(t, "8m")
 	failed := new(atomic.Int64)
 	c.wrap = func(n *node) raft.LogStore {
 		if n == full {
@@ -83,47 +84,17 @@ func TestCluster_DiskFull(t *testing.T) {
 	}
 }
 
-// mountSmall makes dir a small file system. A test that needs the space of files that it removes
-// does not run in parallel: a child that another one starts has copies of all descriptors until
-// its exec.
-func mountSmall(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
-		t.Skip("cannot mount: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // fill writes a file until the disk is full.
 func fill(t *testing.T, dir string) (name string) {
 	t.Helper()
 	name = filepath.Join(dir, "filler")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for size := 1 << 20; size > 0; {
-		if _, err = f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
-			size /= 2
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
+	filetest.FillDisk(t, name)
 	return name
 }
 
 // A disk that the log has filled is freed by a snapshot, again and again.
 func TestSnapshots_DiskFull(t *testing.T) {
-	mount := filepath.Join(t.TempDir(), "mount")
-	mountSmall(t, mount)
+	mount := filetest.Tmpfs(t, "8m")
 	s := open(t, filepath.Join(mount, "node"), small)
 	next := uint64(1)
 	for range 3 {
@@ -161,8 +132,7 @@ func TestRestore_DiskFull(t *testing.T) {
 
 	for _, again := range []string{"sent", "opened", "dropped"} {
 		t.Run(again, func(t *testing.T) {
-			mount := filepath.Join(t.TempDir(), "mount")
-			mountSmall(t, mount)
+			mount := filetest.Tmpfs(t, "8m")
 			dir := filepath.Join(mount, "node")
 			s := open(t, dir, small)
 			filler := filepath.Join(mount, "filler")
@@ -239,8 +209,7 @@ func TestRestore_DiskFullOfLog(t *testing.T) {
 	logs := newLogs(5000, 100)
 	store(t, from, logs...)
 	sent := take(t, from, 5099)
-	mount := filepath.Join(t.TempDir(), "mount")
-	mountSmall(t, mount)
+	mount := filetest.Tmpfs(t, "8m")
 	dir := filepath.Join(mount, "node")
 	s := open(t, dir, small)
 	store(t, s, newLogs(1, 1000)...)

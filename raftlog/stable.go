@@ -49,7 +49,7 @@ var (
 
 func openStable(name string) (*stable, error) {
 	s := &stable{name: name, keys: map[string][]byte{}}
-	b, err := os.ReadFile(name)
+	b, err := readStored(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, s.rewrite(minSlot)
