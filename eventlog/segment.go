@@ -228,15 +228,24 @@ func (s *segment) next() (next int64, err error) {
 	return next, err
 }
 
-// offsetOf returns the offset of event number seq, or the end if it is the next of the segment.
+// offsetOf returns the offset of event number seq, or the end if it is the next of the segment. It
+// verifies the event before, if that is one of the segment: its size says where seq begins.
 func (s *segment) offsetOf(seq int64) (off int64, err error) {
 	err = s.read(func(f *segmentFile) error {
-		at, next, err := s.locate(f, seq)
-		if err == nil && next < seq {
-			err = damagedEvent(next, at, eventfile.ErrGap)
+		var src eventfile.Source
+		p, err := s.find(f, &src, seq)
+		if off = p.Off; err == nil && s.first+p.N < seq {
+			return damagedEvent(s.first+p.N, off, eventfile.ErrGap)
 		}
-		off = at
-		return err
+		if err != nil || seq == s.first {
+			return err
+		}
+		prev, err := s.find(f, &src, seq-1)
+		if err == nil {
+			src.Limit = off
+			_, _, err = src.Event(prev.Off, off, true)
+		}
+		return s.damage(seq-1-s.first, prev.Off, err)
 	})
 	return off, err
 }

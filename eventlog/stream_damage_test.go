@@ -291,7 +291,8 @@ func TestStream_RepairedInTheMiddle(t *testing.T) {
 	}
 }
 
-// TruncateBack finds its place before it removes anything.
+// TruncateBack finds its place before it removes anything, also in a segment whose index was made before
+// the damage.
 func TestTruncateBack_DamagedSegment(t *testing.T) {
 	t.Parallel()
 	dir, o := newDir(t), eventlog.StreamOptions{SegmentSize: 1000}
@@ -299,24 +300,30 @@ func TestTruncateBack_DamagedSegment(t *testing.T) {
 	pushN(t, s, 100)
 	closeStream(t, s)
 	name := segments(t, dir)[1]
-	b := get(t, name)
-	b[24+8]++ // the size of its first event
-	put(t, name, b)
-	s = openStream(t, dir, o)
 	first := eventlog.FirstOf(name)
-	before := list(t, dir)
-	var ce *eventlog.CorruptError
-	if err := s.TruncateBack(first + 3); !errors.As(err, &ce) {
-		t.Errorf("TruncateBack: %v", err)
+	whole := get(t, name)
+	damaged := bytes.Clone(whole)
+	damaged[24+8]++ // the size of its first event
+	for _, indexed := range []bool{true, false} {
+		put(t, name, whole)
+		s = openStream(t, dir, o)
+		if indexed {
+			s.Get(first + 1)
+		}
+		put(t, name, damaged)
+		before, end := list(t, dir), s.Next()
+		if err, ce := s.TruncateBack(first+1), (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("TruncateBack: %v", err)
+		}
+		if after := list(t, dir); !slices.Equal(before, after) || s.Next() != end {
+			t.Errorf("next is %d, files %v, were %v", s.Next(), after, before)
+		}
+		pushN(t, s, 1)
+		closeStream(t, s)
 	}
-	if after := list(t, dir); !slices.Equal(before, after) || s.Next() != 100 {
-		t.Errorf("next is %d, files %v, were %v", s.Next(), after, before)
-	}
-	pushN(t, s, 1)
-	closeStream(t, s)
 	s = openStream(t, dir, o)
 	next := eventlog.FirstOf(segments(t, dir)[2])
-	wantNth(t, s.Events(next), next, 101)
+	wantNth(t, s.Events(next), next, 102)
 	if err := s.TruncateBack(next + 1); err != nil {
 		t.Error(err)
 	}
