@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -151,6 +152,15 @@ func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
 	}
 	between()
 	return sc.tryEnter()
+}
+
+// CopyAfter is s.Copy, and calls between once it knows what to copy.
+func CopyAfter(s *Stream, dir string, between func()) error {
+	s.mu.Lock()
+	at, b := s.mark(), *s.state.Load()
+	s.mu.Unlock()
+	between()
+	return copyStream(context.Background(), s, dir, nil, b, at.a.seg, eventfile.Header{End: at.end, Count: at.next - at.a.seg.first})
 }
 
 // FirstOf returns the number in the name of a segment.

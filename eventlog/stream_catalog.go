@@ -219,7 +219,7 @@ func (c *readerCatalog) durable(s *segment) (seq, off int64) {
 		if err != nil || h.Empty() {
 			continue
 		}
-		if h.End < size { // it is open, or TruncateBack has removed an event, which is still there
+		if h.End != size { // it is open (and longer by now, if the end is after its size), or TruncateBack has removed an event, which is still there
 			if !c.grown(later.first + h.Count) {
 				continue
 			}

@@ -223,9 +223,11 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 		}
 	}()
 	list := k.l.segments()
-	if list = list[:position(list, last.first)+1]; len(list) == 0 {
+	i := position(list, last.first)
+	if i < 0 || list[i] != last {
 		return ErrTruncated
 	}
+	list = list[:i+1]
 	if h.Start, err = last.started(); err != nil {
 		return err
 	}

@@ -106,6 +106,17 @@ func TestCopy_Errors(t *testing.T) {
 	if err := s.Copy(context.Background(), filepath.Dir(to), nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("to a directory that is there: %v", err)
 	}
+	other := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 1000})
+	pushN(t, other, 100)
+	want(t, other.Since(time.Now().Add(time.Hour))) // which keeps the times of the segments
+	err := eventlog.CopyAfter(other, to, func() {
+		if err := other.TruncateBack(0); err != nil {
+			t.Error(err)
+		}
+	})
+	if !errors.Is(err, eventlog.ErrTruncated) {
+		t.Errorf("truncated before the first segment: %v", err)
+	}
 	front := func(_, _ int64) {
 		if err := s.TruncateFront(50); err != nil {
 			t.Error(err)
@@ -368,6 +379,10 @@ func TestOnlyDurable_EndMark(t *testing.T) {
 	put(t, name, append(b, make([]byte, 4096)...))
 	r := openStreamReader(t, dir)
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0) // its writer may have been killed before a flush
+	later := bytes.Clone(b)
+	binary.LittleEndian.PutUint64(later, uint64(len(b))+100)
+	put(t, name, later) // its writer has opened it again since the reader asked for its size
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0)
 	put(t, name, append(append(b, bytes.Repeat([]byte{0xff}, 16)...), make([]byte, 4096)...))
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 10)
 	wantNth(t, r.Events(0), 0, 10)
