@@ -69,9 +69,7 @@ func TestStreamAppend_ChecksumWithoutLock(t *testing.T) {
 	})
 	p[0]++
 	release()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	if _, err := s.Get(0); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("Get: %v", err)
 	}
@@ -106,9 +104,7 @@ func TestAppend_ChangingSlice(t *testing.T) {
 		_, err2 := l.AppendBatch(p, p)
 		_, err3 := s.Append(p)
 		_, err4 := s.AppendSync(p) // and the next few by system call
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err1, err2, err3, err4))
 	}
 	close(done)
 	<-changed

@@ -12,9 +12,7 @@ import (
 // mapFile makes a new file of size bytes and maps it.
 func mapFile(b *testing.B, name string, size int) (mem []byte, unmap func()) {
 	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600, int64(size))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	mem = f.Bytes()
 	if len(mem) < size {
 		f.Close()

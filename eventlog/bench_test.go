@@ -107,9 +107,7 @@ func (w eventWay) later(b *testing.B, v volume) {
 // benchName is that of a file which make events may choose the place of.
 func benchName(b *testing.B) (name string, remove func()) {
 	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "events")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return filepath.Join(dir, "log"), func() { os.RemoveAll(dir) }
 }
 
@@ -117,17 +115,13 @@ func benchName(b *testing.B) (name string, remove func()) {
 func toFile(write func(f *os.File, p []byte, n int) error) func(b *testing.B, name string, v volume) (pass, done func()) {
 	return func(b *testing.B, name string, v volume) (pass, done func()) {
 		f, err := os.Create(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		p := v.message()
 		return func() {
 			if _, err := f.Seek(24, io.SeekStart); err != nil {
 				b.Fatal(err)
 			}
-			if err := write(f, p, v.messages); err != nil {
-				b.Fatal(err)
-			}
+			must(b, write(f, p, v.messages))
 		}, func() { f.Close() }
 	}
 }
@@ -197,9 +191,7 @@ func openBare(b *testing.B, name string, v volume) (pass, done func()) {
 func openLog(goroutines int) func(b *testing.B, name string, v volume) (pass, done func()) {
 	return func(b *testing.B, name string, v volume) (pass, done func()) {
 		l, err := eventlog.Open(name, eventlog.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		p, share := v.message(), v.messages/goroutines
 		// The others run all the time: to wake one took 0.08 to 0.22 ms in a virtual
 		// machine, where 10,000 × 64 bytes take hardly 1 ms.
@@ -299,17 +291,13 @@ func BenchmarkEventsRead(b *testing.B) {
 
 func readLog(b *testing.B, name string, v volume) {
 	r, err := eventlog.OpenReader(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer r.Close()
 	b.SetBytes(int64(v.messages * v.size))
 	for b.Loop() {
 		n := 0
 		for _, err := range r.Events(0) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			n++
 		}
 		if n != v.messages {
@@ -320,9 +308,7 @@ func readLog(b *testing.B, name string, v volume) {
 
 func readSums(b *testing.B, name string, v volume) {
 	f, err := mmapfile.Open(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer f.Close()
 	mem := f.Bytes()
 	if len(mem) < v.fileSize() {

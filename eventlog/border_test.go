@@ -88,9 +88,7 @@ func TestOpen_ZeroPageBeforeEvents(t *testing.T) {
 	for range 20 {
 		add(t, l, zeros)
 	}
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Sync())
 	b, end := get(t, name), l.Size()
 	const third = 24 + 9016*3
 	b[third+2] ^= 1
@@ -115,9 +113,7 @@ func TestOpen_CrashAtMaxSize(t *testing.T) {
 	for i := range n {
 		data = append(data, strings.Repeat(string(rune('0'+i%64)), 48))
 	}
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Sync())
 	add(t, l, data[:n-1]...)
 	before := get(t, name)
 	add(t, l, data[n-1])
@@ -148,9 +144,7 @@ func TestAppend_FileLongerThanMaxSize(t *testing.T) {
 		name := newName(t)
 		l := open(t, name, eventlog.Options{MaxSize: max})
 		add(t, l, "0123456789")
-		if err := os.Truncate(name, 8192); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(name, 8192))
 		eventlog.Attach(l, 8192) // as if a reader had kept it from being truncated
 		var err error
 		for n := 0; err == nil && n < 1000; n++ {
@@ -171,13 +165,9 @@ func TestSync_TruncatedFile(t *testing.T) {
 		name := newName(t)
 		l := open(t, name, eventlog.Options{})
 		add(t, l, "one", "two")
-		if err := l.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Sync())
 		add(t, l, "three") // else there is nothing to flush
-		if err := os.Truncate(name, left); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(name, left))
 		if err := l.Sync(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("truncated to %d: Sync: %v", left, err)
 		}
@@ -198,9 +188,7 @@ func TestAppend_TruncatedFile(t *testing.T) {
 	for l.Size()+2*1016 < 64<<10 {
 		add(t, l, p)
 	}
-	if err := os.Truncate(name, 4096); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(name, 4096))
 	var err error
 	for n := 0; err == nil && n < 200 && eventlog.Maps; n++ { // without a mapping each write makes it longer
 		_, err = l.Append([]byte(p))
@@ -259,9 +247,7 @@ func TestOpen_Hole(t *testing.T) {
 	b, _ := logOf(t, "one", "two")
 	b = append(append(header(uint64(size-7), 1), make([]byte, 8192)...), b[24:]...)
 	put(t, name, b)
-	if err := os.Truncate(name, size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(name, size))
 	if runtime.GOOS == "linux" {
 		rec, err := eventlog.Repair(name)
 		if fi, serr := os.Stat(rec.SavedAs); err != nil || serr != nil || fi.Size() != size-7-24 {

@@ -53,9 +53,7 @@ func TestLog_ManyGoroutines(t *testing.T) {
 		reading := make(chan struct{})
 		seen := 0
 		for e, err := range r.Follow(context.Background(), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = e.Data
 			if seen++; seen == 500 {
 				close(reading)
@@ -127,9 +125,7 @@ func testAppendsWait(t *testing.T, size int) {
 	var got [goroutines]int
 	n := 0
 	for e, err := range l.Events(0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n++; n == 1 {
 			if string(e.Data) != "f" {
 				t.Fatalf("the first event has %d bytes", len(e.Data))

@@ -142,9 +142,7 @@ func TestOpen_EveryCrashLeavesWhatWasDurable(t *testing.T) {
 		w.l = open(t, w.name, eventlog.Options{Grow: 64 << 10})
 		w.append(rnd.IntN(20))
 		if round%3 == 0 {
-			if err := w.l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.l.Close())
 			w.l = open(t, w.name, eventlog.Options{Grow: 64 << 10})
 		}
 		if round%2 == 0 {
@@ -167,9 +165,7 @@ func TestOpen_EveryCrashLeavesWhatWasDurable(t *testing.T) {
 				t.Fatalf("round %d: %d events of %d are left, %d were durable; %v", round, got, len(w.data), durable, refused)
 			}
 		}
-		if err := w.l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.l.Close())
 	}
 }
 
@@ -194,9 +190,7 @@ func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
 				copy(b, p)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for data = append(data, p); len(data) < 13; {
 				data = append(data, strings.Repeat("after", len(data)*30))
 				add(t, l, data[len(data)-1])
@@ -225,9 +219,7 @@ func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
 					!saved && len(all) < 12 && bytes.Contains(image[rec.Offset+1:end], []byte(data[12])) {
 					t.Fatalf("%d bytes, page %d: %+v", size, at/crashPage, rec)
 				}
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, l.Close())
 			}
 		}
 	}
@@ -241,9 +233,7 @@ func TestAppend_EndsAtTheLengthBeforeGrowth(t *testing.T) {
 	l := open(t, name, eventlog.Options{Grow: 64 << 10})
 	add(t, l, "first", strings.Repeat("x", 9000))
 	fi, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := eventlog.Flushes(l)
 	add(t, l, strings.Repeat("y", int(fi.Size()-l.Size()-16)))
 	if n := eventlog.Flushes(l) - before; l.Size() != fi.Size() || n != 1 {

@@ -60,12 +60,8 @@ func opensTo(t testing.TB, b []byte, data []string) (n int, refused *eventlog.Co
 	want(t, l.Events(0), data[:len(all)]...)
 	add(t, l, "more")
 	want(t, l.Events(0), append(append([]string{}, data[:len(all)]...), "more")...)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
+	must(t, r.Close())
 	return len(all), refused
 }
 

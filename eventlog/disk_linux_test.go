@@ -44,9 +44,7 @@ func TestAppend_FullDisk(t *testing.T) {
 			t.Errorf("%d bytes of %d are used, EventCount is %x, want %x", l.Size(), len(b), b[8:16], n)
 		}
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(ballast))
 	n += fill()
 	if all, err := collect(r.Events(0)); len(all) != n || err != nil || n < 300 {
 		t.Errorf("%d events of %d, %v", len(all), n, err)

@@ -18,46 +18,30 @@ import (
 func TestSync_FailureIsKept(t *testing.T) {
 	l := open(t, newName(t), eventlog.Options{})
 	add(t, l, "durable")
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Sync())
 	durable := l.Durable()
 	add(t, l, "lost")
 	// A pipe in place of the file: it cannot be synced.
 	fd := eventlog.Fd(l)
 	saved, err := unix.Dup(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Dup3(int(w.Fd()), fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Sync(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("Sync of a pipe: %v", err)
-	}
-	if err := unix.Dup3(saved, fd, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, unix.Dup3(int(w.Fd()), fd, 0))
+	wantError(t, l.Sync(), syscall.EINVAL, "Sync of a pipe")
+	must(t, unix.Dup3(saved, fd, 0))
 	unix.Close(saved)
 	r.Close()
 	w.Close()
 	// The system may have dropped what the flush was for.
-	if err := l.Sync(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("Sync again: %v", err)
-	}
+	wantError(t, l.Sync(), syscall.EINVAL, "Sync again")
 	if off, err := l.AppendSync([]byte("more")); !errors.Is(err, syscall.EINVAL) || off != durable+20 {
 		t.Errorf("AppendSync: %d, %v", off, err)
 	}
 	if l.Durable() != durable {
 		t.Errorf("durable up to %d, want %d", l.Durable(), durable)
 	}
-	if err := l.Close(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("Close: %v", err)
-	}
+	wantError(t, l.Close(), syscall.EINVAL, "Close")
 }
 
 // What the writer has appended is durable whatever another program has stored in the header.
@@ -67,15 +51,11 @@ func TestSync_OverwrittenHeader(t *testing.T) {
 		name := newName(t)
 		l := open(t, name, eventlog.Options{})
 		add(t, l, "durable")
-		if err := l.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Sync())
 		for range 20 { // some by system call, the others mapped
 			add(t, l, "event")
 			f, err := os.OpenFile(name, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, end), 0); err != nil {
 				t.Fatal(err)
 			}
@@ -113,9 +93,7 @@ func TestAppendSync_SystemCalls(t *testing.T) {
 				n, err = strconv.Atoi(strings.TrimSpace(v))
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	l := open(t, newName(t), eventlog.Options{})
@@ -125,9 +103,7 @@ func TestAppendSync_SystemCalls(t *testing.T) {
 		if _, err := l.AppendBatch(p, p); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Sync())
 		if _, err := l.AppendSync(p); err != nil {
 			t.Fatal(err)
 		}

@@ -35,9 +35,7 @@ func TestFormat_WritesGoldenFile(t *testing.T) {
 	name := newName(t)
 	l := open(t, name, eventlog.Options{Now: goldenNow()})
 	add(t, l, golden...)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	if got := get(t, name); !bytes.Equal(got, goldenFile(t)) {
 		t.Errorf("written:\n%s", hex.Dump(got))
 	}
@@ -90,9 +88,7 @@ func TestFormat_PythonReads(t *testing.T) {
 		add(t, l, strings.Repeat("x", i*100))
 	}
 	for e, err := range l.Events(0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&all, "%d %d %x\n", e.Offset, e.Time.UnixNano(), e.Data)
 	}
 	if out, err := read(name); out != all.String() || err != nil {

@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // small says that the tests do less: wasm and emulators take their time.
@@ -20,17 +21,16 @@ func small() bool {
 	return testing.Short() || runtime.GOARCH == "wasm" || os.Getenv("MMAPFILE_EMULATOR") != ""
 }
 
-// newName is the name of a log that is not there yet.
-func newName(t testing.TB) string {
+// must ends the test with an error, if there is one.
+func must(t testing.TB, err error) {
 	t.Helper()
-	// Not t.TempDir, which complains on Windows of what a File not yet collected maps.
-	dir, err := os.MkdirTemp("", "eventlog")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return filepath.Join(dir, "log")
 }
+
+// newName is the name of a log that is not there yet.
+func newName(t testing.TB) string { return filepath.Join(filetest.Dir(t), "log") }
 
 // closeLater closes p at the end of the test if it is still in use. Otherwise a test that
 // opens thousands would keep the addresses of all of them, which 32 bits do not have.
@@ -49,9 +49,7 @@ func closeLater[T any, P interface {
 func open(t testing.TB, name string, o eventlog.Options) *eventlog.Log {
 	t.Helper()
 	l, err := eventlog.Open(name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeLater(t, l)
 	return l
 }
@@ -59,9 +57,7 @@ func open(t testing.TB, name string, o eventlog.Options) *eventlog.Log {
 func openReader(t testing.TB, name string) *eventlog.Reader {
 	t.Helper()
 	r, err := eventlog.OpenReader(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeLater(t, r)
 	return r
 }
@@ -70,9 +66,7 @@ func add(t testing.TB, l *eventlog.Log, data ...string) (offs []int64) {
 	t.Helper()
 	for _, s := range data {
 		off, err := l.Append([]byte(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		offs = append(offs, off)
 	}
 	return offs
@@ -117,34 +111,29 @@ func wantCorrupt(t testing.TB, err error, off int64) {
 	}
 }
 
-func get(t testing.TB, name string) []byte {
+// wantError checks an error, and says of what.
+func wantError(t testing.TB, err, target error, what string) {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
+	if !errors.Is(err, target) {
+		t.Errorf("%s: %v, want %v", what, err, target)
 	}
-	return b
 }
+
+func get(t testing.TB, name string) []byte { return filetest.Read(t, name) }
 
 // put makes b the content of the file, in place: Windows lets a mapped file grow, but not be truncated.
 func put(t testing.TB, name string, b []byte) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt(b, 0); err != nil {
 		t.Fatal(err)
 	}
 	fi, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fi.Size() > int64(len(b)) {
-		if err := f.Truncate(int64(len(b))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Truncate(int64(len(b))))
 	}
 }
 
@@ -160,9 +149,7 @@ func logOf(t testing.TB, data ...string) (b []byte, offs []int64) {
 	name := newName(t)
 	l := open(t, name, eventlog.Options{Now: ticks()})
 	offs = add(t, l, data...)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	return get(t, name), offs
 }
 

@@ -63,9 +63,7 @@ func TestEvents_NoneAfterClose(t *testing.T) {
 			l, name := hundred(t)
 			seq, closer := events(l, openReader(t, name))
 			stops(t, seq, func() {
-				if err := closer.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, closer.Close())
 			}, os.ErrClosed)
 		})
 	}

@@ -48,9 +48,7 @@ func TestAppend_ReadBack(t *testing.T) {
 	if l.Len() != 5 || l.Size() != offs[4]+16+3 || l.Size() != all[4].Next() {
 		t.Errorf("%d events, %d bytes", l.Len(), l.Size())
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	if fi, err := os.Stat(name); err != nil || fi.Size() != l.Size() && !keepsRoom {
 		t.Errorf("%d bytes after Close, %v, want %d", fi.Size(), err, l.Size())
 	}
@@ -181,9 +179,7 @@ func TestOpen_Locked(t *testing.T) {
 	if _, err := eventlog.Repair(name); !errors.Is(err, eventlog.ErrLocked) {
 		t.Errorf("Repair: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	open(t, name, eventlog.Options{})
 }
 
@@ -226,9 +222,7 @@ func TestClose_LaterCalls(t *testing.T) {
 	l := open(t, name, eventlog.Options{})
 	add(t, l, "a")
 	r := openReader(t, name)
-	if err := errors.Join(l.Close(), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(l.Close(), r.Close()))
 	_, err1 := l.Append(nil)
 	_, err2 := l.AppendBatch(nil)
 	_, err3 := l.AppendSync(nil)

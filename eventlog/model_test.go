@@ -54,18 +54,14 @@ func TestLog_Model(t *testing.T) {
 				want(t, r.Events(0), model...)
 				continue
 			case what < 19:
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, l.Close())
 				if fi, err := os.Stat(name); err != nil || fi.Size() != size && !keepsRoom {
 					t.Fatalf("%d bytes after Close, want %d, %v", fi.Size(), size, err)
 				}
 				l = open(t, name, o)
 				continue
 			default:
-				if err := l.Sync(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, l.Sync())
 				continue
 			}
 			total := int64(0)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"flag"
 	"fmt"
 	"hash/crc32"
@@ -25,28 +24,14 @@ var kills = flag.Int("eventlog.kills", 30, "how often a writer is killed")
 const childEnv = "EVENTLOG_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(childEnv); name != "" {
-		if err := childWrites(name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	for env, fn := range map[string]func(string) error{readerEnv: childReads, consumerEnv: childConsumes} {
-		if dir := os.Getenv(env); dir != "" {
-			if err := fn(dir); err != nil {
+	for env, fn := range map[string]func(string) error{childEnv: childWrites, readerEnv: childReads, consumerEnv: childConsumes, streamEnv: childStreams} {
+		if name := os.Getenv(env); name != "" {
+			if err := fn(name); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
 			return
 		}
-	}
-	if dir := os.Getenv(streamEnv); dir != "" {
-		if err := childStreams(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
 	}
 	os.Exit(m.Run())
 }
@@ -69,6 +54,34 @@ func childReads(dir string) error {
 	fmt.Println(n)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
+}
+
+// killedChild runs a child, and kills it after up to so many microseconds. It returns the last number
+// that it has said.
+func killedChild(t *testing.T, env, name string, round, micros int) (said int64) {
+	t.Helper()
+	if round > 0 && round%100 == 0 {
+		t.Logf("%d kills", round)
+	}
+	cmd := child(t, env, name)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	in := bufio.NewReader(out)
+	var b [8]byte
+	if _, err := io.ReadFull(in, b[:]); err != nil {
+		t.Fatalf("round %d: the child said nothing: %v, %v", round, err, cmd.Wait())
+	}
+	timer := time.AfterFunc(time.Duration(round*7919%micros)*time.Microsecond, func() { cmd.Process.Kill() })
+	for err == nil {
+		said = int64(binary.LittleEndian.Uint64(b[:]))
+		_, err = io.ReadFull(in, b[:])
+	}
+	timer.Stop()
+	if cmd.Wait() == nil {
+		t.Fatal("the child ended of itself")
+	}
+	return said
 }
 
 // childWrites appends events that are numbered, and says of each that it was, until it is killed.
@@ -142,9 +155,7 @@ func TestAppend_KilledWriter(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	rounds := *kills
 	if small() {
 		rounds = min(rounds, 5)
@@ -172,34 +183,7 @@ func TestAppend_KilledWriter(t *testing.T) {
 	}()
 	said := uint64(0)
 	for round := range rounds {
-		if round > 0 && round%100 == 0 {
-			t.Logf("%d of %d kills", round, rounds)
-		}
-		cmd := child(t, childEnv, name)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		in := bufio.NewReader(out)
-		var b [8]byte
-		if _, err := io.ReadFull(in, b[:]); err != nil {
-			t.Fatalf("round %d: the child said nothing: %v, %v", round, err, cmd.Wait())
-		}
-		said = binary.LittleEndian.Uint64(b[:])
-		timer := time.AfterFunc(time.Duration(round*7919%3000)*time.Microsecond, func() { cmd.Process.Kill() })
-		for {
-			if _, err := io.ReadFull(in, b[:]); err != nil {
-				break
-			}
-			said = binary.LittleEndian.Uint64(b[:])
-		}
-		timer.Stop()
-		if err := cmd.Wait(); err == nil {
-			t.Fatal("the child ended of itself")
-		}
+		said = uint64(killedChild(t, childEnv, name, round, 3000))
 	}
 	all, err := collect(openReader(t, name).Events(0))
 	if err != nil || uint64(len(all)) < said {
@@ -221,9 +205,7 @@ func TestAppend_KilledWriter(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-followed; !errors.Is(err, context.Canceled) {
-		t.Errorf("the follower: %v", err)
-	}
+	wantError(t, <-followed, context.Canceled, "the follower")
 	l = open(t, name, eventlog.Options{})
 	// There may be one append more, of two events at most, if the kill came between the two stores
 	// that end it: Open does the second.
@@ -273,9 +255,7 @@ func TestFollow_SecondWriter(t *testing.T) {
 		if round == 2 {
 			add(t, l, "end")
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Close())
 	}
 	if got := <-events; got != "end" {
 		t.Error(got)
@@ -304,17 +284,13 @@ func TestFollow_Ends(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d events", n)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	n = 0
 	for _, err := range r.Follow(context.Background(), 0) {
 		if n++; n == 2 {
 			put := header(uint64(offs[1]), 1)
 			f, err := os.OpenFile(name, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := f.WriteAt(put, 0); err != nil {
 				t.Fatal(err)
 			}

@@ -30,9 +30,7 @@ func TestReader_End(t *testing.T) {
 	end, _ := r.End()
 	add(t, l, "later")
 	want(t, r.Events(end), "later")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 	if end, err := r.End(); end != 0 || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("after Close: %d, %v", end, err)
 	}

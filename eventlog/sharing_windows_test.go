@@ -14,13 +14,9 @@ import (
 func exclude(t *testing.T, name string) (release func()) {
 	t.Helper()
 	p, err := windows.UTF16PtrFromString(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, err := windows.CreateFile(p, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func() { windows.CloseHandle(h) }
 }
 
@@ -39,9 +35,7 @@ func TestStreamReader_ExcludedForMoment(t *testing.T) {
 	if e, err := r.Get(1); err != nil || string(e.Data) != nth(1) {
 		t.Errorf("Get: %q, %v", e.Data, err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 
 	release = exclude(t, name)
 	time.AfterFunc(5*time.Millisecond, release)
@@ -56,9 +50,7 @@ func TestStreamReader_ExcludedForMoment(t *testing.T) {
 func TestOpenReader_Excluded(t *testing.T) {
 	t.Parallel()
 	name := newName(t)
-	if err := open(t, name, eventlog.Options{}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, open(t, name, eventlog.Options{}).Close())
 	defer exclude(t, name)()
 	began := time.Now()
 	if _, err := eventlog.OpenReader(name); !errors.Is(err, windows.ERROR_SHARING_VIOLATION) {

@@ -34,9 +34,7 @@ func TestRepair_SavesNoHoles(t *testing.T) {
 		t.Errorf("the copy has %d blocks", blocks)
 	}
 	f, err := os.Open(rec.SavedAs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	kept := make([]byte, len(b)-24)
 	if _, err := f.ReadAt(kept, 0); err != nil || !bytes.Equal(kept, b[24:]) {

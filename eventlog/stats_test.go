@@ -32,9 +32,7 @@ func TestReadStats_Log(t *testing.T) {
 	if _, err := l.AppendBatch([]byte("data"), []byte("data")); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	s := readStats()
 	if got := s.Appends - before.Appends; got != n+5 {
 		t.Errorf("%d appends, want %d", got, n+5)
@@ -75,9 +73,7 @@ func TestReadStats_Recovery(t *testing.T) {
 	if s.Recoveries-before.Recoveries != 1 || s.TruncatedBytes != before.TruncatedBytes {
 		t.Errorf("not closed: %+v after %+v", s, before)
 	}
-	if err := os.Truncate(name, int64(len(b)-1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(name, int64(len(b)-1)))
 	open(t, name, eventlog.Options{}).Close()
 	if torn := readStats(); torn.Recoveries-s.Recoveries != 1 || torn.TruncatedBytes-s.TruncatedBytes != 19 {
 		t.Errorf("torn: %+v after %+v", torn, s)
@@ -90,9 +86,7 @@ func TestReadStats_Stream(t *testing.T) {
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 300)
 	size := s.Size()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	files := len(segments(t, dir))
 	after := readStats()
 	if after.Appends-before.Appends != 300 || after.Bytes-before.Bytes != uint64(size-24*int64(files)) {

@@ -45,9 +45,7 @@ func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment 
 		}
 	}
 	appendTo(100)
-	if err := s.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sync())
 	d.Fill()
 	appendTo(700) // in the second segment, or the first
 	if err := s.Sync(); err == nil {
@@ -61,9 +59,7 @@ func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment 
 		cmd.Env = append(os.Environ(), readerEnv+"="+dir)
 		in, ierr := cmd.StdinPipe()
 		out, oerr := cmd.StdoutPipe()
-		if err := errors.Join(ierr, oerr, cmd.Start()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(ierr, oerr, cmd.Start()))
 		end = func() { in.Close(); cmd.Wait() }
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "700000\n" {
 			t.Fatalf("the reader has %q, %v", line, err)
@@ -127,9 +123,7 @@ func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 				}
 			}
 			add(100)
-			if err := s.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Sync())
 			d.Fill()
 			add(700)
 			if err := s.Sync(); err == nil {
@@ -138,9 +132,7 @@ func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 			d.Free()
 			r := openStreamReader(t, dir)
 			shown, err := r.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			err = r.Copy(t.Context(), dst, nil)
 			if err != nil { // of the flush, once
 				err = r.Copy(t.Context(), dst, nil)
@@ -168,9 +160,7 @@ func TestOpen_AfterFailedFirstFlush(t *testing.T) {
 			t.Run(fmt.Sprint(fs, mapped), func(t *testing.T) {
 				d := filetest.NewThinDisk(t, fs, "4096")
 				name, dir := filepath.Join(d.Dir, "log"), filepath.Join(d.Dir, "stream")
-				if err := os.Mkdir(dir, 0o777); err != nil { // its block must be there, for ext4 to go on
-					t.Fatal(err)
-				}
+				must(t, os.Mkdir(dir, 0o777)) // its block must be there, for ext4 to go on
 				d.Fill()
 				if _, err := eventlog.Open(name, eventlog.Options{}); err == nil {
 					t.Fatal("Open: no error on a device that is full")
@@ -201,16 +191,12 @@ func TestOpen_AfterFailedFirstFlush(t *testing.T) {
 						s, err = eventlog.OpenStream(dir, eventlog.StreamOptions{})
 					}
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for range 100 {
 					add(t, l, "event")
 					push(t, s, "event")
 				}
-				if err := errors.Join(l.Close(), s.Sync(), s.TruncateFront(51), s.Close()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(l.Close(), s.Sync(), s.TruncateFront(51), s.Close()))
 				end()
 				d.Remount()
 				if l = open(t, name, eventlog.Options{}); l.Len() != 100 {

@@ -20,15 +20,11 @@ func TestStream_Check(t *testing.T) {
 		dir := newDir(t)
 		s := openStream(t, dir, o)
 		pushN(t, s, 100)
-		if err := s.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Check())
 		closeStream(t, s)
 		name := segments(t, dir)[lost]
 		b := get(t, name)
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(name))
 		var from, to int64
 		fmt.Sscanf(filepath.Base(name), "%d", &from)
 		fmt.Sscanf(filepath.Base(segments(t, dir)[lost]), "%d", &to)
@@ -66,9 +62,7 @@ func TestStream_CheckDamaged(t *testing.T) {
 		push(t, s, "", "", "", "", "", "")
 		pushN(t, s, 100)
 		closeStream(t, s)
-		if err := damage(segments(t, dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage(segments(t, dir)))
 		s = openStream(t, dir, eventlog.StreamOptions{})
 		if ce := (*eventlog.CorruptError)(nil); !errors.As(s.Check(), &ce) {
 			t.Errorf("%s: %v", what, s.Check())
@@ -91,14 +85,10 @@ func TestStream_CheckTruncated(t *testing.T) {
 	} {
 		pushN(t, s, 100)
 		for range 2 {
-			if err := s.Check(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Check())
 			closeStream(t, s)
 			s = openStream(t, dir, o)
-			if err := step(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, step())
 			step = func() error { return nil }
 		}
 	}

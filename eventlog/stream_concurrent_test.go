@@ -121,9 +121,7 @@ func TestStream_ManyGoroutines(t *testing.T) {
 		s = openStream(t, dir, eventlog.StreamOptions{})
 		found := 0
 		for e, err := range s.Events(s.First()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if p, ok := all.Load(e.Seq); ok {
 				if found++; p != string(e.Data) {
 					t.Fatalf("event %d is %q, want %q", e.Seq, e.Data, p)
@@ -143,9 +141,7 @@ func TestStreamReader_TruncatedBetween(t *testing.T) {
 	s, r := openStream(t, dir, eventlog.StreamOptions{}), openStreamReader(t, dir)
 	pushN(t, s, 20)
 	inside, err := eventlog.EnterAfter(r, 20, func() {
-		if err := s.TruncateBack(10); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateBack(10))
 		if next, err := r.Next(); err != nil || next != 10 { // another goroutine
 			t.Fatal(next, err)
 		}

@@ -147,12 +147,8 @@ func TestOnlyDurable_KilledConsumer(t *testing.T) {
 	for ended := false; !ended; {
 		cmd := child(t, consumerEnv, dir)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		got, _ := io.CopyN(io.Discard, out, int64(90+kills*37%80)*consumerStep)
 		if ended = got < 90*consumerStep; !ended {
 			cmd.Process.Kill()

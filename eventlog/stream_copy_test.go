@@ -29,9 +29,7 @@ func copyTo(t testing.TB, from interface {
 		}
 		last = done
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -41,12 +39,8 @@ func TestCopy_LiveStream(t *testing.T) {
 	dir, o := newDir(t), eventlog.StreamOptions{SegmentSize: 10_000}
 	s, r := openStream(t, dir, o), openStreamReader(t, dir)
 	pushN(t, s, 500)
-	if err := s.TruncateBack(450); err != nil { // its segment stays longer than its events
-		t.Fatal(err)
-	}
-	if err := s.TruncateFront(60); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(450)) // its segment stays longer than its events
+	must(t, s.TruncateFront(60))
 	for range 3 {
 		for what, from := range map[string]interface {
 			Copy(ctx context.Context, dir string, progress func(done, total int64)) error
@@ -95,17 +89,13 @@ func TestCopy_Errors(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Copy(context.Background(), to, cut); !errors.Is(err, eventlog.ErrTruncated) {
-		t.Errorf("truncated meanwhile: %v", err)
-	}
+	wantError(t, s.Copy(context.Background(), to, cut), eventlog.ErrTruncated, "truncated meanwhile")
 	for _, name := range []string{to, to + ".tmp"} {
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("after an error: %v", err)
 		}
 	}
-	if err := s.Copy(context.Background(), filepath.Dir(to), nil); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("to a directory that is there: %v", err)
-	}
+	wantError(t, s.Copy(context.Background(), filepath.Dir(to), nil), fs.ErrExist, "to a directory that is there")
 	other := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, other, 100)
 	want(t, other.Since(time.Now().Add(time.Hour))) // which keeps the times of the segments
@@ -123,18 +113,14 @@ func TestCopy_Errors(t *testing.T) {
 		}
 		eventlog.WaitJobs(s)
 	}
-	if err := s.Copy(context.Background(), to, front); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Copy(context.Background(), to, front))
 	c := openStream(t, to, eventlog.StreamOptions{})
 	if err := c.Check(); err != nil {
 		t.Error(err)
 	}
 	wantNth(t, c.Events(c.First()), c.First(), 90)
 	closeStream(t, s)
-	if err := s.Copy(context.Background(), to+"2", nil); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
+	wantError(t, s.Copy(context.Background(), to+"2", nil), os.ErrClosed, "after Close")
 }
 
 func TestStream_RollAndSegments(t *testing.T) {
@@ -151,15 +137,11 @@ func TestStream_RollAndSegments(t *testing.T) {
 		}
 		return list
 	}
-	if err := s.Roll(); err != nil { // without events there is nothing to end
-		t.Fatal(err)
-	}
+	must(t, s.Roll()) // without events there is nothing to end
 	sealed(0)
 	for range 3 {
 		pushN(t, s, 10)
-		if err := s.Roll(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Roll())
 		if d := s.Durable(); d != s.Next() {
 			t.Errorf("durable up to %d of %d", d, s.Next())
 		}
@@ -176,9 +158,7 @@ func TestStream_RollAndSegments(t *testing.T) {
 			t.Errorf("segment %d: from %v to %v, %v", i, g.Time, end, err)
 		}
 	}
-	if err := s.TruncateBack(25); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(25))
 	if g := sealed(3)[2]; g.Next != 25 || g.Bytes >= sealed(3)[0].Bytes {
 		t.Errorf("after TruncateBack: %+v", g)
 	}
@@ -186,9 +166,7 @@ func TestStream_RollAndSegments(t *testing.T) {
 		t.Error(end, err)
 	}
 	closeStream(t, s)
-	if err := s.Roll(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Roll after Close: %v", err)
-	}
+	wantError(t, s.Roll(), os.ErrClosed, "Roll after Close")
 	if _, err := s.Segments(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Segments after Close: %v", err)
 	}
@@ -219,9 +197,7 @@ func TestWaitDurable_OfOthers(t *testing.T) {
 		})
 	}
 	g.Wait()
-	if err := s.WaitDurable(context.Background(), s.Next()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of the next event: %v", err)
-	}
+	wantError(t, s.WaitDurable(context.Background(), s.Next()), fs.ErrNotExist, "of the next event")
 	pushN(t, s, 1)
 	release := eventlog.HoldFlush(eventlog.ActiveLog(s))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -250,9 +226,7 @@ func TestFollow_OnlyDurable(t *testing.T) {
 	defer cancel()
 	pushN(t, s, 10)
 	wantNth(t, s.Events(0, eventlog.OnlyDurable), 0, s.Durable())
-	if err := s.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sync())
 	pushN(t, s, 10)
 	wantNth(t, s.Events(0, eventlog.OnlyDurable), 0, 10)
 	wantNth(t, s.Events(0), 0, 20)
@@ -288,38 +262,26 @@ func TestFollow_OnlyDurable(t *testing.T) {
 	for s.Next() < n {
 		pushN(t, s, 7)
 		if s.Next()%3 == 0 {
-			if err := s.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Sync())
 		}
 		if s.Next()%10 == 0 {
-			if err := s.Roll(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Roll())
 		}
 	}
 	last := s.Next()
-	if err := s.Roll(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Roll())
 	g.Wait()
 	pushN(t, s, 5)
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last)
 	if keepsRoom { // nor is a file that is open removed
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Close())
 	}
-	if err := s.TruncateBack(last - 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(last-3))
 	if keepsRoom {
 		r = openStreamReader(t, dir)
 	}
 	pushN(t, s, 5)
-	if err := s.Roll(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Roll())
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, last+2)
 	pushN(t, s, 5)
 	closeStream(t, s)
@@ -359,9 +321,7 @@ func TestStream_CopyToNameWithSlash(t *testing.T) {
 	s := openStream(t, newDir(t), eventlog.StreamOptions{})
 	pushN(t, s, 5)
 	dst := filepath.Join(newDir(t), "copy")
-	if err := s.Copy(t.Context(), dst+string(filepath.Separator), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Copy(t.Context(), dst+string(filepath.Separator), nil))
 	if next, err := openStreamReader(t, dst).Next(); next != 5 || err != nil {
 		t.Errorf("the copy ends at %d, %v", next, err)
 	}
@@ -386,9 +346,7 @@ func TestOnlyDurable_EndMark(t *testing.T) {
 	put(t, name, append(append(b, bytes.Repeat([]byte{0xff}, 16)...), make([]byte, 4096)...))
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 10)
 	wantNth(t, r.Events(0), 0, 10)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 	s = openStream(t, dir, eventlog.StreamOptions{})
 	pushN(t, s, 10)
 	closeStream(t, s)
@@ -401,9 +359,7 @@ func TestStream_SegmentsWithDamagedHeader(t *testing.T) {
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{})
 	pushN(t, s, 5)
-	if err := s.Roll(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Roll())
 	pushN(t, s, 5)
 	name := segments(t, dir)[0]
 	whole := get(t, name)
@@ -436,17 +392,11 @@ func TestSegment_LastTimeOfTruncated(t *testing.T) {
 	o.Now = ticks()
 	s := openStream(t, newDir(t), o)
 	pushN(t, s, 10)
-	if err := s.Roll(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Roll())
 	list, err := s.Segments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, next := range []int64{10, 9, 0} {
-		if err := s.TruncateBack(next); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateBack(next))
 		if next == 0 {
 			push(t, s, "another first event of another length")
 			pushN(t, s, 20)
@@ -487,9 +437,7 @@ func TestWaitDurable_BeforeFirst(t *testing.T) {
 		t.Errorf("the last event of an empty stream: %v", err)
 	}
 	pushN(t, s, 10)
-	if err := s.TruncateFront(5); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(5))
 	defer eventlog.HoldFlush(eventlog.ActiveLog(s))() // a flush would wait
 	filetest.Within(t, 10*time.Second, func() {
 		for _, seq := range []int64{-1, 0, 4} {

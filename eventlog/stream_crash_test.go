@@ -358,9 +358,7 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 		if rnd.IntN(2) > 0 {
 			break
 		}
-		if err := s.Sync(); err != nil { // while the segment before is being closed, perhaps
-			t.Fatal(err)
-		}
+		must(t, s.Sync()) // while the segment before is being closed, perhaps
 		m.flushed()
 	case what < 14:
 		p := some(0)
@@ -370,19 +368,13 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 		}
 		m.flushed()
 	case what < 15:
-		if err := s.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Sync())
 		m.flushed()
 	case what < 16:
 		if id[len(id)-1]%2 == 0 {
-			if err := s.Roll(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Roll())
 		} else if next := s.Next(); next > s.First() {
-			if err := s.WaitDurable(context.Background(), next-1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.WaitDurable(context.Background(), next-1))
 		}
 		m.flushed()
 	case what < 18:
@@ -390,9 +382,7 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 		if rnd.IntN(4) == 0 {
 			first = s.Next() + rnd.Int64N(3)
 		}
-		if err := s.TruncateFront(first); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateFront(first))
 		m.lock(func() { m.first, m.next, m.synced = max(m.first, first), max(m.next, first), max(m.synced, first) })
 	default:
 		back := s.Next() - rnd.Int64N(s.Next()-s.First()+1)/2
@@ -403,9 +393,7 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 			m.synced = min(m.synced, back)
 			m.next = back
 		})
-		if err := s.TruncateBack(back); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateBack(back))
 		m.lock(func() { m.before = nil })
 	}
 }

@@ -36,9 +36,7 @@ func TestStream_OpenDamaged(t *testing.T) {
 		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 		pushN(t, s, 100)
 		closeStream(t, s)
-		if err := damage(dir, segments(t, dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage(dir, segments(t, dir)))
 		_, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
 		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
 			t.Errorf("%s: %v", what, err)
@@ -82,9 +80,7 @@ func TestOpenStream_ImpossibleNumbers(t *testing.T) {
 	}
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{})
-	if err := s.TruncateFront(1 << 62); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(1<<62))
 	pushN(t, s, 3)
 	closeStream(t, s)
 	put(t, filepath.Join(dir, fmt.Sprintf("%020d.log", int64(math.MaxInt64))), nil)
@@ -151,9 +147,7 @@ func TestStream_DamagedInTheMiddle(t *testing.T) {
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 100)
 	closeStream(t, s)
-	if err := os.Remove(segments(t, dir)[3]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(segments(t, dir)[3]))
 	s = openStream(t, dir, eventlog.StreamOptions{})
 	all, err := collect(s.Events(0))
 	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) < 30 {
@@ -174,27 +168,19 @@ func TestStream_BlankSegmentInUse(t *testing.T) {
 	pushN(t, s, 50)
 	closeStream(t, s)
 	old, err := os.ReadFile(segments(t, dir)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	copy(old, make([]byte, 24)) // the header
 	name := filepath.Join(dir, fmt.Sprintf("%020d.log", 50))
-	if err := os.WriteFile(name, old, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, old, 0o666))
 	f, err := mmapfile.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	f.Bytes()
 	s = openStream(t, dir, eventlog.StreamOptions{})
 	pushN(t, s, 1)
 	wantNth(t, s.Events(0), 0, 51)
 	now, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if end := 24 + 16 + len(nth(50)); len(now) < end || len(bytes.Trim(now[end:], "\x00")) > 0 {
 		t.Errorf("%d bytes, with something after the event, which ends at %d", len(now), end)
 	}
@@ -355,13 +341,9 @@ func TestStreamReader_ReplacedStream(t *testing.T) {
 		closeStream(t, s)
 		last := eventlog.FirstOf(segments(t, dir)[1])
 		s = openStream(t, other, o)
-		if err := s.TruncateFront(last); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateFront(last))
 		push(t, s, "other")
-		if err := s.TruncateFront(30); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateFront(30))
 		push(t, s, "other")
 		closeStream(t, s)
 		r := openStreamReader(t, dir)
@@ -376,9 +358,7 @@ func TestStreamReader_ReplacedStream(t *testing.T) {
 				t.Fatalf("%s: event %d is %.20q", what, n, e.Data)
 			}
 			if n++; n == 30 {
-				if err := replace(dir, other); err != nil {
-					t.Fatal(err)
-				}
+				must(t, replace(dir, other))
 			}
 		}
 		if failed == nil || ctx.Err() != nil || n != 30 {

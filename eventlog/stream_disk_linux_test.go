@@ -48,9 +48,7 @@ func TestStream_FullDisk(t *testing.T) {
 			t.Errorf("WaitDurable: %v", err)
 		}
 		to := filepath.Join(dir, "copy")
-		if err := s.Copy(context.Background(), to, nil); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("Copy: %v", err)
-		}
+		wantError(t, s.Copy(context.Background(), to, nil), syscall.ENOSPC, "Copy")
 		if _, err := os.Stat(to + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a copy is left: %v", err)
 		}
@@ -59,9 +57,7 @@ func TestStream_FullDisk(t *testing.T) {
 			t.Error(err)
 		}
 		next := s.Next()
-		if err := s.TruncateFront(s.First() + (next-s.First())/2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateFront(s.First()+(next-s.First())/2))
 		eventlog.WaitJobs(s)
 		fill()
 		if s.Next() < next+1000 {
@@ -108,9 +104,7 @@ func TestStream_FullDiskOfFewSegments(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || len(segments(t, dir)) != 2 {
 		t.Fatal(err, segments(t, dir))
 	}
-	if err := s.TruncateFront(s.Next()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(s.Next()))
 	eventlog.WaitJobs(s)
 	for range 100 {
 		if _, err := s.Append(make([]byte, 4000)); err != nil {
@@ -141,16 +135,12 @@ func TestStream_TruncateBackFullDisk(t *testing.T) {
 			t.Fatalf("%d events: %v", removed, err)
 		}
 		eventlog.WaitJobs(s)
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(ballast))
 		if seq, err := s.Append([]byte("event")); err != nil || seq != next {
 			t.Fatalf("event %d, %v, want %d", seq, err, next)
 		}
 	}
-	if err := s.TruncateBack(s.Next() - 1); err != nil { // the last segment has one page now
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(s.Next()-1)) // the last segment has one page now
 	eventlog.WaitJobs(s)
 	ballast := fillDisk(t, dir)
 	push(t, s, "a", "b")
@@ -160,12 +150,8 @@ func TestStream_TruncateBackFullDisk(t *testing.T) {
 	}
 	push(t, s, "c")
 	want(t, s.Events(next-2), "a", "b", "c")
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateBack(next - 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(ballast))
+	must(t, s.TruncateBack(next-1))
 	want(t, s.Events(next-2), "a")
 	closeStream(t, s)
 }
@@ -183,18 +169,14 @@ func TestStream_TruncateFrontFullDisk(t *testing.T) {
 			for n := len(segments(t, dir)); len(segments(t, dir)) == n; {
 				pushN(t, s, 1)
 			}
-			if err := s.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Sync())
 			pushN(t, s, 1200) // more than half of the segment
 		case "tail":
 			if !eventlog.Maps {
 				continue // a segment has no more blocks than its events need
 			}
 		case "none": // the last segment has one page
-			if err := s.TruncateBack(s.Next() - 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TruncateBack(s.Next()-1))
 		}
 		eventlog.WaitJobs(s)
 		first, next := s.First(), s.Next()
@@ -203,9 +185,7 @@ func TestStream_TruncateFrontFullDisk(t *testing.T) {
 		if (block != "none") != (err == nil) || err != nil && !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("%s: %v", block, err)
 		}
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(ballast))
 		if err != nil {
 			if s.First() != first || s.Next() != next {
 				t.Errorf("%d to %d, was %d to %d", s.First(), s.Next(), first, next)
@@ -215,9 +195,7 @@ func TestStream_TruncateFrontFullDisk(t *testing.T) {
 			closeStream(t, s)
 			s = openStream(t, dir, o)
 			wantNth(t, s.Events(first), first, next+10)
-			if err := s.TruncateFront(next + 100); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TruncateFront(next+100))
 		}
 		pushN(t, s, 10)
 		wantNth(t, s.Events(next+100), next+100, next+110)
@@ -231,9 +209,7 @@ func fillDisk(t *testing.T, dir string) (name string) {
 	t.Helper()
 	name = filepath.Join(dir, "ballast")
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	for size := 1 << 20; size > 0; {
 		if _, err = f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {

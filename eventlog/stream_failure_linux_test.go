@@ -49,9 +49,7 @@ func TestStream_CloseAfterFailedTruncation(t *testing.T) {
 	s := openStream(t, dir, eventlog.StreamOptions{})
 	pushN(t, s, 20)
 	inTheWay := filepath.Join(dir, fmt.Sprintf("%020d.log", 15))
-	if err := os.Mkdir(inTheWay, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(inTheWay, 0o777))
 	if err := s.TruncateBack(15); err == nil {
 		t.Error("no error")
 	}
@@ -59,9 +57,7 @@ func TestStream_CloseAfterFailedTruncation(t *testing.T) {
 		t.Error("AppendSync: no error")
 	}
 	s.Close()
-	if err := s.Close(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("second Close: %v", err)
-	}
+	wantError(t, s.Close(), os.ErrClosed, "second Close")
 	os.Remove(inTheWay)
 	s = openStream(t, dir, eventlog.StreamOptions{})
 	if s.Next() != 15 {
@@ -88,18 +84,12 @@ func TestStream_NoDescriptors(t *testing.T) {
 		}
 		eventlog.WaitJobs(s)
 		var old syscall.Rlimit
-		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old))
 		few := old
 		few.Cur = 3
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
 		_, err := s.Append(make([]byte, 4500))
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old))
 		if !errors.Is(err, syscall.EMFILE) {
 			t.Errorf("without descriptors: %v", err)
 		}
@@ -132,9 +122,7 @@ func TestStream_PipeAsSegment(t *testing.T) {
 		closeStream(t, s)
 		name := filepath.Join(dir, fmt.Sprintf("%020d.log", first))
 		os.Remove(name)
-		if err := syscall.Mkfifo(name, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mkfifo(name, 0o666))
 		within(t, "OpenStream", func() {
 			if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
 				t.Error("OpenStream: no error for ", first)
@@ -169,9 +157,7 @@ func TestStream_PipeAsMeta(t *testing.T) {
 			pushN(t, s, 3)
 			closeStream(t, s)
 			os.Remove(filepath.Join(dir, name))
-			if err := replace(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, replace(filepath.Join(dir, name)))
 			within(t, "OpenStream", func() {
 				if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("OpenStream, %s is a %s: %v", name, what, err)
@@ -218,9 +204,7 @@ func TestStream_FailedAppendKeepsSpare(t *testing.T) {
 		if _, err := os.Stat(spare); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(segments(t, dir)[0], 24); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(segments(t, dir)[0], 24))
 		if err := appendTo(s); err == nil {
 			t.Errorf("%s to a file that was truncated: no error", what)
 		}
@@ -278,9 +262,7 @@ func TestStream_FailedFlushOfDirectory(t *testing.T) {
 	t.Parallel()
 	s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 4000})
 	pushN(t, s, 10)
-	if err := s.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sync())
 	eventlog.FailDir(s)
 	pushN(t, s, 100)
 	if _, err := s.AppendSync(nil); err == nil {
@@ -376,9 +358,7 @@ func TestOpenStream_FailedFlushOfDirectoriesAbove(t *testing.T) {
 				t.Errorf("after %d flushes: not flushed: %s; flushed: %v", bad, d, durable)
 			}
 		}
-		if err := os.RemoveAll(filepath.Join(base, "a")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(base, "a")))
 	}
 }
 

@@ -10,20 +10,15 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-// newDir is a directory for a stream. See newName.
-func newDir(t testing.TB) string {
-	t.Helper()
-	return filepath.Dir(newName(t))
-}
+func newDir(t testing.TB) string { return filetest.Dir(t) }
 
 func openStream(t testing.TB, dir string, o eventlog.StreamOptions) *eventlog.Stream {
 	t.Helper()
 	s, err := eventlog.OpenStream(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeLater(t, s)
 	return s
 }
@@ -31,18 +26,14 @@ func openStream(t testing.TB, dir string, o eventlog.StreamOptions) *eventlog.St
 func openStreamReader(t testing.TB, dir string) *eventlog.StreamReader {
 	t.Helper()
 	r, err := eventlog.OpenStreamReader(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeLater(t, r)
 	return r
 }
 
 func closeStream(t testing.TB, s *eventlog.Stream) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 }
 
 // push appends events with these data, and checks their numbers.
@@ -101,9 +92,7 @@ func putMeta(t testing.TB, dir string, m meta) {
 	b = binary.LittleEndian.AppendUint32(b, m.flags)
 	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	f, err := os.OpenFile(filepath.Join(dir, "meta"), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt(b, int64(m.generation%2)*4096); err != nil {
 		t.Fatal(err)
@@ -113,8 +102,6 @@ func putMeta(t testing.TB, dir string, m meta) {
 func segments(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }

@@ -74,9 +74,7 @@ func TestStream_DamageHidesNoEventBefore(t *testing.T) {
 				if err != nil && k == 1 { // the one before the last was not closed in order
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				wantDamageAt(t, fmt.Sprintf("%s, segment %d, writer", what, k), seq, off, s.Get, s.Events)
 				closeStream(t, s)
 			}

@@ -1,12 +1,10 @@
 package eventlog_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -83,31 +81,7 @@ func TestStream_KilledWriter(t *testing.T) {
 	go func() { followed <- followNumbered(ctx, r) }()
 	said := int64(0)
 	for round := range rounds {
-		if round > 0 && round%100 == 0 {
-			t.Logf("%d of %d kills", round, rounds)
-		}
-		cmd := child(t, streamEnv, dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		in := bufio.NewReader(out)
-		var b [8]byte
-		if _, err := io.ReadFull(in, b[:]); err != nil {
-			t.Fatalf("round %d: the child said nothing: %v, %v", round, err, cmd.Wait())
-		}
-		timer := time.AfterFunc(time.Duration(round*7919%30_000)*time.Microsecond, func() { cmd.Process.Kill() })
-		for err == nil {
-			said = int64(binary.LittleEndian.Uint64(b[:]))
-			_, err = io.ReadFull(in, b[:])
-		}
-		timer.Stop()
-		if err := cmd.Wait(); err == nil {
-			t.Fatal("the child ended of itself")
-		}
+		said = killedChild(t, streamEnv, dir, round, 30_000)
 		if next, err := r.Next(); next < said || err != nil {
 			t.Fatalf("round %d: the events end at %d, %v, want %d", round, next, err, said)
 		}
@@ -124,9 +98,7 @@ func TestStream_KilledWriter(t *testing.T) {
 		t.Errorf("the events end at %d, want %d at least; %+v", seq, said, s.Recovery())
 	}
 	cancel()
-	if err := <-followed; !errors.Is(err, context.Canceled) {
-		t.Errorf("the follower: %v", err)
-	}
+	wantError(t, <-followed, context.Canceled, "the follower")
 }
 
 // followNumbered follows a stream of numbered events, also when it is truncated.
@@ -166,18 +138,12 @@ func TestStream_PythonReader(t *testing.T) {
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 200)
-	if err := s.TruncateFront(70); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateBack(150); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(70))
+	must(t, s.TruncateBack(150))
 	pushN(t, s, 20)
 	var all strings.Builder
 	for e, err := range s.Events(70) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&all, "%d %d %x\n", e.Seq, e.Time.UnixNano(), e.Data)
 	}
 	eventlog.WaitJobs(s)

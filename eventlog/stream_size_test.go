@@ -63,20 +63,14 @@ func TestStream_MaxSize(t *testing.T) {
 	s = openStream(t, dir, o)
 	wantFull(t, s, dir, data)
 
-	if err := s.TruncateFront(3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(3))
 	wantFull(t, s, dir, data) // the first segment is still there
-	if err := s.TruncateFront(4); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(4))
 	push(t, s, data, data)              // fill the third segment
 	wantFull(t, s, dir, data, data+"x") // 224 bytes are free, but a segment takes 24 of them
 	push(t, s, data)
 	wantFull(t, s, dir, data+"x")
-	if err := s.TruncateBack(8); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(8))
 	push(t, s, data)
 	closeStream(t, s)
 

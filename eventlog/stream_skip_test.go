@@ -48,14 +48,10 @@ func TestStream_TruncateFrontFails(t *testing.T) {
 func inTheWay(t *testing.T, dir, name string) (remove func()) {
 	t.Helper()
 	name = filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Join(name, "full"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(name, "full"), 0o777))
 	return func() {
 		// Not os.RemoveAll, which cannot do that under wine.
-		if err := errors.Join(os.Remove(filepath.Join(name, "full")), os.Remove(name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(filepath.Join(name, "full")), os.Remove(name)))
 	}
 }
 
@@ -78,9 +74,7 @@ func TestStream_TruncateFrontKilled(t *testing.T) {
 	pushN(t, s, 100)
 	eventlog.WaitJobs(s)
 	tracing = true
-	if err := s.TruncateFront(200); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(200))
 	eventlog.WaitJobs(s)
 	tracing = false
 	all, none := 0, 0
@@ -128,9 +122,7 @@ func TestStream_TruncateFrontBegun(t *testing.T) {
 	})
 	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, s, 100)
-	if err := s.TruncateFront(200); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(200))
 	r := openStreamReader(t, image)
 	if first, err := r.First(); first != 200 || err != nil {
 		t.Fatal(first, err)

@@ -112,9 +112,7 @@ func TestStream_OpenErrors(t *testing.T) {
 		t.Errorf("a second writer: %v", err)
 	}
 	closeStream(t, s)
-	if err := s.Close(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("a second Close: %v", err)
-	}
+	wantError(t, s.Close(), os.ErrClosed, "a second Close")
 	_, aerr := s.Append(nil)
 	_, serr := s.AppendSync(nil)
 	_, berr := s.AppendBatch(nil)
@@ -146,14 +144,10 @@ func TestOpenStream_LeftoverFiles(t *testing.T) {
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 	for range 10 {
 		pushN(t, s, 30)
-		if err := s.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Sync())
 		eventlog.WaitJobs(s)
 	}
-	if err := s.TruncateBack(290); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateBack(290))
 	closeStream(t, s)
 	for _, name := range segments(t, dir) {
 		if strings.Contains(string(get(t, name)), "oldold") {
@@ -174,21 +168,15 @@ func TestStream_ReplacedDirectory(t *testing.T) {
 	dir, backup, away := filepath.Join(root, "stream"), filepath.Join(root, "backup"), filepath.Join(root, "away")
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 	pushN(t, s, 200)
-	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(backup, os.DirFS(dir)))
 	put(t, filepath.Join(backup, "next.tmp"), []byte("of the other"))
 	pushN(t, s, 50)
-	if err := s.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sync())
 	eventlog.WaitJobs(s)
 	if err := os.Rename(dir, away); err != nil {
 		t.Skip("a directory with open files cannot be renamed: ", err)
 	}
-	if err := os.Rename(backup, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(backup, dir))
 	before := tree(t, dir)
 	wantErr := func(what string, err error) {
 		t.Helper()
@@ -220,15 +208,11 @@ func TestStream_ReplacedDirectory(t *testing.T) {
 	if after := tree(t, dir); !maps.Equal(before, after) {
 		t.Error("the other directory has changed")
 	}
-	if err := os.Rename(dir, backup); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, backup))
 	if _, err := s.AppendBatch(make([]byte, 5000)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a directory: %v", err)
 	}
-	if err := os.Rename(away, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(away, dir))
 	pushN(t, s, 200)
 	closeStream(t, s)
 	s = openStream(t, dir, eventlog.StreamOptions{})
@@ -240,9 +224,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		files[e.Name()] = string(get(t, filepath.Join(dir, e.Name())))
 	}
@@ -300,29 +282,21 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 			case what < 32:
 				i := rnd.IntN(len(model) + 1)
 				if runtime.GOOS == "windows" { // which removes no file that is open
-					if err := r.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, r.Close())
 				}
-				if err := s.TruncateBack(first + int64(i)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.TruncateBack(first+int64(i)))
 				if runtime.GOOS == "windows" {
 					r = openStreamReader(t, dir)
 				}
 				model = model[:i]
 			case what < 34:
 				i := rnd.IntN(len(model) + 1)
-				if err := s.TruncateFront(first + int64(i)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.TruncateFront(first+int64(i)))
 				first, model = first+int64(i), model[i:]
 			case what == 34 && rnd.IntN(4) == 0:
 				first += int64(len(model)) + 1 + rnd.Int64N(10)
 				model = nil
-				if err := s.TruncateFront(first); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.TruncateFront(first))
 			case what == 35:
 				closeStream(t, s)
 				s = openStream(t, dir, o)
@@ -379,9 +353,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 				want(t, r.Events(next), string(p))
-				if err := errors.Join(os.Rename(dir, backup+".old"), os.Rename(backup, dir)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.Rename(dir, backup+".old"), os.Rename(backup, dir)))
 				if err := s.Roll(); err == nil {
 					t.Fatal("Roll in a directory that was replaced: no error")
 				}
@@ -407,9 +379,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 		}
 		closeStream(t, s)
 		want(t, r.Events(first), model...)
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Close())
 	}
 }
 
@@ -421,9 +391,7 @@ func TestStream_Since(t *testing.T) {
 	s := openStream(t, dir, o)
 	pushN(t, s, 200)
 	all, err := collect(s.Events(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := openStreamReader(t, dir)
 	for seq, e := range all {
 		wantNth(t, s.Since(e.Time), int64(seq), 200)
@@ -441,9 +409,7 @@ func TestStreamReader_Closed(t *testing.T) {
 			pushN(t, openStream(t, dir, eventlog.StreamOptions{}), n)
 		}
 		r := openStreamReader(t, dir)
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Close())
 		_, first := r.First()
 		_, next := r.Next()
 		_, get := r.Get(1)

@@ -24,15 +24,9 @@ func TestStream_Truncated(t *testing.T) {
 			t.Errorf("TruncateBack(%d): %v", n, err)
 		}
 	}
-	if err := s.TruncateFront(-1); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("TruncateFront(-1): %v", err)
-	}
-	if err := s.TruncateFront(50); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.TruncateBack(49); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("TruncateBack(49): %v", err)
-	}
+	wantError(t, s.TruncateFront(-1), fs.ErrInvalid, "TruncateFront(-1)")
+	must(t, s.TruncateFront(50))
+	wantError(t, s.TruncateBack(49), fs.ErrInvalid, "TruncateBack(49)")
 	if err := s.TruncateFront(20); err != nil || s.First() != 50 {
 		t.Errorf("TruncateFront(20): %v, First is %d", err, s.First())
 	}
@@ -64,9 +58,7 @@ func TestStream_Truncated(t *testing.T) {
 	}
 	pushN(t, s, 50)
 	wantNth(t, r.Events(100), 100, 150)
-	if err := s.TruncateFront(1000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TruncateFront(1000))
 	pushN(t, s, 50)
 	closeStream(t, s)
 	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
@@ -99,13 +91,9 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 				if n++; n == 1 {
 					switch truncate {
 					case "front":
-						if err := s.TruncateFront(s.Next()); err != nil {
-							t.Fatal(err)
-						}
+						must(t, s.TruncateFront(s.Next()))
 					case "back":
-						if err := s.TruncateBack(from); err != nil {
-							t.Fatal(err)
-						}
+						must(t, s.TruncateBack(from))
 					}
 					for range 300 {
 						push(t, s, strings.Repeat("new", 20))
@@ -122,9 +110,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 			if n < 10 || !removed {
 				t.Errorf("%s: %d events, ErrTruncated: %v", truncate, n, removed)
 			}
-			if err := s.TruncateFront(s.Next()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TruncateFront(s.Next()))
 			pushN(t, s, 100)
 		}
 		closeStream(t, s)
@@ -177,18 +163,14 @@ func TestStream_DataStaysInACutSegment(t *testing.T) {
 	}
 	last := int64(0)
 	for e, err := range r.Events(4) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		check := func(what string) {
 			t.Helper()
 			if string(e.Data) != data(4) {
 				t.Fatalf("after %s the data have changed", what)
 			}
 		}
-		if err := s.TruncateBack(2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateBack(2))
 		eventlog.WaitJobs(s)
 		check("TruncateBack")
 		push(t, s, data(7))
@@ -219,9 +201,7 @@ func TestStream_ReaderOfRemovedSegment(t *testing.T) {
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 	pushN(t, s, 200)
-	if err := s.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sync())
 	l := openReader(t, segments(t, dir)[0])
 	before, err := collect(l.Events(0))
 	if err != nil || len(before) < 50 {
@@ -229,9 +209,7 @@ func TestStream_ReaderOfRemovedSegment(t *testing.T) {
 	}
 	for range 5 {
 		eventlog.WaitJobs(s)
-		if err := s.TruncateFront(s.Next()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateFront(s.Next()))
 		eventlog.WaitJobs(s)
 		pushN(t, s, 200)
 	}
@@ -254,9 +232,7 @@ func TestOpenStream_ManyCutSegments(t *testing.T) {
 	pushN(t, s, 3)
 	for range 20 {
 		pushN(t, s, 2)
-		if err := s.TruncateBack(s.Next() - 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TruncateBack(s.Next()-1))
 	}
 	next := s.Next()
 	closeStream(t, s)
@@ -310,9 +286,7 @@ func TestStream_Retention(t *testing.T) {
 func TestStream_TruncateFrontTooFar(t *testing.T) {
 	t.Parallel()
 	s := openStream(t, newDir(t), eventlog.StreamOptions{})
-	if err := s.TruncateFront(math.MaxInt64); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("TruncateFront(MaxInt64): %v", err)
-	}
+	wantError(t, s.TruncateFront(math.MaxInt64), fs.ErrInvalid, "TruncateFront(MaxInt64)")
 	if seq, err := s.Append(nil); seq != 0 || err != nil {
 		t.Errorf("the next event: %d, %v", seq, err)
 	}

@@ -50,9 +50,7 @@ func TestAppendSync_IsDurableAndVisible(t *testing.T) {
 		}
 	}
 	want(t, r.Events(0), data...)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	l = open(t, name, eventlog.Options{})
 	if l.Durable() != l.Size() || l.Recovery().TruncatedBytes != 0 {
 		t.Errorf("opened, durable up to %d of %d, %+v", l.Durable(), l.Size(), l.Recovery())
@@ -96,9 +94,7 @@ func TestSync_NothingNewIsNoFlush(t *testing.T) {
 		add(t, l, "one")
 		before := eventlog.Flushes(l)
 		for range 5 {
-			if err := l.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Sync())
 		}
 		if n := eventlog.Flushes(l) - before; n != 1 {
 			t.Errorf("%d flushes, want 1", n)
@@ -171,9 +167,7 @@ func TestFlushPolicy_Interval(t *testing.T) {
 func TestFlushPolicy_IntervalOfUnreachableLog(t *testing.T) {
 	name := newName(t)
 	l, err := eventlog.Open(name, eventlog.Options{Flush: mmapfile.FlushPolicy{Interval: time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := weak.Make(l)
 	l = nil
 	waitUntil(t, "the log is collected", func() bool { runtime.GC(); return w.Value() == nil })
@@ -192,9 +186,7 @@ func TestAppendSync_TruncatedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Truncate(name, left); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(name, left))
 		for range 3 {
 			if _, err := l.AppendSync([]byte("more")); !errors.Is(err, io.ErrUnexpectedEOF) && eventlog.Maps {
 				t.Errorf("truncated to %d: %v", left, err)
@@ -238,9 +230,7 @@ func TestAppendSync_ManyGoroutinesAndClose(t *testing.T) {
 		g.Wait()
 		got := make([]int, len(acked))
 		for e, err := range openReader(t, name).Events(0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got[e.Data[0]]++
 		}
 		for i := range acked { // an append may end, and its flush come after Close

@@ -27,9 +27,7 @@ func TestCluster_Restarts(t *testing.T) {
 		c.stop(n)
 		c.apply(50)
 		if round%2 == 0 {
-			if err := c.leader().raft.Snapshot().Error(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.leader().raft.Snapshot().Error())
 		}
 		c.start(n)
 		c.apply(50)
@@ -55,9 +53,7 @@ func TestCluster_FarBehind(t *testing.T) {
 			for _, n := range c.nodes {
 				if n != lagging {
 					c.want(n)
-					if err := n.raft.Snapshot().Error(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, n.raft.Snapshot().Error())
 				}
 			}
 		}
@@ -77,9 +73,7 @@ func TestCluster_FarBehind(t *testing.T) {
 		c.start(lagging)
 		c.want(lagging)
 		// Its own snapshot, with the same events, is the next that others get.
-		if err := lagging.raft.Snapshot().Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, lagging.raft.Snapshot().Error())
 		c.want(lagging)
 	}
 }
@@ -145,9 +139,7 @@ func TestEvents_Truncated(t *testing.T) {
 	c.bootstrap()
 	c.apply(100)
 	n := c.leader()
-	if err := n.raft.Snapshot().Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.raft.Snapshot().Error())
 	for _, err := range n.fsm.Events(3) {
 		if !errors.Is(err, eventlog.ErrTruncated) {
 			t.Fatal(err)
@@ -166,9 +158,7 @@ func TestCluster_UserRestore(t *testing.T) {
 	for n := 0; n < 5 && errors.Is(err, raft.ErrLeadershipLost); n++ {
 		err = userRestore(t)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func userRestore(t *testing.T) error {
@@ -178,13 +168,9 @@ func userRestore(t *testing.T) error {
 	two.bootstrap()
 	one.apply(100)
 	snapshot := one.leader().raft.Snapshot()
-	if err := snapshot.Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, snapshot.Error())
 	meta, from, err := snapshot.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	two.apply(150)
 	two.acked = one.acked
 	for range 2 {
@@ -207,9 +193,7 @@ func userRestore(t *testing.T) error {
 		}
 		// And the snapshot of that once more.
 		snapshot := two.leader().raft.Snapshot()
-		if err := snapshot.Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, snapshot.Error())
 		if meta, from, err = snapshot.Open(); err != nil {
 			t.Fatal(err)
 		}
@@ -225,23 +209,15 @@ func TestCluster_UserRestoreDropped(t *testing.T) {
 	c.bootstrap()
 	c.apply(100)
 	old := c.leader().raft.Snapshot()
-	if err := old.Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, old.Error())
 	meta, from, err := old.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sent, err := io.ReadAll(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	from.Close()
 	c.apply(100)
 	leader := c.leader()
-	if err := leader.raft.Snapshot().Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, leader.raft.Snapshot().Error())
 	before := leader.fsm.First()
 	if before <= 100 {
 		t.Fatal("first event ", before)
@@ -267,21 +243,15 @@ func TestFSM_ForeignSnapshots(t *testing.T) {
 	n := c.leader()
 	foreign := raft.NewInmemSnapshotStore()
 	k, err := foreign.Create(raft.SnapshotVersionMax, 5, 1, raft.Configuration{}, 1, n.trans)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	snapshot, err := n.fsm.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if snapshot.Persist(k) == nil {
 		t.Error("a snapshot without events")
 	}
 	snapshot.Release()
 	_, from, err := foreign.Open(k.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n.fsm.Restore(io.NopCloser(from)) == nil {
 		t.Error("restored without events")
 	}

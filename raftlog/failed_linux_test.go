@@ -18,24 +18,18 @@ func TestOpen_VoteAfterFailedWrite(t *testing.T) {
 	for slot := range int32(2) {
 		d.Unwritten(filepath.Join(dir, "stable"), slot)
 	}
-	if err := s.SetUint64(key, 1); err != nil { // in one of them
-		t.Fatal(err)
-	}
+	must(t, s.SetUint64(key, 1)) // in one of them
 	d.Fill()
 	if err := s.SetUint64(key, 2); err == nil {
 		t.Fatal("no error on a device that is full")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	d.Free()
 	vote := func() uint64 {
 		s := open(t, dir, raftlog.Options{})
 		defer s.Close()
 		term, err := s.GetUint64(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return term
 	}
 	seen := vote()

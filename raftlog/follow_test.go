@@ -59,13 +59,9 @@ func TestFollow_Restore(t *testing.T) {
 	}()
 	id := receive(t, s, 20000, p)
 	_, r, err := s.Snapshots().Open(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	<-started
-	if err := fsm.Restore(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fsm.Restore(r))
 	<-done
 }
 
@@ -78,9 +74,7 @@ func TestFollow_SnapshotFirst(t *testing.T) {
 	}
 	from := open(t, t.TempDir(), small)
 	store(t, from, logs...)
-	if err := from.DeleteRange(1, 49); err != nil {
-		t.Fatal(err)
-	}
+	must(t, from.DeleteRange(1, 49))
 	p := take(t, from, 100)
 	for _, had := range []int{0, 1} { // entries of raft, which are not yielded
 		s := open(t, t.TempDir(), small)
@@ -147,13 +141,9 @@ func TestFollow_FailedRestore(t *testing.T) {
 
 	id := receive(t, s, 20000, p)
 	f, err := os.OpenFile(filepath.Join(dir, "snapshots", id, "events"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = f.WriteAt([]byte("damage"), int64(len(p))*9/10)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, f.Close()))
 	failed, looked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(looked)
@@ -172,9 +162,7 @@ func TestFollow_FailedRestore(t *testing.T) {
 		}
 	}()
 	_, r, err := s.Snapshots().Open(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := fsm.Restore(r); err == nil {
 		t.Error("Restore of a snapshot that is damaged: no error")
 	}

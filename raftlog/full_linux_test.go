@@ -66,9 +66,7 @@ func TestCluster_DiskFull(t *testing.T) {
 			c.start(full)
 			c.apply(50)
 		}
-		if err := os.Remove(filler); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filler))
 		c.apply(50)
 		for _, n := range c.nodes {
 			c.want(n)
@@ -109,16 +107,12 @@ func TestSnapshots_DiskFull(t *testing.T) {
 		}
 		filler := fill(t, mount)
 		take(t, s, next-1)
-		if err := os.Remove(filler); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filler))
 		first, err := s.FirstIndex()
 		if err == nil {
 			err = s.DeleteRange(first, next-50)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -136,9 +130,7 @@ func TestRestore_DiskFull(t *testing.T) {
 			dir := filepath.Join(mount, "node")
 			s := open(t, dir, small)
 			filler := filepath.Join(mount, "filler")
-			if err := os.WriteFile(filler, make([]byte, 9<<19), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filler, make([]byte, 9<<19), 0o666))
 			id := receive(t, s, 12000, sent)
 			fsm := raftlog.NewFSM(s)
 			if err := restore(t, s, fsm, id); !errors.Is(err, syscall.ENOSPC) {
@@ -161,9 +153,7 @@ func TestRestore_DiskFull(t *testing.T) {
 				if _, err := k.Write(sent[:1000]); err != nil {
 					t.Fatal(err)
 				}
-				if err := k.Cancel(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, k.Cancel())
 			}
 			if again != "sent" {
 				s = reopen(t, s, dir, small)
@@ -172,9 +162,7 @@ func TestRestore_DiskFull(t *testing.T) {
 					t.Fatal(list, err)
 				}
 				fsm = raftlog.NewFSM(s)
-				if err := restore(t, s, fsm, list[0].ID); err != nil { // as NewRaft does
-					t.Fatal(err)
-				}
+				must(t, restore(t, s, fsm, list[0].ID)) // as NewRaft does
 				wantLogs(t, s)
 				if applied := fsm.Applied(); applied != 0 {
 					t.Errorf("events up to %d", applied)
@@ -183,9 +171,7 @@ func TestRestore_DiskFull(t *testing.T) {
 					t.Error("the log goes on")
 				}
 			}
-			if err := os.Remove(filler); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filler))
 			switch again {
 			case "opened":
 				s = reopen(t, s, dir, small)
@@ -193,9 +179,7 @@ func TestRestore_DiskFull(t *testing.T) {
 				id = receive(t, s, 12000, sent)
 				fallthrough
 			case "sent":
-				if err := restore(t, s, fsm, id); err != nil {
-					t.Fatal(err)
-				}
+				must(t, restore(t, s, fsm, id))
 			}
 			wantEvents(t, s, logs)
 			wantEvents(t, reopen(t, s, dir, small), logs)
@@ -226,8 +210,6 @@ func TestRestore_DiskFullOfLog(t *testing.T) {
 func restore(t *testing.T, s *raftlog.Store, fsm *raftlog.FSM, id string) error {
 	t.Helper()
 	_, r, err := s.Snapshots().Open(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fsm.Restore(r)
 }

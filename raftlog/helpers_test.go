@@ -13,13 +13,19 @@ import (
 	"go.dw1.io/mmapfile/raftlog"
 )
 
+// must ends the test with an error, if there is one.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // open opens a store that is closed at the end of the test, if it is not then.
 func open(t testing.TB, dir string, o raftlog.Options) *raftlog.Store {
 	t.Helper()
 	s, err := raftlog.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -27,9 +33,7 @@ func open(t testing.TB, dir string, o raftlog.Options) *raftlog.Store {
 // reopen closes s and opens it again.
 func reopen(t testing.TB, s *raftlog.Store, dir string, o raftlog.Options) *raftlog.Store {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return open(t, dir, o)
 }
 
@@ -59,9 +63,7 @@ func newLogs(first uint64, n int) (logs []*raft.Log) {
 
 func store(t testing.TB, s raft.LogStore, logs ...*raft.Log) {
 	t.Helper()
-	if err := s.StoreLogs(logs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.StoreLogs(logs))
 }
 
 func equal(a, b *raft.Log) bool {

@@ -168,9 +168,7 @@ func TestStore_Killed(t *testing.T) {
 		}
 		for i := gotFirst; i > 0 && i < gotNext; i++ {
 			l := new(raft.Log)
-			if err := s.GetLog(i, l); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.GetLog(i, l))
 			want := killLog(i, l.Term)
 			if i < next && l.Term != terms[i] || i >= next && l.Term != pending.Term || !equal(l, want) {
 				t.Fatalf("round %d: index %d has term %d, want %d", round, i, l.Term, terms[i])
@@ -182,9 +180,7 @@ func TestStore_Killed(t *testing.T) {
 			t.Fatalf("round %d: term %d, %v, want %d; then %+v", round, got, err, term, pending)
 		}
 		first, next, term = max(gotFirst, 1), gotNext, got
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	if next < 10 {
 		t.Errorf("only %d entries were stored", next-1)
@@ -208,12 +204,8 @@ func runAndKill(t *testing.T, dir string, after time.Duration, env ...string) (s
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	var timer *time.Timer
 	in := bufio.NewScanner(out)
 	for in.Scan() {

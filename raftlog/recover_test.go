@@ -22,12 +22,8 @@ func recoverCluster(t testing.TB, n *node) {
 	conf.LocalID, conf.LogOutput = raft.ServerID(n.id), io.Discard
 	_, trans := raft.NewInmemTransport(raft.ServerAddress(n.id))
 	only := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.id), Address: raft.ServerAddress(n.id)}}}
-	if err := raft.RecoverCluster(conf, raftlog.NewFSM(s), s, s, s.Snapshots(), trans, only); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, raft.RecoverCluster(conf, raftlog.NewFSM(s), s, s, s.Snapshots(), trans, only))
+	must(t, s.Close())
 }
 
 // raft.RecoverCluster deletes the whole log, all of which is in the snapshot that it takes. The
@@ -43,9 +39,7 @@ func TestCluster_Recovered(t *testing.T) {
 			if snapshot {
 				for _, n := range c.nodes {
 					c.want(n)
-					if err := n.raft.Snapshot().Error(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, n.raft.Snapshot().Error())
 				}
 				c.apply(20)
 			}
@@ -72,9 +66,7 @@ func TestCluster_Recovered(t *testing.T) {
 			other := c.nodes[1]
 			other.dir = t.TempDir()
 			c.start(other)
-			if err := n.raft.AddVoter(raft.ServerID(other.id), raft.ServerAddress(other.id), 0, 0).Error(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.raft.AddVoter(raft.ServerID(other.id), raft.ServerAddress(other.id), 0, 0).Error())
 			c.want(other)
 			if first := other.fsm.First(); first != 1 {
 				t.Fatal("the other node lacks the events before ", first)
@@ -91,25 +83,17 @@ func TestOpen_LostLog(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir, small)
 		store(t, s, newLogs(1, 1000)...)
-		if err := s.SetUint64([]byte("CurrentTerm"), 3); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetUint64([]byte("CurrentTerm"), 3))
 		if lost != "all" {
 			take(t, s, 1000)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		switch segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log")); lost {
 		case "the end":
-			if err := os.Remove(segments[len(segments)-1]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(segments[len(segments)-1]))
 		case "nothing":
 		default:
-			if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(dir, "log")))
 		}
 		for range 2 {
 			s, err := raftlog.Open(dir, small)
@@ -141,23 +125,17 @@ func TestOpen_LostSegment(t *testing.T) {
 				}
 				if killed { // so that the last segment is not closed
 					image := t.TempDir()
-					if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.CopyFS(image, os.DirFS(dir)))
 					dir = image
 				}
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Close())
 				if killed && at == -2 {
 					continue // a crash may leave that
 				}
 				segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
 				name := segments[(at+len(segments))%len(segments)]
 				hidden := name + ".hidden"
-				if err := os.Rename(name, hidden); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Rename(name, hidden))
 				var first int
 				fmt.Sscanf(filepath.Base(name), "%d", &first)
 				for range 2 {
@@ -168,9 +146,7 @@ func TestOpen_LostSegment(t *testing.T) {
 						t.Errorf("segment of %d is lost: %v", first, err)
 					}
 				}
-				if err := os.Rename(hidden, name); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Rename(hidden, name))
 				wantLogs(t, open(t, dir, small), logs...)
 			}
 		}
@@ -186,14 +162,10 @@ func TestOpen_LostBegin(t *testing.T) {
 		store(t, s, newLogs(1+i*50, 50)...)
 	}
 	take(t, s, 10)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	segments, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
 	for _, name := range []string{segments[0], filepath.Join(dir, "log", "meta")} {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(name))
 	}
 	for range 2 {
 		if s, err := raftlog.Open(dir, small); err == nil || !strings.Contains(err.Error(), " 11 to ") {
@@ -218,12 +190,8 @@ func TestSnapshots_OlderSent(t *testing.T) {
 	take(t, to, 95)
 	take(t, to, 100)
 	_, r, err := to.Snapshots().Open(receive(t, to, 90, sent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raftlog.NewFSM(to).Restore(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, raftlog.NewFSM(to).Restore(r))
 	to = reopen(t, to, dir, small)
 	if list, err := to.Snapshots().List(); err != nil || len(list) != 1 || list[0].Index != 90 {
 		t.Error(list, err)
@@ -244,17 +212,11 @@ func TestSnapshots_OlderSentInPart(t *testing.T) {
 	store(t, to, logs[:100]...)
 	take(t, to, 95)
 	list, err := to.Snapshots().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	take(t, to, 100)
-	if err := to.DeleteRange(1, 100); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.DeleteRange(1, 100))
 	inTheWay := filepath.Join(dir, "snapshots", list[0].ID+".tmp")
-	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(inTheWay, "full"), 0o777))
 	k := create(t, to, 90)
 	if _, err := k.Write(sent); err != nil {
 		t.Fatal(err)

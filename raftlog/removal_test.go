@@ -15,9 +15,7 @@ func TestSnapshots_RemovedInPart(t *testing.T) {
 	s := open(t, dir, small)
 	store(t, s, newLogs(1, 10)...)
 	snapshots := filepath.Join(dir, "snapshots")
-	if err := os.WriteFile(filepath.Join(snapshots, "file"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(snapshots, "file"), nil, 0o666))
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -45,9 +43,7 @@ func TestSnapshots_RemovedInPart(t *testing.T) {
 		}
 		for i := range 200 { // so that removing it takes a while
 			name := filepath.Join(snapshots, list[0].ID, fmt.Sprint("more", i))
-			if err := os.WriteFile(name, nil, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(name, nil, 0o666))
 		}
 	}
 	close(stop)

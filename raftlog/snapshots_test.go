@@ -23,19 +23,11 @@ func take(t testing.TB, s *raftlog.Store, index uint64) []byte {
 	t.Helper()
 	k := create(t, s, index)
 	snapshot, err := raftlog.NewFSM(s).Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := snapshot.Persist(k); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, snapshot.Persist(k))
+	must(t, k.Close())
 	meta, r, err := s.Snapshots().Open(k.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	p, err := io.ReadAll(r)
 	if err != nil || int64(len(p)) != meta.Size || meta.Index != index {
@@ -47,9 +39,7 @@ func take(t testing.TB, s *raftlog.Store, index uint64) []byte {
 func create(t testing.TB, s *raftlog.Store, index uint64) raft.SnapshotSink {
 	t.Helper()
 	k, err := s.Snapshots().Create(raft.SnapshotVersionMax, index, 1+index/10, raft.Configuration{}, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
@@ -62,9 +52,7 @@ func receive(t testing.TB, s *raftlog.Store, index uint64, p []byte) string {
 			t.Fatal(err)
 		}
 	}
-	if err := k.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Close())
 	return k.ID()
 }
 
@@ -75,9 +63,7 @@ func wantEvents(t testing.TB, s *raftlog.Store, logs []*raft.Log) {
 	f := raftlog.NewFSM(s)
 	f.Apply(logs[len(logs)-1])
 	for e, err := range f.Events(0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for len(logs) > 0 && logs[0].Type != raft.LogCommand {
 			logs = logs[1:]
 		}
@@ -98,9 +84,7 @@ func TestSnapshots_Restored(t *testing.T) {
 	from := open(t, t.TempDir(), small)
 	logs := newLogs(1, 1000)
 	store(t, from, logs...)
-	if err := from.DeleteRange(1, 99); err != nil {
-		t.Fatal(err)
-	}
+	must(t, from.DeleteRange(1, 99))
 	sent := take(t, from, 900)
 
 	for _, before := range []int{0, 50, 2000} { // entries that the other has
@@ -109,12 +93,8 @@ func TestSnapshots_Restored(t *testing.T) {
 		store(t, to, newLogs(1, before)...)
 		id := receive(t, to, 900, sent)
 		_, r, err := to.Snapshots().Open(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := raftlog.NewFSM(to).Restore(r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, raftlog.NewFSM(to).Restore(r))
 		wantEvents(t, to, logs[99:900])
 		to = reopen(t, to, dir, small)
 		wantEvents(t, to, logs[99:900])
@@ -124,16 +104,12 @@ func TestSnapshots_Restored(t *testing.T) {
 		store(t, to, newLogs(901, 5)...)
 		wantLogs(t, to, newLogs(901, 5)...)
 		// They were not committed, and conflict with those of a new leader.
-		if err := to.DeleteRange(901, 905); err != nil {
-			t.Fatal(err)
-		}
+		must(t, to.DeleteRange(901, 905))
 		store(t, to, newLogs(901, 2)...)
 		if again := take(t, to, 902); len(again) == 0 {
 			t.Error("no snapshot of that")
 		}
-		if err := to.DeleteRange(901, 902); err != nil { // compacted
-			t.Fatal(err)
-		}
+		must(t, to.DeleteRange(901, 902)) // compacted
 		wantLogs(t, to)
 		store(t, to, newLogs(903, 2)...)
 		wantLogs(t, to, newLogs(903, 2)...)
@@ -149,9 +125,7 @@ func TestSnapshots_BeginsEarlier(t *testing.T) {
 	dir := t.TempDir()
 	to := open(t, dir, small)
 	store(t, to, newLogs(1, 300)...)
-	if err := to.DeleteRange(1, 249); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.DeleteRange(1, 249))
 	k := create(t, to, 200)
 	if _, err := k.Write(take(t, from, 200)); err != nil {
 		t.Fatal(err)
@@ -237,16 +211,10 @@ func TestSnapshots_ReadDuringDeleteRange(t *testing.T) {
 	store(t, s, newLogs(1, 1000)...)
 	want := take(t, s, 900)
 	list, err := s.Snapshots().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, r, err := s.Snapshots().Open(list[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.DeleteRange(1, 800); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.DeleteRange(1, 800))
 	wantLogs(t, s, newLogs(801, 200)...)
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
@@ -254,9 +222,7 @@ func TestSnapshots_ReadDuringDeleteRange(t *testing.T) {
 	if first := raftlog.NewFSM(s).First(); first != 1 {
 		t.Errorf("the stream begins with %d", first)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 	if first := raftlog.NewFSM(s).First(); first != 801 {
 		t.Errorf("the stream begins with %d", first)
 	}
@@ -312,9 +278,7 @@ func TestSnapshots_Killed(t *testing.T) {
 	logs := newLogs(1, restoredEntries)
 	store(t, from, logs...)
 	name := filepath.Join(t.TempDir(), "sent")
-	if err := os.WriteFile(name, take(t, from, restoredEntries), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, take(t, from, restoredEntries), 0o600))
 	rounds := *kills
 	if testing.Short() {
 		rounds = min(rounds, 3)
@@ -324,18 +288,14 @@ func TestSnapshots_Killed(t *testing.T) {
 		s := open(t, dir, small)
 		old := newLogs(1, 100)
 		store(t, s, old...)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		reached := ""
 		for _, st := range runAndKill(t, dir, time.Duration(round*7919%60_000)*time.Microsecond, childRestores+"="+name) {
 			reached = st.What
 		}
 		s = open(t, dir, small)
 		last, err := s.LastIndex()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		what := fmt.Sprintf("round %d, after %s: last index %d", round, reached, last)
 		switch {
 		case last == 100 && reached == "open":
@@ -364,12 +324,8 @@ func TestSnapshots_Size(t *testing.T) {
 	}
 	to := open(t, t.TempDir(), small)
 	_, r, err := to.Snapshots().Open(receive(t, to, 100, got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raftlog.NewFSM(to).Restore(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, raftlog.NewFSM(to).Restore(r))
 	wantEvents(t, to, newLogs(1, 100))
 }
 
@@ -394,13 +350,9 @@ func TestSnapshots_OldUnreadable(t *testing.T) {
 			store(t, s, logs[:100]...)
 			take(t, s, 50)
 			old, err := s.Snapshots().List()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			take(t, s, 100)
-			if err := damage(filepath.Join(dir, "snapshots", old[0].ID, "meta.json")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, damage(filepath.Join(dir, "snapshots", old[0].ID, "meta.json")))
 			list := func(indexes ...uint64) {
 				t.Helper()
 				list, err := s.Snapshots().List()
@@ -439,18 +391,12 @@ func TestSnapshots_NewestUnreadable(t *testing.T) {
 	take(t, s, 50)
 	take(t, s, 100)
 	list, err := s.Snapshots().List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, "snapshots", list[0].ID, "meta.json"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Truncate(filepath.Join(dir, "snapshots", list[0].ID, "meta.json"), 0))
 	if list, err := s.Snapshots().List(); err == nil {
 		t.Errorf("List: %d snapshots and no error", len(list))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if s, err := raftlog.Open(dir, small); err == nil {
 		s.Close()
 		t.Error("Open: no error")
@@ -470,20 +416,12 @@ func TestSnapshots_UnreadableThenSent(t *testing.T) {
 	store(t, to, logs...)
 	take(t, to, 50)
 	old, err := to.Snapshots().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	take(t, to, 80)
-	if err := os.Truncate(filepath.Join(dir, "snapshots", old[0].ID, "meta.json"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(filepath.Join(dir, "snapshots", old[0].ID, "meta.json"), 0))
 	_, r, err := to.Snapshots().Open(receive(t, to, 90, sent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raftlog.NewFSM(to).Restore(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, raftlog.NewFSM(to).Restore(r))
 	to = reopen(t, to, dir, o)
 	wantEvents(t, to, logs[:90])
 	if list, err := to.Snapshots().List(); err != nil || len(list) == 0 || list[0].Index != 90 {

@@ -50,20 +50,14 @@ func TestOpen_Damaged(t *testing.T) {
 	s.Close()
 	name := filepath.Join(dir, "stable")
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, make([]byte, len(whole)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(name, make([]byte, len(whole)), 0o600))
 	for range 2 {
 		if s, err := raftlog.Open(dir, small); s != nil || err == nil || errors.Is(err, eventlog.ErrLocked) {
 			t.Fatalf("opened: %v", err)
 		}
 	}
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, whole, 0o600))
 	wantLogs(t, open(t, dir, small), newLog(1))
 }
 
@@ -73,15 +67,9 @@ func TestOpen_StableMissing(t *testing.T) {
 	for _, n := range []int{0, 3} {
 		dir := t.TempDir()
 		s := open(t, dir, raftlog.Options{})
-		if err := s.StoreLogs(newLogs(1, n)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, "stable")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.StoreLogs(newLogs(1, n)))
+		must(t, s.Close())
+		must(t, os.Remove(filepath.Join(dir, "stable")))
 		if s, err := raftlog.Open(dir, raftlog.Options{}); err == nil {
 			s.Close()
 			t.Errorf("opened without its stable store, with %d entries", n)
@@ -98,9 +86,7 @@ func TestFollow_Close(t *testing.T) {
 			ended <- err
 		}
 	}()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if err := <-ended; !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%v", err)
 	}
@@ -118,9 +104,7 @@ func TestStoreLogs_Reopened(t *testing.T) {
 	wantLogs(t, s, logs...)
 	s = reopen(t, s, dir, small)
 	wantLogs(t, s, logs...)
-	if err := s.StoreLog(newLog(1001)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.StoreLog(newLog(1001)))
 	wantLogs(t, s, append(logs, newLog(1001))...)
 }
 
@@ -146,9 +130,7 @@ func TestStoreLogs_AnyFirstIndex(t *testing.T) {
 	wantLogs(t, s, newLogs(1000, 3)...)
 	s = reopen(t, s, dir, small)
 	wantLogs(t, s, newLogs(1000, 3)...)
-	if err := s.DeleteRange(1, 5000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteRange(1, 5000))
 	wantLogs(t, s)
 	store(t, s, newLogs(70_000, 3)...)
 	wantLogs(t, s, newLogs(70_000, 3)...)
@@ -212,17 +194,13 @@ func TestStore_Model(t *testing.T) {
 			case 1:
 				if n := len(model); n > 0 {
 					k := r.IntN(n + 1)
-					if err := s.DeleteRange(model[0].Index-uint64(r.IntN(2)), model[0].Index+uint64(k)-1); err != nil {
-						t.Fatal(err)
-					}
+					must(t, s.DeleteRange(model[0].Index-uint64(r.IntN(2)), model[0].Index+uint64(k)-1))
 					model = model[k:]
 				}
 			case 2:
 				if n := len(model); n > 1 {
 					k := 1 + r.IntN(n-1)
-					if err := s.DeleteRange(model[k].Index, model[n-1].Index+uint64(r.IntN(2))); err != nil {
-						t.Fatal(err)
-					}
+					must(t, s.DeleteRange(model[k].Index, model[n-1].Index+uint64(r.IntN(2))))
 					model = model[:k:k]
 					next = model[k-1].Index + 1
 				}
@@ -247,9 +225,7 @@ func TestStore_Model(t *testing.T) {
 func TestStore_Closed(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), small)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	_, first := s.FirstIndex()
 	_, last := s.LastIndex()
 	_, key := s.Get([]byte("key"))
@@ -269,15 +245,11 @@ func TestGetLog_OwnMemory(t *testing.T) {
 	l := &raft.Log{Index: 1, Data: []byte("data"), Extensions: []byte("more")}
 	store(t, s, l)
 	got := new(raft.Log)
-	if err := s.GetLog(1, got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.GetLog(1, got))
 	got.Data = append(got.Data, 'x')
 	got.Extensions[0], got.Data[0] = 'x', 'x'
 	wantLogs(t, s, l)
-	if err := s.DeleteRange(1, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteRange(1, 1))
 	if string(got.Data) != "xatax" || string(got.Extensions) != "xore" {
 		t.Errorf("changed to %q, %q", got.Data, got.Extensions)
 	}

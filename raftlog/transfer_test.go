@@ -16,21 +16,15 @@ func TestSnapshots_SizeOfDeleted(t *testing.T) {
 	s := open(t, t.TempDir(), raftlog.Options{})
 	logs := newLogs(1, 2000)
 	store(t, s, logs...)
-	if err := s.DeleteRange(1, 1900); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteRange(1, 1900))
 	sent := take(t, s, 1950)
 	if padding := len(sent) - len(bytes.TrimRight(sent, "\x00")); padding > 64 {
 		t.Errorf("%d of %d bytes are zeros at the end", padding, len(sent))
 	}
 	to := open(t, t.TempDir(), small)
 	_, r, err := to.Snapshots().Open(receive(t, to, 1950, sent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raftlog.NewFSM(to).Restore(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, raftlog.NewFSM(to).Restore(r))
 	wantEvents(t, to, logs[1900:1950])
 }
 
@@ -44,9 +38,7 @@ func TestSnapshots_OpenDropped(t *testing.T) {
 	store(t, s, newLogs(1, 100)...)
 	take(t, s, 100)
 	list, err := s.Snapshots().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := receive(t, s, 200, take(t, from, 200))
 	name := filepath.Join(dir, "snapshots", id, "events")
 	b, err := os.ReadFile(name)
@@ -54,20 +46,14 @@ func TestSnapshots_OpenDropped(t *testing.T) {
 		b[len(b)/2] ^= 1
 		err = os.WriteFile(name, b, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, r, err := s.Snapshots().Open(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := raftlog.NewFSM(s).Restore(r); err == nil {
 		t.Fatal("no error")
 	}
 	meta, r, err := s.Snapshots().Open(list[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	if p, err := io.ReadAll(r); err == nil || meta.Size < 0 {
 		t.Errorf("%d bytes of %d, %v", len(p), meta.Size, err)

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-// newDir is a directory for a test.
-func newDir(t testing.TB) string {
+// must ends the test with an error, if there is one.
+func must(t testing.TB, err error) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "eventlog") // not t.TempDir: Windows keeps files that a leaked mapping has
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
+
+func newDir(t testing.TB) string { return filetest.Dir(t) }
 
 // ticks is a clock that goes a second each time.
 func ticks() func() time.Time {
@@ -34,13 +34,9 @@ func newLog(t testing.TB, data ...string) string {
 	t.Helper()
 	name := filepath.Join(newDir(t), "a.log")
 	l, err := eventlog.Open(name, eventlog.Options{Now: ticks()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	push(t, l, data...)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	return name
 }
 
@@ -49,13 +45,9 @@ func newStream(t testing.TB, data ...string) string {
 	t.Helper()
 	dir := newDir(t)
 	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{SegmentSize: 80, Options: eventlog.Options{Now: ticks()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	push(t, s, data...)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return dir
 }
 
@@ -78,16 +70,12 @@ func push(t testing.TB, to target, data ...string) {
 func damageAt(t testing.TB, name string, off int) {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if off < 0 {
 		off += len(b)
 	}
 	b[off] ^= 0x20
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, b, 0o600))
 }
 
 // files returns the names and contents of the files in the directory of name, or in name.
@@ -99,15 +87,11 @@ func files(t testing.TB, name string) map[string]string {
 		name = filepath.Dir(name)
 	}
 	entries, err := os.ReadDir(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]string{}
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(name, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[e.Name()] = string(b)
 	}
 	return all

@@ -99,16 +99,10 @@ func TestRun_NotALog(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte("This is no log, but a text of some length.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte("This is no log, but a text of some length.\n"), 0o600))
 	sub := filepath.Join(dir, "sub") // with a name that is no sequence number
-	if err := os.Mkdir(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(sub, "99999999999999999999.log"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(sub, 0o700))
+	must(t, os.WriteFile(filepath.Join(sub, "99999999999999999999.log"), nil, 0o600))
 	for _, c := range commands[:len(commands)-1] {
 		for _, path := range []string{dir, sub, filepath.Join(dir, "none")} {
 			if code, out, errs := call(t, path, c.name); code != 1 || out != "" || !strings.HasPrefix(errs, "eventlog: ") {
@@ -191,9 +185,7 @@ func TestRun_Progress(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(newDir(t), "a.log")
 	l, err := eventlog.Open(name, eventlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close() // it stays open: reading needs no lock
 	for i := range 1000 {
 		push(t, l, fmt.Sprint(i))
@@ -227,9 +219,7 @@ func TestCopy_Stream(t *testing.T) {
 		t.Errorf("of a log: exit code %d, %q", code, errs)
 	}
 	s, err := eventlog.OpenStream(dst, eventlog.StreamOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if s.Next() != 6 || s.Recovery().TruncatedBytes != 0 {
 		t.Errorf("next is %d, %+v", s.Next(), s.Recovery())

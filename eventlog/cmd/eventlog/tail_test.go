@@ -65,9 +65,7 @@ func TestTail_FollowLog(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(newDir(t), "a.log")
 	l, err := eventlog.Open(name, eventlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	follow(t, name, l)
 }
 
@@ -75,9 +73,7 @@ func TestTail_FollowStream(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{SegmentSize: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	follow(t, dir, s)
 }
 
@@ -86,9 +82,7 @@ func TestTail_BrokenPipe(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(newDir(t), "a.log")
 	l, err := eventlog.Open(name, eventlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	push(t, l, "one")
 	in, out := io.Pipe()

@@ -71,9 +71,7 @@ func TestVerify_StatsStream(t *testing.T) {
 	code, out, _ := call(t, dir, "verify", "-stats", "-json")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var f figures
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &f))
 	if code != 1 || len(lines) != 2 || f.Segments != 3 || f.Events != 4 || f.Next != 6 || f.Files != 3*24+6*16+49 || f.Damage != 1 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
@@ -96,9 +94,7 @@ func TestRepair_Locked(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if second, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
 		second.Close()
@@ -124,15 +120,11 @@ func TestRepair_TornTail(t *testing.T) {
 	t.Parallel()
 	dir := newStream(t, six...)
 	last := filepath.Join(dir, segment4)
-	if err := os.Truncate(last, 24+23+20); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(last, 24+23+20))
 	want(t, 0, `{"path":"PATH/`+segment4+`","events":1,"offset":47,"cut":23,"truncated":1}
 {"path":"PATH","events":5,"offset":0,"cut":0,"truncated":1}
 `, dir, "repair", "-json")
-	if err := os.Truncate(last, 24+10); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(last, 24+10))
 	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 23 bytes without a valid event
 PATH: 4 events are left; truncated or set aside: 1
 `, dir, "repair")
@@ -188,13 +180,9 @@ func TestVerify_DamagedSize(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{Options: eventlog.Options{Now: ticks()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	push(t, s, six...)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	damageAt(t, filepath.Join(dir, segment0), 24+26+25+25+9) // the size of event 3
 	want(t, 1, `PATH/`+segment0+`: damaged at offset 100: event 3: event goes past the end of the log
 PATH: 3 events, 28 bytes of data; damaged places: 1
