@@ -118,9 +118,7 @@ func toFile(write func(f *os.File, p []byte, n int) error) func(b *testing.B, na
 		must(b, err)
 		p := v.message()
 		return func() {
-			if _, err := f.Seek(24, io.SeekStart); err != nil {
-				b.Fatal(err)
-			}
+			must(b, errOf(f.Seek(24, io.SeekStart)))
 			must(b, write(f, p, v.messages))
 		}, func() { f.Close() }
 	}

@@ -70,9 +70,7 @@ func TestLog_ManyGoroutines(t *testing.T) {
 				}
 			}
 		})
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, l.Close(), nil, "Close")
 		g.Wait()
 		all, err := collect(r.Events(0))
 		if len(all) != appended || err != nil || int64(appended) != l.Len() {

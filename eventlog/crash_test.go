@@ -148,9 +148,7 @@ func TestOpen_EveryCrashLeavesWhatWasDurable(t *testing.T) {
 		if round%2 == 0 {
 			p := w.event()
 			w.data = append(w.data, p)
-			if _, err := w.l.AppendSync([]byte(p)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(w.l.AppendSync([]byte(p))))
 		} else if err := w.l.Sync(); err != nil {
 			t.Fatal(err)
 		}

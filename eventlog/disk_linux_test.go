@@ -33,9 +33,7 @@ func TestAppend_FullDisk(t *testing.T) {
 		t.Errorf("only %d events fit", n)
 	}
 	for range 3 {
-		if _, err := l.AppendBatch(p, p); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("a batch: %v", err)
-		}
+		wantError(t, errOf(l.AppendBatch(p, p)), syscall.ENOSPC, "a batch")
 		if all, err := collect(r.Events(0)); len(all) != n || err != nil {
 			t.Errorf("%d events of %d, %v", len(all), n, err)
 		}
@@ -49,9 +47,7 @@ func TestAppend_FullDisk(t *testing.T) {
 	if all, err := collect(r.Events(0)); len(all) != n || err != nil || n < 300 {
 		t.Errorf("%d events of %d, %v", len(all), n, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	wantError(t, l.Close(), nil, "Close")
 	if l = open(t, name, eventlog.Options{}); l.Len() != int64(n) || l.Recovery().TruncatedBytes != 0 {
 		t.Errorf("%d events of %d, %+v", l.Len(), n, l.Recovery())
 	}

@@ -56,9 +56,7 @@ func TestSync_OverwrittenHeader(t *testing.T) {
 			add(t, l, "event")
 			f, err := os.OpenFile(name, os.O_WRONLY, 0)
 			must(t, err)
-			if _, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, end), 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(f.WriteAt(binary.LittleEndian.AppendUint64(nil, end), 0)))
 			f.Close()
 			if err := l.Sync(); err != nil || l.Durable() != l.Size() {
 				t.Fatalf("WriteOffset %d: durable up to %d of %d, %v", end, l.Durable(), l.Size(), err)
@@ -100,13 +98,9 @@ func TestAppendSync_SystemCalls(t *testing.T) {
 	p := []byte("event")
 	durable := func() {
 		t.Helper()
-		if _, err := l.AppendBatch(p, p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(l.AppendBatch(p, p)))
 		must(t, l.Sync())
-		if _, err := l.AppendSync(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(l.AppendSync(p)))
 	}
 	durable() // which allocates
 	const n = 50

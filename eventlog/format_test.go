@@ -101,9 +101,7 @@ func TestFormat_PythonReads(t *testing.T) {
 	if out, err := read(damaged); !strings.HasPrefix(wanted, out) || err == nil {
 		t.Errorf("%q, %v of a damaged log", out, err)
 	}
-	if err := os.Remove(damaged); err != nil {
-		t.Error(err)
-	}
+	wantError(t, os.Remove(damaged), nil, "Remove")
 }
 
 func TestFormat_PythonHostileFiles(t *testing.T) {

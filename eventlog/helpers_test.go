@@ -29,6 +29,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// errOf is the error of a call that returns something else, too.
+func errOf[T any](_ T, err error) error { return err }
+
 // newName is the name of a log that is not there yet.
 func newName(t testing.TB) string { return filepath.Join(filetest.Dir(t), "log") }
 
@@ -127,9 +130,7 @@ func put(t testing.TB, name string, b []byte) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	must(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.WriteAt(b, 0)))
 	fi, err := f.Stat()
 	must(t, err)
 	if fi.Size() > int64(len(b)) {

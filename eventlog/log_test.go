@@ -141,22 +141,16 @@ func TestAppend_MaxSize(t *testing.T) {
 		if left := max - l.Size(); left >= 36 {
 			t.Errorf("%d bytes are left of %d", left, max)
 		} else if left >= 16 {
-			if _, err := l.Append(make([]byte, left-16)); err != nil {
-				t.Errorf("what fits exactly: %v", err)
-			}
+			wantError(t, errOf(l.Append(make([]byte, left-16))), nil, "what fits exactly")
 		}
-		if _, err := l.AppendBatch(make([]byte, 10), make([]byte, 10)); !errors.Is(err, eventlog.ErrFull) {
-			t.Errorf("a batch: %v", err)
-		}
+		wantError(t, errOf(l.AppendBatch(make([]byte, 10), make([]byte, 10))), eventlog.ErrFull, "a batch")
 		if fi, err := os.Stat(name); err != nil || fi.Size() > max && max > 24 {
 			t.Errorf("the file has %d bytes of %d, %v", fi.Size(), max, err)
 		}
 		if all, err := collect(l.Events(0)); int64(len(all)) != l.Len() || err != nil {
 			t.Errorf("%d events of %d, %v", len(all), l.Len(), err)
 		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, l.Close(), nil, "Close")
 		if l = open(t, name, eventlog.Options{}); l.Recovery().TruncatedBytes != 0 {
 			t.Errorf("%+v", l.Recovery())
 		}
@@ -172,13 +166,9 @@ func TestOpen_Locked(t *testing.T) {
 	name := newName(t)
 	l := open(t, name, eventlog.Options{})
 	for range 2 {
-		if _, err := eventlog.Open(name, eventlog.Options{}); !errors.Is(err, eventlog.ErrLocked) {
-			t.Errorf("the second: %v", err)
-		}
+		wantError(t, errOf(eventlog.Open(name, eventlog.Options{})), eventlog.ErrLocked, "the second")
 	}
-	if _, err := eventlog.Repair(name); !errors.Is(err, eventlog.ErrLocked) {
-		t.Errorf("Repair: %v", err)
-	}
+	wantError(t, errOf(eventlog.Repair(name)), eventlog.ErrLocked, "Repair")
 	must(t, l.Close())
 	open(t, name, eventlog.Options{})
 }
@@ -276,9 +266,7 @@ func TestAppend_Grow(t *testing.T) {
 		}
 		add(t, l, data...)
 		want(t, l.Events(0), data...)
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, l.Close(), nil, "Close")
 		l = open(t, name, eventlog.Options{Grow: grow})
 		want(t, l.Events(0), data...)
 	}

@@ -291,9 +291,7 @@ func TestFollow_Ends(t *testing.T) {
 			put := header(uint64(offs[1]), 1)
 			f, err := os.OpenFile(name, os.O_WRONLY, 0)
 			must(t, err)
-			if _, err := f.WriteAt(put, 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(f.WriteAt(put, 0)))
 			f.Close()
 		}
 		if n == 3 {

@@ -25,13 +25,9 @@ func TestReadStats_Log(t *testing.T) {
 		}
 	}
 	for range 3 {
-		if _, err := l.AppendSync([]byte("data")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(l.AppendSync([]byte("data"))))
 	}
-	if _, err := l.AppendBatch([]byte("data"), []byte("data")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(l.AppendBatch([]byte("data"), []byte("data"))))
 	must(t, l.Close())
 	s := readStats()
 	if got := s.Appends - before.Appends; got != n+5 {

@@ -85,9 +85,7 @@ func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment 
 	}
 	found := s.Next()
 	appendTo(found + 300)
-	if _, err := s.AppendSync([]byte(data(s.Next()))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(s.AppendSync([]byte(data(s.Next())))))
 	durable := s.Next()
 	closeStream(t, s)
 	end()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,9 +24,7 @@ func TestStream_Check(t *testing.T) {
 		name := segments(t, dir)[lost]
 		b := get(t, name)
 		must(t, os.Remove(name))
-		var from, to int64
-		fmt.Sscanf(filepath.Base(name), "%d", &from)
-		fmt.Sscanf(filepath.Base(segments(t, dir)[lost]), "%d", &to)
+		from, to := eventlog.FirstOf(name), eventlog.FirstOf(segments(t, dir)[lost])
 		for range 2 {
 			s = openStream(t, dir, o)
 			err := s.Check()
@@ -41,9 +38,7 @@ func TestStream_Check(t *testing.T) {
 		}
 		put(t, name, b)
 		s = openStream(t, dir, o)
-		if err := s.Check(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, s.Check(), nil, "Check")
 		wantNth(t, s.Events(0), 0, 120)
 		closeStream(t, s)
 	}

@@ -112,9 +112,7 @@ func TestStream_ManyGoroutines(t *testing.T) {
 			}
 		}
 		closeStream(t, s)
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, r.Close(), nil, "Close")
 		g.Wait()
 		cancel()
 		followers.Wait()

@@ -50,9 +50,7 @@ func TestCopy_LiveStream(t *testing.T) {
 			g.Go(func() {
 				for range 2 {
 					pushN(t, s, 100)
-					if err := s.Roll(); err != nil {
-						t.Error(err)
-					}
+					wantError(t, s.Roll(), nil, "Roll")
 				}
 			})
 			to := copyTo(t, from)
@@ -84,40 +82,30 @@ func TestCopy_Errors(t *testing.T) {
 	}
 	cut := func(_, _ int64) {
 		if s.Next() == 100 {
-			if err := s.TruncateBack(90); err != nil {
-				t.Error(err)
-			}
+			wantError(t, s.TruncateBack(90), nil, "TruncateBack")
 		}
 	}
 	wantError(t, s.Copy(context.Background(), to, cut), eventlog.ErrTruncated, "truncated meanwhile")
 	for _, name := range []string{to, to + ".tmp"} {
-		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("after an error: %v", err)
-		}
+		wantError(t, errOf(os.Stat(name)), fs.ErrNotExist, "after an error")
 	}
 	wantError(t, s.Copy(context.Background(), filepath.Dir(to), nil), fs.ErrExist, "to a directory that is there")
 	other := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 1000})
 	pushN(t, other, 100)
 	want(t, other.Since(time.Now().Add(time.Hour))) // which keeps the times of the segments
 	err := eventlog.CopyAfter(other, to, func() {
-		if err := other.TruncateBack(0); err != nil {
-			t.Error(err)
-		}
+		wantError(t, other.TruncateBack(0), nil, "TruncateBack")
 	})
 	if !errors.Is(err, eventlog.ErrTruncated) {
 		t.Errorf("truncated before the first segment: %v", err)
 	}
 	front := func(_, _ int64) {
-		if err := s.TruncateFront(50); err != nil {
-			t.Error(err)
-		}
+		wantError(t, s.TruncateFront(50), nil, "TruncateFront")
 		eventlog.WaitJobs(s)
 	}
 	must(t, s.Copy(context.Background(), to, front))
 	c := openStream(t, to, eventlog.StreamOptions{})
-	if err := c.Check(); err != nil {
-		t.Error(err)
-	}
+	wantError(t, c.Check(), nil, "Check")
 	wantNth(t, c.Events(c.First()), c.First(), 90)
 	closeStream(t, s)
 	wantError(t, s.Copy(context.Background(), to+"2", nil), os.ErrClosed, "after Close")
@@ -167,9 +155,7 @@ func TestStream_RollAndSegments(t *testing.T) {
 	}
 	closeStream(t, s)
 	wantError(t, s.Roll(), os.ErrClosed, "Roll after Close")
-	if _, err := s.Segments(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Segments after Close: %v", err)
-	}
+	wantError(t, errOf(s.Segments()), os.ErrClosed, "Segments after Close")
 }
 
 func TestWaitDurable_OfOthers(t *testing.T) {
@@ -208,13 +194,9 @@ func TestWaitDurable_OfOthers(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 	release()
-	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
-		t.Error(err)
-	}
+	wantError(t, s.WaitDurable(context.Background(), s.Next()-1), nil, "WaitDurable")
 	closeStream(t, s)
-	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil { // Close has made it durable
-		t.Error(err)
-	}
+	wantError(t, s.WaitDurable(context.Background(), s.Next()-1), nil, "WaitDurable") // Close has made it durable
 }
 
 // A loop that takes only what is durable never yields an event that is not.
@@ -303,17 +285,13 @@ func TestStream_CopyPastClose(t *testing.T) {
 		closed = true
 		closeStream(t, s)
 		next := openStream(t, dir, o)
-		if err := next.TruncateBack(eventlog.FirstOf(segments(t, dir)[2])); err != nil {
-			t.Error(err)
-		}
+		wantError(t, next.TruncateBack(eventlog.FirstOf(segments(t, dir)[2])), nil, "TruncateBack")
 		pushN(t, next, 200)
 	})
 	if !closed || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a copy of a stream that was closed meanwhile: %v", err)
 	}
-	if _, err := os.Stat(dst); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after the error there is a copy: %v", err)
-	}
+	wantError(t, errOf(os.Stat(dst)), fs.ErrNotExist, "after the error there is a copy")
 }
 
 func TestStream_CopyToNameWithSlash(t *testing.T) {
@@ -433,9 +411,7 @@ func TestWaitDurable_WaitsForTheEventAlone(t *testing.T) {
 func TestWaitDurable_BeforeFirst(t *testing.T) {
 	t.Parallel()
 	s := openStream(t, newDir(t), eventlog.StreamOptions{})
-	if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
-		t.Errorf("the last event of an empty stream: %v", err)
-	}
+	wantError(t, s.WaitDurable(context.Background(), s.Next()-1), nil, "the last event of an empty stream")
 	pushN(t, s, 10)
 	must(t, s.TruncateFront(5))
 	defer eventlog.HoldFlush(eventlog.ActiveLog(s))() // a flush would wait

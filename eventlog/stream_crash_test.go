@@ -352,9 +352,7 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 				m.next++
 			}
 		})
-		if _, err := s.AppendBatch(ps...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(s.AppendBatch(ps...)))
 		if rnd.IntN(2) > 0 {
 			break
 		}
@@ -363,9 +361,7 @@ func (m *crashModel) run(rnd *rand.Rand, id string) {
 	case what < 14:
 		p := some(0)
 		m.lock(func() { m.events[m.next] = string(p); m.next++ })
-		if _, err := s.AppendSync(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(s.AppendSync(p)))
 		m.flushed()
 	case what < 15:
 		must(t, s.Sync())

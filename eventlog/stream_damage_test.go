@@ -213,11 +213,7 @@ func TestStream_ForgedSize(t *testing.T) {
 		closeStream(t, s)
 		var firsts []int64
 		for _, name := range segments(t, dir) {
-			var first int64
-			if _, err := fmt.Sscanf(filepath.Base(name), "%020d.log", &first); err != nil {
-				t.Fatal(err)
-			}
-			firsts = append(firsts, first)
+			firsts = append(firsts, eventlog.FirstOf(name))
 		}
 		name := segments(t, dir)[1]
 		b := get(t, name)
@@ -310,9 +306,7 @@ func TestTruncateBack_DamagedSegment(t *testing.T) {
 	s = openStream(t, dir, o)
 	next := eventlog.FirstOf(segments(t, dir)[2])
 	wantNth(t, s.Events(next), next, 102)
-	if err := s.TruncateBack(next + 1); err != nil {
-		t.Error(err)
-	}
+	wantError(t, s.TruncateBack(next+1), nil, "TruncateBack")
 	wantNth(t, s.Events(next), next, next+1)
 }
 
@@ -384,9 +378,7 @@ func TestRepair_SegmentOfOpenStream(t *testing.T) {
 	b := get(t, name)
 	b[500]++
 	put(t, name, b)
-	if _, err := eventlog.Repair(name); !errors.Is(err, eventlog.ErrLocked) {
-		t.Errorf("Repair while the stream is open: %v", err)
-	}
+	wantError(t, errOf(eventlog.Repair(name)), eventlog.ErrLocked, "Repair while the stream is open")
 	same(t, name, b)
 	closeStream(t, s)
 	if r, err := eventlog.Repair(name); err != nil || r.TruncatedEvents == 0 {

@@ -38,24 +38,16 @@ func TestStream_FullDisk(t *testing.T) {
 	}
 	for range 3 {
 		fill()
-		if _, err := s.AppendBatch(make([]byte, 50_000), make([]byte, 50_000)); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("a batch: %v", err)
-		}
+		wantError(t, errOf(s.AppendBatch(make([]byte, 50_000), make([]byte, 50_000))), syscall.ENOSPC, "a batch")
 		if err := s.Roll(); err != nil && !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("Roll: %v", err)
 		}
-		if err := s.WaitDurable(context.Background(), s.Next()-1); err != nil {
-			t.Errorf("WaitDurable: %v", err)
-		}
+		wantError(t, s.WaitDurable(context.Background(), s.Next()-1), nil, "WaitDurable")
 		to := filepath.Join(dir, "copy")
 		wantError(t, s.Copy(context.Background(), to, nil), syscall.ENOSPC, "Copy")
-		if _, err := os.Stat(to + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("a copy is left: %v", err)
-		}
+		wantError(t, errOf(os.Stat(to+".tmp")), fs.ErrNotExist, "a copy is left")
 		wantNth(t, s.Events(s.First()), s.First(), s.Next())
-		if err := s.Sync(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, s.Sync(), nil, "Sync")
 		next := s.Next()
 		must(t, s.TruncateFront(s.First()+(next-s.First())/2))
 		eventlog.WaitJobs(s)
@@ -206,17 +198,7 @@ func TestStream_TruncateFrontFullDisk(t *testing.T) {
 
 // fillDisk writes a file until the disk is full.
 func fillDisk(t *testing.T, dir string) (name string) {
-	t.Helper()
 	name = filepath.Join(dir, "ballast")
-	f, err := os.Create(name)
-	must(t, err)
-	defer f.Close()
-	for size := 1 << 20; size > 0; {
-		if _, err = f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
-			size /= 2
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
+	filetest.FillDisk(t, name)
 	return name
 }

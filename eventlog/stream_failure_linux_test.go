@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // Meta may have reached the file although its flush failed. Events that are appended after
@@ -70,17 +71,11 @@ func TestStream_NoDescriptors(t *testing.T) {
 	for _, prepared := range []bool{false, true} {
 		s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 10_000})
 		if prepared {
-			if _, err := s.AppendSync(make([]byte, 100)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(s.AppendSync(make([]byte, 100))))
 		}
 		for range 2 {
-			if _, err := s.Append(make([]byte, 4500)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Append(nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(s.Append(make([]byte, 4500))))
+			must(t, errOf(s.Append(nil)))
 		}
 		eventlog.WaitJobs(s)
 		var old syscall.Rlimit
@@ -100,18 +95,6 @@ func TestStream_NoDescriptors(t *testing.T) {
 	}
 }
 
-// within fails the test if fn takes longer than some seconds.
-func within(t *testing.T, what string, fn func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() { defer close(done); fn() }()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Fatalf("%s does not return", what)
-	}
-}
-
 // A pipe with the name of a segment does not block.
 func TestStream_PipeAsSegment(t *testing.T) {
 	t.Parallel()
@@ -123,13 +106,13 @@ func TestStream_PipeAsSegment(t *testing.T) {
 		name := filepath.Join(dir, fmt.Sprintf("%020d.log", first))
 		os.Remove(name)
 		must(t, syscall.Mkfifo(name, 0o666))
-		within(t, "OpenStream", func() {
+		filetest.Within(t, 10*time.Second, func() {
 			if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
 				t.Error("OpenStream: no error for ", first)
 				s.Close()
 			}
 		})
-		within(t, "StreamReader", func() {
+		filetest.Within(t, 10*time.Second, func() {
 			r, err := eventlog.OpenStreamReader(dir)
 			if err != nil {
 				return
@@ -158,7 +141,7 @@ func TestStream_PipeAsMeta(t *testing.T) {
 			closeStream(t, s)
 			os.Remove(filepath.Join(dir, name))
 			must(t, replace(filepath.Join(dir, name)))
-			within(t, "OpenStream", func() {
+			filetest.Within(t, 10*time.Second, func() {
 				if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("OpenStream, %s is a %s: %v", name, what, err)
 					if err == nil {
@@ -166,7 +149,7 @@ func TestStream_PipeAsMeta(t *testing.T) {
 					}
 				}
 			})
-			within(t, "OpenStreamReader", func() {
+			filetest.Within(t, 10*time.Second, func() {
 				r, err := eventlog.OpenStreamReader(dir)
 				if name == "meta" != errors.Is(err, errors.ErrUnsupported) { // a reader needs no lock
 					t.Errorf("OpenStreamReader, %s is a %s: %v", name, what, err)
@@ -195,15 +178,11 @@ func TestStream_FailedAppendKeepsSpare(t *testing.T) {
 		dir := newDir(t)
 		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 50_000})
 		for _, size := range []int{100, 26_000, 100} {
-			if _, err := s.AppendSync(make([]byte, size)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(s.AppendSync(make([]byte, size))))
 		}
 		eventlog.WaitJobs(s)
 		spare := filepath.Join(dir, "next.tmp")
-		if _, err := os.Stat(spare); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(os.Stat(spare)))
 		must(t, os.Truncate(segments(t, dir)[0], 24))
 		if err := appendTo(s); err == nil {
 			t.Errorf("%s to a file that was truncated: no error", what)
@@ -220,16 +199,12 @@ func TestStreamReader_GetManySegmentsLater(t *testing.T) {
 	dir := newDir(t)
 	s, r := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 400}), openStreamReader(t, dir)
 	pushN(t, s, 1)
-	if _, err := r.Get(0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(r.Get(0)))
 	pushN(t, s, 2000)
 	if e, err := r.Get(2000); err != nil || string(e.Data) != nth(2000) {
 		t.Errorf("Get: %q, %v (of %d segments)", e.Data, err, len(segments(t, dir)))
 	}
-	if _, err := r.Get(2001); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Get of the next: %v", err)
-	}
+	wantError(t, errOf(r.Get(2001)), fs.ErrNotExist, "Get of the next")
 }
 
 // OpenStream that fails leaves no lock.
@@ -292,9 +267,7 @@ func TestOpenStream_FailedFlushOfDirectory(t *testing.T) {
 	n := 1
 	restore := eventlog.FailSyncDir(&n)
 	for range 50 {
-		if _, err := s.AppendSync(make([]byte, 100)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(s.AppendSync(make([]byte, 100))))
 	}
 	closeStream(t, s)
 	restore()

@@ -94,9 +94,7 @@ func putMeta(t testing.TB, dir string, m meta) {
 	f, err := os.OpenFile(filepath.Join(dir, "meta"), os.O_WRONLY, 0)
 	must(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt(b, int64(m.generation%2)*4096); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.WriteAt(b, int64(m.generation%2)*4096)))
 }
 
 func segments(t testing.TB, dir string) (names []string) {

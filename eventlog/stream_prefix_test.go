@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,10 +27,7 @@ func damagedStream(t *testing.T, k int, damage func(b []byte, off int) []byte) (
 	if len(names) != 3 {
 		t.Fatalf("%d segments", len(names))
 	}
-	if _, err := fmt.Sscanf(filepath.Base(names[k]), "%020d.log", &seq); err != nil {
-		t.Fatal(err)
-	}
-	seq, off = seq+27, 24+27*56
+	seq, off = eventlog.FirstOf(names[k])+27, 24+27*56
 	put(t, names[k], damage(get(t, names[k]), int(off)))
 	return dir, seq, off, next
 }

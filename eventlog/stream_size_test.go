@@ -56,9 +56,7 @@ func TestStream_MaxSize(t *testing.T) {
 	wantFull(t, s, dir, data)
 	wantFull(t, s, dir, "", "")
 	wantFull(t, s, dir, strings.Repeat("x", 1000)) // in a segment of its own
-	if _, err := s.AppendBatch(); err != nil {
-		t.Errorf("without events: %v", err)
-	}
+	wantError(t, errOf(s.AppendBatch()), nil, "without events")
 	closeStream(t, s)
 	s = openStream(t, dir, o)
 	wantFull(t, s, dir, data)

@@ -65,9 +65,7 @@ func TestStream_TruncateFrontKilled(t *testing.T) {
 			return
 		}
 		image := newDir(t)
-		if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-			t.Error(err)
-		}
+		wantError(t, os.CopyFS(image, os.DirFS(dir)), nil, "CopyFS")
 		killed = append(killed, image)
 	})
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
@@ -115,9 +113,7 @@ func TestStream_TruncateFrontBegun(t *testing.T) {
 			t.Errorf("next is %d", s.Next())
 		}
 		wantNth(t, s.Events(200), 200, 200)
-		if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-			t.Error(err)
-		}
+		wantError(t, os.CopyFS(image, os.DirFS(dir)), nil, "CopyFS")
 		os.Remove(filepath.Join(image, fmt.Sprintf("%020d.log", 200)))
 	})
 	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})

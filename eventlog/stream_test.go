@@ -63,10 +63,7 @@ func TestStream_SegmentsAndGet(t *testing.T) {
 		t.Errorf("%d segments", n)
 	}
 	for _, name := range segments(t, dir) {
-		var first int64
-		if _, err := fmt.Sscanf(filepath.Base(name), "%020d.log", &first); err != nil {
-			t.Fatal(err)
-		}
+		first := eventlog.FirstOf(name)
 		for e, err := range openReader(t, name).Events(0) {
 			if err != nil || string(e.Data) != nth(first) {
 				t.Fatalf("%s: %q, %v, want %d", name, e.Data, err, first)
@@ -124,9 +121,7 @@ func TestStream_OpenErrors(t *testing.T) {
 		}
 	}
 	openStream(t, dir, eventlog.StreamOptions{})
-	if _, err := eventlog.OpenStreamReader(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no directory: %v", err)
-	}
+	wantError(t, errOf(eventlog.OpenStreamReader(filepath.Join(dir, "none"))), fs.ErrNotExist, "no directory")
 	if _, err := eventlog.OpenStreamReader(filepath.Join(dir, "lock")); err == nil {
 		t.Error("a file is no stream")
 	}
@@ -209,9 +204,7 @@ func TestStream_ReplacedDirectory(t *testing.T) {
 		t.Error("the other directory has changed")
 	}
 	must(t, os.Rename(dir, backup))
-	if _, err := s.AppendBatch(make([]byte, 5000)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a directory: %v", err)
-	}
+	wantError(t, errOf(s.AppendBatch(make([]byte, 5000))), fs.ErrNotExist, "without a directory")
 	must(t, os.Rename(away, dir))
 	pushN(t, s, 200)
 	closeStream(t, s)
@@ -349,9 +342,7 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 					break // see TestStreamReader_ReplacedStream
 				}
 				p := some()
-				if _, err := s.Append(p); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(s.Append(p)))
 				want(t, r.Events(next), string(p))
 				must(t, errors.Join(os.Rename(dir, backup+".old"), os.Rename(backup, dir)))
 				if err := s.Roll(); err == nil {

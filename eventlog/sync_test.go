@@ -13,15 +13,14 @@ import (
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/filetest"
 )
 
 // waitUntil polls ok, for a minute at most.
 func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("still waiting until %s", what)
-		}
+	if !filetest.Eventually(time.Minute, ok) {
+		t.Fatalf("still waiting until %s", what)
 	}
 }
 
@@ -44,9 +43,7 @@ func TestAppendSync_IsDurableAndVisible(t *testing.T) {
 		if i%3 == 0 { // through the memory, beside the system calls
 			p = fmt.Sprint("func ", i)
 			data = append(data, p)
-			if _, err := eventlog.AppendFunc(l, len(p), func(q []byte) error { copy(q, p); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(eventlog.AppendFunc(l, len(p), func(q []byte) error { copy(q, p); return nil })))
 		}
 	}
 	want(t, r.Events(0), data...)
@@ -71,9 +68,7 @@ func TestAppend_AfterSyncInAllWays(t *testing.T) {
 				p = string(make([]byte, 70_000))
 			}
 			if i%4 == 0 {
-				if _, err := l.AppendBatch([]byte(p), []byte("x"), nil); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(l.AppendBatch([]byte(p), []byte("x"), nil)))
 				data = append(data, p, "x", "")
 				continue
 			}
@@ -182,9 +177,7 @@ func TestAppendSync_TruncatedFile(t *testing.T) {
 		name := newName(t)
 		l := open(t, name, eventlog.Options{})
 		for range 100 {
-			if _, err := l.AppendSync(make([]byte, 100)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(l.AppendSync(make([]byte, 100))))
 		}
 		must(t, os.Truncate(name, left))
 		for range 3 {
@@ -224,9 +217,7 @@ func TestAppendSync_ManyGoroutinesAndClose(t *testing.T) {
 			})
 		}
 		waitUntil(t, "some events are durable", func() bool { return l.Durable() > 24+17*50 })
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		wantError(t, l.Close(), nil, "Close")
 		g.Wait()
 		got := make([]int, len(acked))
 		for e, err := range openReader(t, name).Events(0) {

@@ -150,9 +150,7 @@ func TestRestore_DiskFull(t *testing.T) {
 				id = receive(t, s, 12000, sent) // instead of the first, which leaves no room
 			case "dropped": // there is no room for a part of it
 				k := create(t, s, 12001)
-				if _, err := k.Write(sent[:1000]); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(k.Write(sent[:1000])))
 				must(t, k.Cancel())
 			}
 			if again != "sent" {

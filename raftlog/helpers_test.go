@@ -21,6 +21,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// errOf is the error of a call that returns something else, too.
+func errOf[T any](_ T, err error) error { return err }
+
 // open opens a store that is closed at the end of the test, if it is not then.
 func open(t testing.TB, dir string, o raftlog.Options) *raftlog.Store {
 	t.Helper()

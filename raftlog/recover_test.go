@@ -218,9 +218,7 @@ func TestSnapshots_OlderSentInPart(t *testing.T) {
 	inTheWay := filepath.Join(dir, "snapshots", list[0].ID+".tmp")
 	must(t, os.MkdirAll(filepath.Join(inTheWay, "full"), 0o777))
 	k := create(t, to, 90)
-	if _, err := k.Write(sent); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(k.Write(sent)))
 	if err := k.Close(); err == nil {
 		t.Fatal("no error")
 	}

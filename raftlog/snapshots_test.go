@@ -48,9 +48,7 @@ func receive(t testing.TB, s *raftlog.Store, index uint64, p []byte) string {
 	t.Helper()
 	k := create(t, s, index)
 	for part := range bytes.Lines(p) {
-		if _, err := k.Write(part); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(k.Write(part)))
 	}
 	must(t, k.Close())
 	return k.ID()
@@ -127,9 +125,7 @@ func TestSnapshots_BeginsEarlier(t *testing.T) {
 	store(t, to, newLogs(1, 300)...)
 	must(t, to.DeleteRange(1, 249))
 	k := create(t, to, 200)
-	if _, err := k.Write(take(t, from, 200)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(k.Write(take(t, from, 200))))
 	if k.Close() == nil {
 		t.Error("a snapshot that ends before the stream begins was kept")
 	}
@@ -180,18 +176,14 @@ func TestSnapshots_Damaged(t *testing.T) {
 		damaged[i] ^= 4
 		for _, p := range [][]byte{damaged, sent[:i]} {
 			k := create(t, to, 20)
-			if _, err := k.Write(p); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(k.Write(p)))
 			if k.Close() == nil {
 				t.Fatalf("%d bytes, damaged at %d, were kept", len(p), i)
 			}
 		}
 	}
 	k := create(t, to, 19)
-	if _, err := k.Write(sent); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(k.Write(sent)))
 	if k.Close() == nil {
 		t.Error("a snapshot with more than its index says")
 	}
