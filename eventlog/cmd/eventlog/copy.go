@@ -35,6 +35,12 @@ func copyStream(*flag.FlagSet) func(*env) error {
 		if err != nil {
 			return err
 		}
+		if e.json {
+			return e.printJSON(struct {
+				Path  string `json:"path"`
+				Bytes int64  `json:"bytes"`
+			}{dst, bytes})
+		}
 		_, err = fmt.Fprintf(e.out, "%s: %d bytes in %v\n", dst, bytes, time.Since(began).Round(time.Millisecond))
 		return err
 	}

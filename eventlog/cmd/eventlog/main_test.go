@@ -71,7 +71,7 @@ func TestRun_JSONBeforeTheCommand(t *testing.T) {
 	t.Parallel()
 	name := newLog(t, abc...)
 	for _, flag := range []string{"-json", "--json"} {
-		want(t, 0, `{"path":"PATH","events":4,"bytes":11,"damage":0}`+"\n", name, flag, "verify")
+		want(t, 0, `{"path":"PATH","segments":1,"fileBytes":99,"first":24,"next":99,"events":4,"bytes":11,"minData":0,"maxData":6,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:25Z","damage":0}`+"\n", name, flag, "verify")
 	}
 	want(t, 0, "PATH: 4 events, 11 bytes of data; damaged places: 0\n", name, "-json", "verify", "-json=false")
 }
@@ -154,7 +154,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.error }
 func TestRun_Output(t *testing.T) {
 	t.Parallel()
 	name := newLog(t, strings.Repeat("long ", 2000), "two")
-	for _, args := range [][]string{{"dump"}, {"tail"}, {"tail", "-f"}, {"verify"}, {"verify", "-stats"}} {
+	for _, args := range [][]string{{"dump"}, {"tail"}, {"tail", "-f"}, {"verify"}} {
 		var errs bytes.Buffer
 		if code := run(context.Background(), append(args, name), failing{io.ErrClosedPipe}, &errs); code != 0 || errs.Len() > 0 {
 			t.Errorf("%q with a broken pipe: exit code %d, %q", args, code, &errs)
@@ -212,10 +212,11 @@ func TestCopy_Stream(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", code, &out, &errs)
 	}
 	want(t, 0, "PATH: 6 events, 49 bytes of data; damaged places: 0\n", dst, "verify")
+	want(t, 0, `{"path":"PATH","bytes":217}`+"\n", dst+"2", "-json", "copy", src)
 	if code, _, errs := call(t, dst, "copy", src); code != 1 || !strings.Contains(errs, "exist") {
 		t.Errorf("to a directory that is there: exit code %d, %q", code, errs)
 	}
-	if code, _, errs := call(t, dst+"2", "copy", newLog(t, six...)); code != 1 || !strings.Contains(errs, "is a log") {
+	if code, _, errs := call(t, dst+"3", "copy", newLog(t, six...)); code != 1 || !strings.Contains(errs, "is a log") {
 		t.Errorf("of a log: exit code %d, %q", code, errs)
 	}
 	s, err := eventlog.OpenStream(dst, eventlog.StreamOptions{})

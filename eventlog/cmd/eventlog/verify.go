@@ -14,7 +14,7 @@ import (
 const verifyHelp = `Verifies the checksums of all events, and reports all damage. After damage in a stream it
 goes on with the next segment. A log cannot be read after its first damage. The end of a log
 is damaged also after a crash of the system: its next writer truncates that. The exit code
-is 1 if there is damage. With -stats it prints more about the files and the events.
+is 1 if there is damage. With -json it prints the sizes and times of the events, and the sizes of the files, too.
 `
 
 // damage is one place as a JSON line.
@@ -25,16 +25,7 @@ type damage struct {
 	Error  string `json:"error"`
 }
 
-// summary is the last line of verify.
-type summary struct {
-	Path   string `json:"path"`
-	Events int64  `json:"events"` // that are whole
-	Bytes  int64  `json:"bytes"`  // bytes of data in them
-	Damage int    `json:"damage"` // number of places
-}
-
-func verify(flags *flag.FlagSet) func(*env) error {
-	stats := flags.Bool("stats", false, "print the sizes and times of events, and the sizes of files")
+func verify(*flag.FlagSet) func(*env) error {
 	return func(e *env) error {
 		s, err := openSource(e.args[0])
 		if err != nil {
@@ -51,14 +42,9 @@ func verify(flags *flag.FlagSet) func(*env) error {
 		if f.Damage, err = e.walk(s, "verify", f.add); err != nil {
 			return err
 		}
-		switch {
-		case *stats && e.json:
+		if e.json {
 			err = e.printJSON(f)
-		case *stats:
-			err = f.print(e)
-		case e.json:
-			err = e.printJSON(summary{s.name, f.Events, f.Data, f.Damage})
-		default:
+		} else {
 			_, err = fmt.Fprintf(e.out, "%s: %d events, %d bytes of data; damaged places: %d\n", s.name, f.Events, f.Data, f.Damage)
 		}
 		if err == nil && f.Damage > 0 {

@@ -28,7 +28,7 @@ func TestVerify_Log(t *testing.T) {
 PATH: 1 events, 10 bytes of data; damaged places: 1
 `, name, "verify")
 	want(t, 1, `{"path":"PATH","offset":50,"error":"checksum does not match"}
-{"path":"PATH","events":1,"bytes":10,"damage":1}
+{"path":"PATH","segments":1,"fileBytes":169,"first":24,"next":169,"events":1,"bytes":10,"minData":10,"maxData":10,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:22Z","damage":1}
 `, name, "verify", "-json")
 }
 
@@ -44,31 +44,13 @@ PATH: 3 events, 26 bytes of data; damaged places: 2
 `, dir, "verify")
 }
 
-func TestVerify_StatsLog(t *testing.T) {
+func TestVerify_JSONOfStream(t *testing.T) {
 	t.Parallel()
-	want(t, 0, `path              PATH
-segments          1
-bytes of files    169
-first position    24
-next position     169
-events            6
-bytes of data     49
-smallest event    7
-mean event        8
-largest event     10
-oldest event      2023-11-14T22:13:22Z
-newest event      2023-11-14T22:13:27Z
-damaged places    0
-`, newLog(t, six...), "verify", "-stats")
-	want(t, 0, `{"path":"PATH","segments":1,"fileBytes":24,"first":24,"next":24,"events":0,"dataBytes":0,"minData":0,"maxData":0,"damage":0}
-`, newLog(t), "verify", "-stats", "-json")
-}
-
-func TestVerify_StatsStream(t *testing.T) {
-	t.Parallel()
+	want(t, 0, `{"path":"PATH","segments":1,"fileBytes":24,"first":24,"next":24,"events":0,"bytes":0,"minData":0,"maxData":0,"damage":0}
+`, newLog(t), "verify", "-json")
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment2), 24+16)
-	code, out, _ := call(t, dir, "verify", "-stats", "-json")
+	code, out, _ := call(t, dir, "verify", "-json")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var f figures
 	must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &f))

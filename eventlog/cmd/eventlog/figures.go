@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
-// figures are what verify prints with -stats.
+// figures are what verify prints as JSON.
 type figures struct {
 	Path     string     `json:"path"`
 	Segments int        `json:"segments"` // 1 for a log
@@ -17,7 +16,7 @@ type figures struct {
 	First    int64      `json:"first"` // position of the first event
 	Next     int64      `json:"next"`  // position of the next one
 	Events   int64      `json:"events"`
-	Data     int64      `json:"dataBytes"`
+	Data     int64      `json:"bytes"` // of data
 	Min      int64      `json:"minData"`
 	Max      int64      `json:"maxData"`
 	Oldest   *time.Time `json:"oldest,omitempty"`
@@ -66,24 +65,4 @@ func (f *figures) add(ev eventlog.Event) {
 	if f.Newest == nil || t.After(*f.Newest) {
 		f.Newest = &t
 	}
-}
-
-func (f *figures) print(e *env) error {
-	row := func(name string, v any) { fmt.Fprintf(e.out, "%-18s%v\n", name, v) }
-	row("path", f.Path)
-	row("segments", f.Segments)
-	row("bytes of files", f.Files)
-	row("first position", f.First)
-	row("next position", f.Next)
-	row("events", f.Events)
-	row("bytes of data", f.Data)
-	if f.Events > 0 {
-		row("smallest event", f.Min)
-		row("mean event", f.Data/f.Events)
-		row("largest event", f.Max)
-		row("oldest event", f.Oldest.Format(time.RFC3339Nano))
-		row("newest event", f.Newest.Format(time.RFC3339Nano))
-	}
-	row("damaged places", f.Damage)
-	return nil
 }
