@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"io"
 	"io/fs"
 	"iter"
@@ -182,9 +183,7 @@ func (l *Log) Close() error {
 	}
 	l.mem, l.word = nil, nil
 	sys.Unlock(l.f)
-	if cerr := l.close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, l.close())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,9 +41,7 @@ func Repair(name string) (Recovery, error) {
 	}
 	err = l.recover(true, nil)
 	sys.Unlock(l.f)
-	if cerr := l.f.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, l.f.Close())
 	if err != nil {
 		return Recovery{}, l.fail("repair", err)
 	}

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -38,9 +39,7 @@ func (l *Log) save(from, to int64) (name string, err error) {
 	if err == nil {
 		err = out.Sync()
 	}
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, out.Close())
 	if err == nil && copied > 0 {
 		err = hooks.syncDir(dirOf(name))
 	}

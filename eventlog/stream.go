@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"iter"
@@ -267,14 +268,10 @@ func (s *Stream) Close() error {
 	err := s.closeSegment(s.active)
 	s.shutAll()
 	s.removeSpare()
-	if cerr := s.file.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, s.file.Close())
 	s.dirf.Close()
 	sys.Unlock(s.lock)
-	if cerr := s.lock.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, s.lock.Close())
 	if err != nil {
 		return s.fail("close", err)
 	}

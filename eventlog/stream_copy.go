@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -258,7 +259,7 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 		}
 	}
 	if now, err := c.bounds(); err != nil || now.Truncating || now.Truncations != b.Truncations {
-		return errOr(err, ErrTruncated)
+		return cmp.Or(err, ErrTruncated)
 	}
 	if err := k.meta(max(b.First, list[0].first)); err != nil {
 		return err
@@ -323,7 +324,7 @@ const copyBytes = 16 << 20 // Copy looks at its context after so many
 func (k *copier) forget(list []*segment) (err error) {
 	for _, seg := range list {
 		if rerr := os.Remove(eventfile.SegmentName(k.temp, seg.first)); !errors.Is(rerr, fs.ErrNotExist) {
-			err = errOr(err, rerr)
+			err = cmp.Or(err, rerr)
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"io"
 	"io/fs"
 	"os"
@@ -161,7 +162,7 @@ func (r *recovery) verify() error {
 		}
 		if end == 0 { // torn: what follows was not flushed
 			if later, err := r.flushed(all[i+1:]); err != nil || later {
-				return errOr(err, r.gap(all[i], all[i+1]))
+				return cmp.Or(err, r.gap(all[i], all[i+1]))
 			}
 			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
 				return err
@@ -182,13 +183,6 @@ func (r *recovery) flushed(firsts []int64) (bool, error) {
 	}
 	h, size, err := eventfile.ReadHeader(eventfile.SegmentName(r.s.dir, firsts[0]))
 	return !h.Empty() && h.End == size, err
-}
-
-func errOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // makeDurable flushes a segment of n events, and returns its end, or 0 if it does not have n whole

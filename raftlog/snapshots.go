@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -352,9 +353,7 @@ func (k *sink) finishData() error {
 	if err == nil {
 		err = k.f.Sync()
 	}
-	if cerr := k.f.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, k.f.Close())
 	k.f = nil
 	return err
 }

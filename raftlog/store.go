@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -143,9 +144,7 @@ func (s *Store) Close() error {
 	}
 	err := s.stream.Close()
 	if s.stable != nil {
-		if cerr := s.stable.close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, s.stable.close())
 	}
 	return err
 }
