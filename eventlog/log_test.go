@@ -272,19 +272,6 @@ func TestAppend_Grow(t *testing.T) {
 	}
 }
 
-func TestAppend_FlushPolicy(t *testing.T) {
-	t.Parallel()
-	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1}, {Bytes: 100}, {Interval: time.Millisecond}} {
-		name := newName(t)
-		l := open(t, name, eventlog.Options{Flush: p})
-		add(t, l, "a", strings.Repeat("b", 200), "c")
-		want(t, openReader(t, name).Events(0), "a", strings.Repeat("b", 200), "c")
-		if err := errors.Join(l.Sync(), l.Close()); err != nil {
-			t.Errorf("%+v: %v", p, err)
-		}
-	}
-}
-
 func TestAppend_Allocations(t *testing.T) {
 	l := open(t, newName(t), eventlog.Options{})
 	p := make([]byte, 100)

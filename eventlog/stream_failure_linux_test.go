@@ -334,11 +334,3 @@ func TestOpenStream_FailedFlushOfDirectoriesAbove(t *testing.T) {
 		must(t, os.RemoveAll(filepath.Join(base, "a")))
 	}
 }
-
-// The directories that OpenStream creates may be several.
-func TestOpenStream_CreatesDirectories(t *testing.T) {
-	t.Parallel()
-	s := openStream(t, filepath.Join(newDir(t), "a", "b", "c"), eventlog.StreamOptions{})
-	pushN(t, s, 1)
-	closeStream(t, s)
-}
