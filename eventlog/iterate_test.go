@@ -45,27 +45,12 @@ func stops(t *testing.T, events iter.Seq2[eventlog.Event, error], stop func(), w
 
 func TestEvents_NoneAfterClose(t *testing.T) {
 	t.Parallel()
-	for what, events := range map[string]func(l *eventlog.Log, r *eventlog.Reader) (iter.Seq2[eventlog.Event, error], io.Closer){
-		"Log.Events": func(l *eventlog.Log, _ *eventlog.Reader) (iter.Seq2[eventlog.Event, error], io.Closer) {
-			return l.Events(0), l
-		},
-		"Log.Since": func(l *eventlog.Log, _ *eventlog.Reader) (iter.Seq2[eventlog.Event, error], io.Closer) {
-			return l.Since(time.Time{}), l
-		},
-		"Reader.Events": func(_ *eventlog.Log, r *eventlog.Reader) (iter.Seq2[eventlog.Event, error], io.Closer) {
-			return r.Events(0), r
-		},
-		"Reader.Follow": func(_ *eventlog.Log, r *eventlog.Reader) (iter.Seq2[eventlog.Event, error], io.Closer) {
-			return r.Follow(context.Background(), 0), r
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			l, name := hundred(t)
-			seq, closer := events(l, openReader(t, name))
-			stops(t, seq, func() {
-				must(t, closer.Close())
-			}, os.ErrClosed)
-		})
+	for i := range 4 {
+		l, name := hundred(t)
+		r := openReader(t, name)
+		loop := []iter.Seq2[eventlog.Event, error]{l.Events(0), l.Since(time.Time{}), r.Events(0), r.Follow(context.Background(), 0)}[i]
+		of := []io.Closer{l, l, r, r}[i]
+		stops(t, loop, func() { must(t, of.Close()) }, os.ErrClosed)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,10 +25,7 @@ func TestAppend_ReadBack(t *testing.T) {
 	r := openReader(t, name)
 	data := []string{"one", "", strings.Repeat("x", 5000), strings.Repeat("y", 3<<20), "end"}
 	offs := add(t, l, data...)
-	for _, events := range []func(int64) (seq func(func(eventlog.Event, error) bool)){
-		func(from int64) (seq func(func(eventlog.Event, error) bool)) { return l.Events(from) },
-		func(from int64) (seq func(func(eventlog.Event, error) bool)) { return r.Events(from) },
-	} {
+	for _, events := range []func(int64) iter.Seq2[eventlog.Event, error]{l.Events, r.Events} {
 		want(t, events(0), data...)
 		for i, off := range offs {
 			want(t, events(off), data[i:]...)

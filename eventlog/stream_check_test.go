@@ -33,6 +33,10 @@ func TestStream_Check(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 			wantNth(t, s.Events(to), to, s.Next())
+			all, err := collect(s.Events(s.First())) // which is to if the first segment is missing
+			if gerr := errOf(s.Get(from)); lost > 0 && (int64(len(all)) != from || !errors.As(err, &ce) || !errors.As(gerr, &ce)) {
+				t.Errorf("%d events, %v; Get: %v", len(all), err, gerr)
+			}
 			pushN(t, s, 10)
 			closeStream(t, s)
 		}

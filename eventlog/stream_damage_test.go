@@ -139,26 +139,6 @@ func TestOpenStream_ManySegments(t *testing.T) {
 	}
 }
 
-// A segment in the middle that is missing, or has another number of events, is found by its
-// readers.
-func TestStream_DamagedInTheMiddle(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 1000})
-	pushN(t, s, 100)
-	closeStream(t, s)
-	must(t, os.Remove(segments(t, dir)[3]))
-	s = openStream(t, dir, eventlog.StreamOptions{})
-	all, err := collect(s.Events(0))
-	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || len(all) < 30 {
-		t.Errorf("%d events, %v", len(all), err)
-	}
-	_, err = s.Get(int64(len(all)))
-	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
-		t.Errorf("Get: %v", err)
-	}
-}
-
 // A crash may leave a segment without a header, which a reader has mapped: Windows does not
 // truncate it then. What is in it does not come back.
 func TestStream_BlankSegmentInUse(t *testing.T) {

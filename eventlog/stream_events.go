@@ -31,7 +31,7 @@ type streamCursor struct {
 
 	onlyDurable bool
 
-	seg *segment // acquired, with cur inside; nil between two segments
+	seg *segment // acquired, with cur in it; nil between two segments
 	cur *cursor
 }
 
@@ -81,13 +81,13 @@ func (sc *streamCursor) check() error {
 // tryEnter is enter, but an error is to try again if the bounds have changed: another
 // goroutine may have had the list follow them since check.
 func (sc *streamCursor) tryEnter() (bool, error) {
-	inside, err := sc.enter()
+	entered, err := sc.enter()
 	if err != nil {
 		if b, berr := sc.c.bounds(); berr == nil && b.Generation != sc.b.Generation {
 			return false, nil
 		}
 	}
-	return inside, err
+	return entered, err
 }
 
 // enter opens the segment of the next event. It returns false to try again.
@@ -160,10 +160,10 @@ func (sc *streamCursor) step() (more bool, err error) {
 		return false, err
 	}
 	if sc.seg == nil {
-		switch inside, err := sc.tryEnter(); {
+		switch entered, err := sc.tryEnter(); {
 		case err == errBegun:
 			return false, nil
-		case err != nil || !inside:
+		case err != nil || !entered:
 			return sc.at(sc.seq) != nil, err
 		}
 		switch {

@@ -232,14 +232,23 @@ func TestOpenStream_FailedRetention(t *testing.T) {
 	closeStream(t, s)
 }
 
-// The name of a segment that may not be durable is an error of the events in it.
+// The name of a segment that may not be durable is an error of the events in it. No segment begins
+// after one that is not durable: a crash leaves two that may be torn.
 func TestStream_FailedFlushOfDirectory(t *testing.T) {
 	t.Parallel()
-	s := openStream(t, newDir(t), eventlog.StreamOptions{SegmentSize: 4000})
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 	pushN(t, s, 10)
 	must(t, s.Sync())
 	eventlog.FailDir(s)
 	pushN(t, s, 100)
+	failed := error(nil)
+	for n := 0; n < 1000 && failed == nil; n++ {
+		_, failed = s.Append([]byte(nth(s.Next())))
+	}
+	if n := len(segments(t, dir)); failed == nil || n != 2 {
+		t.Errorf("%d segments, %v", n, failed)
+	}
 	if _, err := s.AppendSync(nil); err == nil {
 		t.Error("AppendSync in a new segment: no error")
 	}

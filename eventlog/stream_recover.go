@@ -238,9 +238,9 @@ func (r *recovery) setAside(firsts []int64) error {
 		if h.Empty() {
 			err = os.Remove(name)
 		} else {
-			kept := eventfile.SavedName(name, 0)
-			if err = eventfile.Rename(name, kept); r.s.recovered.SavedAs == "" {
-				r.s.recovered.SavedAs = kept
+			saved := eventfile.SavedName(name, 0)
+			if err = eventfile.Rename(name, saved); r.s.recovered.SavedAs == "" {
+				r.s.recovered.SavedAs = saved
 			}
 			r.s.recovered.TruncatedBytes += max(h.End-eventfile.HeaderSize, 0)
 			r.s.recovered.TruncatedEvents += h.Count

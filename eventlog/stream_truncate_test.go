@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"math"
 	"runtime"
 	"strings"
@@ -81,10 +82,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 		}
 		s, r := openStream(t, dir, o), openStreamReader(t, dir)
 		pushN(t, s, 100)
-		for _, events := range []func(int64) func(func(eventlog.Event, error) bool){
-			func(from int64) func(func(eventlog.Event, error) bool) { return s.Events(from) },
-			func(from int64) func(func(eventlog.Event, error) bool) { return r.Events(from) },
-		} {
+		for _, events := range []func(int64, ...eventlog.ReadOption) iter.Seq2[eventlog.Event, error]{s.Events, r.Events} {
 			pushN(t, s, 100)
 			eventlog.WaitJobs(s)
 			from, n, removed := s.First(), 0, false

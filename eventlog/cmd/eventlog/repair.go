@@ -24,11 +24,11 @@ writer: repair reports it, and leaves it as it is.
 // result is a JSON line of repair.
 type result struct {
 	Path      string `json:"path"`
-	Events    int64  `json:"events"`         // that are left in the log or the stream
-	Offset    int64  `json:"offset"`         // where a log was truncated
-	Cut       int64  `json:"cut"`            // number of bytes that were truncated
-	Truncated int64  `json:"truncated"`      // number of events that were truncated or set aside
-	SavedAs   string `json:"kept,omitempty"` // file with what was truncated
+	Events    int64  `json:"events"`            // that are left in the log or the stream
+	Offset    int64  `json:"offset"`            // where a log was truncated
+	Bytes     int64  `json:"truncatedBytes"`    // number of bytes that were truncated
+	Truncated int64  `json:"truncatedEvents"`   // number of events that were truncated or set aside
+	SavedAs   string `json:"savedAs,omitempty"` // file with what was truncated
 }
 
 func repair(*flag.FlagSet) func(*env) error {
@@ -85,8 +85,8 @@ func (e *env) repaired(name string, r eventlog.Recovery) error {
 
 // wholeFile reports whether the file that Repair has made has all of the log, because of its
 // header.
-func wholeFile(name, kept string) bool {
-	return kept == name+".cut-0" || strings.HasPrefix(kept, name+".cut-0.")
+func wholeFile(name, saved string) bool {
+	return saved == name+".cut-0" || strings.HasPrefix(saved, name+".cut-0.")
 }
 
 // repairStream repairs segments until the stream can be opened. It has no lock between two
@@ -165,15 +165,15 @@ func (e *env) setAside(dir string, names []string) (events int64, err error) {
 		if err != nil {
 			return events, err
 		}
-		kept := eventfile.SavedName(name, 0)
-		if err := eventfile.Rename(name, kept); err != nil {
+		saved := eventfile.SavedName(name, 0)
+		if err := eventfile.Rename(name, saved); err != nil {
 			return events, err
 		}
 		events += h.Count
 		if e.json {
-			err = e.printJSON(result{Path: name, Truncated: h.Count, SavedAs: kept})
+			err = e.printJSON(result{Path: name, Truncated: h.Count, SavedAs: saved})
 		} else {
-			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, kept, h.Count)
+			_, err = fmt.Fprintf(e.out, "%s: renamed to %s with %d events\n", name, saved, h.Count)
 		}
 		if err != nil {
 			return events, err

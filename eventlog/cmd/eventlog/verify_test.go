@@ -68,7 +68,7 @@ func TestRepair_Log(t *testing.T) {
 		t.Fatal("Open accepts the damage")
 	}
 	want(t, 0, "PATH: 1 events, truncated at offset 50, 5 events from there on are saved in PATH.cut-50\n", name, "repair")
-	want(t, 0, `{"path":"PATH","events":1,"offset":50,"cut":0,"truncated":0}`+"\n", name, "repair", "-json")
+	want(t, 0, `{"path":"PATH","events":1,"offset":50,"truncatedBytes":0,"truncatedEvents":0}`+"\n", name, "repair", "-json")
 	want(t, 0, "event zero\n", name, "dump", "-raw")
 }
 
@@ -103,8 +103,8 @@ func TestRepair_TornTail(t *testing.T) {
 	dir := newStream(t, six...)
 	last := filepath.Join(dir, segment4)
 	must(t, os.Truncate(last, 24+23+20))
-	want(t, 0, `{"path":"PATH/`+segment4+`","events":1,"offset":47,"cut":23,"truncated":1}
-{"path":"PATH","events":5,"offset":0,"cut":0,"truncated":1}
+	want(t, 0, `{"path":"PATH/`+segment4+`","events":1,"offset":47,"truncatedBytes":23,"truncatedEvents":1}
+{"path":"PATH","events":5,"offset":0,"truncatedBytes":0,"truncatedEvents":1}
 `, dir, "repair", "-json")
 	must(t, os.Truncate(last, 24+10))
 	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 23 bytes without a valid event
