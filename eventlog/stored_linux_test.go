@@ -46,7 +46,7 @@ func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment 
 	}
 	appendTo(100)
 	must(t, s.Sync())
-	d.Fill()
+	d.Fill(0)
 	appendTo(700) // in the second segment, or the first
 	if err := s.Sync(); err == nil {
 		t.Fatal("Sync: no error on a device that is full")
@@ -122,7 +122,7 @@ func TestStreamReader_CopyAfterFailedFlush(t *testing.T) {
 			}
 			add(100)
 			must(t, s.Sync())
-			d.Fill()
+			d.Fill(0)
 			add(700)
 			if err := s.Sync(); err == nil {
 				t.Fatal("no error on a full disk")
@@ -159,7 +159,7 @@ func TestOpen_AfterFailedFirstFlush(t *testing.T) {
 				d := filetest.NewThinDisk(t, fs, "4096")
 				name, dir := filepath.Join(d.Dir, "log"), filepath.Join(d.Dir, "stream")
 				must(t, os.Mkdir(dir, 0o777)) // its block must be there, for ext4 to go on
-				d.Fill()
+				d.Fill(0)
 				if _, err := eventlog.Open(name, eventlog.Options{}); err == nil {
 					t.Fatal("Open: no error on a device that is full")
 				}
@@ -208,4 +208,15 @@ func TestOpen_AfterFailedFirstFlush(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A copy whose events could not be made durable is none.
+func TestCopy_FailedFlush(t *testing.T) {
+	d := filetest.NewThinDisk(t, "xfs", "4096") // ext4 flushes them with meta
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	push(t, s, strings.Repeat("x", 4<<20))
+	d.Fill(256 << 10) // enough for meta
+	dst := filepath.Join(d.Dir, "copy")
+	wantError(t, s.Copy(t.Context(), dst, nil), syscall.ENOSPC, "Copy")
+	wantError(t, errOf(os.Stat(dst)), os.ErrNotExist, "the copy")
 }

@@ -396,6 +396,29 @@ func TestWaitDurable_WaitsForTheEventAlone(t *testing.T) {
 	})
 }
 
+// An event that TruncateBack removes meanwhile did not become durable, and one before it did.
+func TestWaitDurable_Truncated(t *testing.T) {
+	t.Parallel()
+	filetest.NeedThreads(t)
+	s := openStream(t, newDir(t), eventlog.StreamOptions{})
+	pushN(t, s, 20)
+	l := eventlog.ActiveLog(s)
+	release := eventlog.HoldFlush(l)
+	waits := []chan error{make(chan error, 1), make(chan error, 1), make(chan error, 1)}
+	for i, fn := range []func() error{
+		func() error { return s.WaitDurable(context.Background(), 5) },
+		func() error { return s.WaitDurable(context.Background(), 15) },
+		func() error { return s.TruncateBack(10) }, // which flushes after it has begun
+	} {
+		go func() { waits[i] <- fn() }()
+		waitUntil(t, "it waits for the flush", func() bool { return eventlog.Waiters(l) > i })
+	}
+	release()
+	for i, want := range []error{nil, eventlog.ErrTruncated, nil} {
+		wantError(t, <-waits[i], want, []string{"event 5", "event 15", "TruncateBack"}[i])
+	}
+}
+
 // For numbers before the first there is nothing to wait for.
 func TestWaitDurable_BeforeFirst(t *testing.T) {
 	t.Parallel()

@@ -328,10 +328,13 @@ func TestStream_IsAListOfEvents(t *testing.T) {
 				}
 				first, model = first+kept, model[kept:]
 			case what == 41 && rnd.IntN(3) == 0: // a copy, which may take the stream's place
-				from := []interface {
+				i := rnd.IntN(2)
+				backup := copyTo(t, []interface {
 					Copy(ctx context.Context, dir string, progress func(done, total int64)) error
-				}{s, r}[rnd.IntN(2)]
-				backup := copyTo(t, from)
+				}{s, r}[i])
+				if i == 0 && s.Durable() != next {
+					t.Fatalf("copied up to %d, durable up to %d", next, s.Durable())
+				}
 				c := openStream(t, backup, o)
 				if c.First() != first || c.Next() != next {
 					t.Fatalf("the copy has %d to %d, want %d to %d", c.First(), c.Next(), first, next)

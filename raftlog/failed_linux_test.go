@@ -19,7 +19,7 @@ func TestOpen_VoteAfterFailedWrite(t *testing.T) {
 		d.Unwritten(filepath.Join(dir, "stable"), slot)
 	}
 	must(t, s.SetUint64(key, 1)) // in one of them
-	d.Fill()
+	d.Fill(0)
 	if err := s.SetUint64(key, 2); err == nil {
 		t.Fatal("no error on a device that is full")
 	}

@@ -90,8 +90,8 @@ func (d *ThinDisk) Remount() {
 	d.mount()
 }
 
-// Fill makes the device fail, and Free makes it work again.
-func (d *ThinDisk) Fill() {
+// Fill makes the device fail, once it has written so many bytes more. Free makes it work again.
+func (d *ThinDisk) Fill(room int64) {
 	d.t.Helper()
 	syscall.Sync()
 	f, err := os.Create(d.pad)
@@ -105,6 +105,13 @@ func (d *ThinDisk) Fill() {
 		} else if err != nil {
 			d.t.Fatal(err)
 		}
+	}
+	fi, err := f.Stat()
+	if err == nil {
+		err = f.Truncate(fi.Size() - room)
+	}
+	if err != nil {
+		d.t.Fatal(err)
 	}
 }
 
