@@ -303,13 +303,13 @@ func TestOnlyDurable_EndMark(t *testing.T) {
 	closeStream(t, s)
 	name := segments(t, dir)[0]
 	b := get(t, name)
-	put(t, name, append(b, make([]byte, 4096)...))
 	r := openStreamReader(t, dir)
-	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0) // its writer may have been killed before a flush
 	later := bytes.Clone(b)
 	binary.LittleEndian.PutUint64(later, uint64(len(b))+100)
 	put(t, name, later) // its writer has opened it again since the reader asked for its size
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0)
+	put(t, name, append(b, make([]byte, 4096)...))
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0) // its writer may have been killed before a flush
 	put(t, name, append(append(b, bytes.Repeat([]byte{0xff}, 16)...), make([]byte, 4096)...))
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 10)
 	wantNth(t, r.Events(0), 0, 10)
