@@ -11,7 +11,7 @@ import (
 
 // Mappings leave address space to the program and to the heap of Go.
 func TestBytes_LimitedAddressSpace(t *testing.T) {
-	if !mmapfile.CanMap || mmapfile.MapLimit > 1<<40 {
+	if !filetest.CanMap || mmapfile.MapLimit > 1<<40 {
 		t.Skip("there is enough of it")
 	}
 	name := filetest.Temp(t, nil)

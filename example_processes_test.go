@@ -13,6 +13,25 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
+func init() { filetest.Children["count"] = childCount }
+
+// childCount adds to a counter in a file that the parent has mapped, too.
+func childCount(args []string) error {
+	f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	counter, err := mmapfile.At[atomic.Uint64](f, 8)
+	if err != nil {
+		return err
+	}
+	for range 20_000 {
+		counter.Add(1)
+	}
+	return nil
+}
+
 // counterProcess is a program that adds 20,000 to the counter at offset 8 of a file: this test binary.
 func counterProcess(name string) *exec.Cmd {
 	line := filetest.Command(os.Args[0], "-test.run=^TestChildProcess$", "--", name)

@@ -8,24 +8,10 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/pages"
-	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // These helpers show the tests the inside of a File.
-
-// CanMap reports whether this build maps files.
-const CanMap = canMap
-
-// RaceDetector reports whether the race detector is on, which is slow and allocates.
-const RaceDetector = race.Detector
-
-// Eager reports whether this build has the policy in which every number is at its smallest.
-const Eager = pages.Eager
-
-// MapsUnasked reports whether this build maps a file because of calls alone, without Bytes or
-// View, and other processes can still truncate it.
-const MapsUnasked = canMap && !closeNeedsLock
 
 // MapLimit is how many bytes of a file calls alone map. BytesAsked is how many bytes of all files
 // are mapped because a program asked for memory.
@@ -33,9 +19,6 @@ const (
 	MapLimit   = mapLimit
 	BytesAsked = bytesAsked
 )
-
-// Mapped reports whether calls on f may be served from a mapping now.
-func Mapped(f *File) bool { return f.m.Load() != nil }
 
 // MapsOn reports whether calls may use a mapping of f if it is on storage of that kind.
 func MapsOn(f *File, kind sys.Storage, write bool) bool {
@@ -49,20 +32,6 @@ func CloseInner(f *File) { f.inner.Close() }
 
 // OwnCursor reports whether f keeps its cursor, and not the kernel.
 func OwnCursor(f *File) bool { return f.cur.InFile() }
-
-// LearnLate lets a call that asked for f's length before fn learn size after it.
-func LearnLate(f *File, size int64, fn func()) {
-	was := f.length.Before()
-	fn()
-	f.length.Answered(was, size)
-}
-
-// RaiseLate lets a write up to end, which began before fn, end after it.
-func RaiseLate(f *File, end int64, fn func()) {
-	was := f.length.Before()
-	fn()
-	f.length.Reached(was, end)
-}
 
 // ReclaimLooks returns how often a call that lacks address space looks for it, if the last
 // collection has found all ranges in use.
@@ -108,9 +77,6 @@ func ChunksCopying(f *File, size int, copyMax int64) iter.Seq2[Chunk, error] {
 	return f.chunks(size, copyMax)
 }
 
-// NeverMap makes calls on f go to the inner file, as if it could not be mapped.
-func NeverMap(f *File) { f.never.Store(true) }
-
 // StartFlushes gives f the policy p, as opening it with Options does.
 func StartFlushes(f *File, p FlushPolicy) error { return f.startFlushes(p) }
 
@@ -121,6 +87,20 @@ func Pending(f *File) int64 { return f.flusher.pending.Load() }
 func OnFlush(f *File, fn func() error) { onFlush.Store(f.file, fn) }
 
 var onFlush sync.Map // of func() error by *file
+
+// LearnLate lets a call that asked for f's length before fn learn size after it.
+func LearnLate(f *File, size int64, fn func()) {
+	was := f.length.Before()
+	fn()
+	f.length.Answered(was, size)
+}
+
+// RaiseLate lets a write up to end, which began before fn, end after it.
+func RaiseLate(f *File, end int64, fn func()) {
+	was := f.length.Before()
+	fn()
+	f.length.Reached(was, end)
+}
 
 // WriteLate makes a WriteAt of f during which fn is called: after the call has begun, and
 // before the system writes.

@@ -20,8 +20,8 @@ import (
 	"go.dw1.io/mmapfile/internal/race"
 )
 
-// What a File promises, in a few tests to read first. The matrix of all methods and states is in
-// internal/ostest, the races are in close_test.go and writelock_test.go.
+// What a File promises, in a few tests to read first. What else can be seen of it from outside is in
+// internal/ostest. The other files here look inside.
 
 // A program that uses an *os.File has the same results with a File, before the file is mapped and
 // after.
@@ -88,12 +88,12 @@ func TestFile_TruncatedByAnother(t *testing.T) {
 
 // Once reading pays, it is a copy from the mapping, and no system call counts.
 func TestFile_IsMappedOnceItPays(t *testing.T) {
-	if !mmapfile.MapsUnasked {
+	if !filetest.MapsUnasked {
 		t.Skip("nothing is mapped unasked")
 	}
 	f := filetest.OpenFile(t, filetest.Temp(t, filetest.Pattern(100_000)), os.O_RDONLY)
 	b := make([]byte, 64)
-	for i := 0; !mmapfile.Mapped(f); i++ {
+	for i := 0; !filetest.Mapped(f); i++ {
 		if i == 100_000 {
 			t.Skip("never mapped: not on a file system that maps")
 		}

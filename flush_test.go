@@ -423,3 +423,22 @@ func (c *panickingConn) Read(b []byte) (int, error) {
 	}
 	return copy(b, make([]byte, 100)), nil
 }
+
+func TestSyncRange_FailedFlush(t *testing.T) {
+	t.Parallel()
+	bad := errors.New("the disk is gone")
+	f, _ := openWithPolicy(t, 10_000, mmapfile.FlushPolicy{Bytes: 10})
+	mmapfile.OnFlush(f, func() error { return bad })
+	if _, err := f.WriteAt(make([]byte, 100), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SyncRange(0, 100); !errors.Is(err, bad) {
+		t.Errorf("SyncRange after a failed flush: %v", err)
+	}
+	if err := f.Sync(); !errors.Is(err, bad) { // which reports it, too
+		t.Errorf("Sync: %v", err)
+	}
+	if err := errors.Join(f.SyncRange(0, 100), f.Close()); err != nil {
+		t.Error(err)
+	}
+}

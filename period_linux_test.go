@@ -22,6 +22,14 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
+// mustOpenMapped opens and maps name, as filetest.Open and mustMap do.
+func mustOpenMapped(t testing.TB, name string) *mmapfile.File {
+	t.Helper()
+	f := filetest.Open(t, name)
+	mustMap(t, f)
+	return f
+}
+
 // mustWriteMapped makes a mapped write at the beginning of a period, before its timer.
 func mustWriteMapped(t *testing.T, f *mmapfile.File) {
 	t.Helper()

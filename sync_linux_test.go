@@ -121,7 +121,7 @@ func childHot(args []string) error {
 
 func TestReadAt_NoSystemCall(t *testing.T) {
 	t.Parallel()
-	if !mmapfile.MapsUnasked {
+	if !filetest.MapsUnasked {
 		t.Skip("reads are system calls here")
 	}
 	text := traceChild(t, "pread64,read,lseek,_llseek,newfstatat,stat,statx,fstatat64,stat64,fstat,ioctl", "hot", filetest.Temp(t, filetest.Pattern(100_000)))
@@ -151,7 +151,7 @@ func TestSync_SystemCalls(t *testing.T) {
 			t.Fatalf("%s is not in the trace", c.name)
 		}
 		flushed := onFile.MatchString(part)
-		if strings.HasPrefix(c.name, "syncrange") && mmapfile.CanMap {
+		if strings.HasPrefix(c.name, "syncrange") && filetest.CanMap {
 			flushed = flushed || onRange.MatchString(part)
 		}
 		if !flushed || !finished.MatchString(part) {
@@ -162,7 +162,10 @@ func TestSync_SystemCalls(t *testing.T) {
 
 func TestPrivate_NeverFlushed(t *testing.T) {
 	t.Parallel()
-	f := mustOpenPrivate(t, filetest.Temp(t, filetest.Pattern(1000)))
+	f, err := mmapfile.Options{Private: true}.OpenFile(filetest.Temp(t, filetest.Pattern(1000)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	mmapfile.CloseInner(f) // a system call would fail
 	if err := errors.Join(f.Sync(), f.SyncRange(0, 100)); err != nil {
 		t.Error(err)

@@ -73,3 +73,9 @@ func MappedFiles() int64 {
 	mmapfile.ReadStats(&s)
 	return s.MappedFiles
 }
+
+// Mapped reports whether calls on f may be served from a mapping now.
+func Mapped(f *mmapfile.File) bool {
+	m := reflect.ValueOf(f).Elem().FieldByName("file").Elem().FieldByName("m")
+	return (*atomic.Pointer[byte])(m.Addr().UnsafePointer()).Load() != nil
+}

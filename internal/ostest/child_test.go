@@ -7,12 +7,16 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // TestChildProcess is the entry point of child processes. It tests nothing.
 func TestChildProcess(t *testing.T) { filetest.ChildProcess(t) }
 
-func init() { filetest.Children["churn"] = childChurn }
+func init() {
+	filetest.Children["churn"] = childChurn
+	pages.Unbound() // the files of all tests pay from one budget
+}
 
 // childChurn truncates, extends and rewrites a file of the pattern, n times.
 func childChurn(args []string) error {
