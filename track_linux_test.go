@@ -335,6 +335,7 @@ func TestAdvise_WillNeed(t *testing.T) {
 			t.Fatalf("%d of %d pages are in memory", n, size/4096)
 		}
 	}
+	readAt(t, f, 0, 4096) // which may not have been on its way yet
 	pages.Evict()
 	for range 2 { // the first one asks
 		if err := f.Advise(0, 4096, WillNeed); err != nil || !f.pages.Known(0, 4096) {
