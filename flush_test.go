@@ -210,7 +210,7 @@ func TestClose_FlushesEveryWrite(t *testing.T) {
 			return nil
 		},
 	} {
-		for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}} {
+		for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}, {Bytes: 1 << 30, Interval: time.Hour}} {
 			f, flushes := openWithPolicy(t, 16<<10, p)
 			if err := f.View(0, 1, func([]byte) error { return nil }); err != nil { // maps it
 				t.Fatal(err)
@@ -223,6 +223,9 @@ func TestClose_FlushesEveryWrite(t *testing.T) {
 			}
 			if err := f.Close(); err != nil || flushes.Load() != 1 {
 				t.Errorf("%s, %v: %d flushes by Close, %v", what, p, flushes.Load(), err)
+			}
+			if err := f.Close(); !errors.Is(err, os.ErrClosed) || flushes.Load() != 1 {
+				t.Errorf("%s, %v: the second Close: %v, %d flushes", what, p, err, flushes.Load())
 			}
 		}
 	}
@@ -294,28 +297,6 @@ func TestFlushPolicy_IntervalLongCalls(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestClose_FlushesRest(t *testing.T) {
-	t.Parallel()
-	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1 << 30}, {Interval: time.Hour}, {Bytes: 1 << 30, Interval: time.Hour}} {
-		f, flushes := openWithPolicy(t, 1000, p)
-		if _, err := f.WriteAt([]byte("x"), 0); err != nil {
-			t.Fatal(err)
-		}
-		if flushes.Load() != 0 {
-			t.Errorf("%v: flushed at the first byte", p)
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		if flushes.Load() != 1 {
-			t.Errorf("%v: %d flushes by Close", p, flushes.Load())
-		}
-		if err := f.Close(); !errors.Is(err, os.ErrClosed) || flushes.Load() != 1 {
-			t.Errorf("%v: the second Close: %v, %d flushes", p, err, flushes.Load())
-		}
 	}
 }
 

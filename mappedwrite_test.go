@@ -173,54 +173,49 @@ type writeTruncater interface {
 func TestWriteAt_MappedOverlapping(t *testing.T) {
 	t.Parallel()
 	const lock = pages.BlockSize
-	for _, size := range []int64{4 << 20} {
-		if size > maxInt {
-			continue
-		}
-		f := readyFile(t, size)
-		src, m := mappedFile(t, 2*lock)
-		if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
-			t.Fatal(err)
-		}
-		sys.Advise(m.data, sys.Random) // each page faults
-		for _, c := range []struct{ one, other, n int64 }{
-			{3*lock + 100, 3*lock + 100, 20_000}, // the same
-			{5*lock - 100, 5 * lock, lock},
-			{5*lock - 3000, 5*lock - 5000, 8000},
-			{7*lock - 3000, 8 * lock, lock + 4000},
-			{2*lock - 1, 2 * lock, 2},
-			{9 * lock, 9*lock + 10, lock},
-		} {
-			from, to := max(c.one, c.other), min(c.one, c.other)+c.n
-			for round := range 40 {
-				prefaultAll(f.file)
-				var writers sync.WaitGroup
-				var wrote [2]atomic.Int32
-				for i, off := range []int64{c.one, c.other} {
-					writers.Add(1)
-					go func() {
-						defer writers.Done()
-						b := bytes.Repeat([]byte{byte(i + 1)}, int(c.n))
-						for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
-							if i == 0 {
-								b = m.data[:c.n]
-								sys.Advise(m.data, sys.DontNeed) // so that one overtakes the other
-							}
-							if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
-								t.Errorf("WriteAt: %d, %v", n, err)
-							}
-							wrote[i].Add(1)
+	f := readyFile(t, 4<<20)
+	src, m := mappedFile(t, 2*lock)
+	if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
+		t.Fatal(err)
+	}
+	sys.Advise(m.data, sys.Random) // each page faults
+	for _, c := range []struct{ one, other, n int64 }{
+		{3*lock + 100, 3*lock + 100, 20_000}, // the same
+		{5*lock - 100, 5 * lock, lock},
+		{5*lock - 3000, 5*lock - 5000, 8000},
+		{7*lock - 3000, 8 * lock, lock + 4000},
+		{2*lock - 1, 2 * lock, 2},
+		{9 * lock, 9*lock + 10, lock},
+	} {
+		from, to := max(c.one, c.other), min(c.one, c.other)+c.n
+		for round := range 40 {
+			prefaultAll(f.file)
+			var writers sync.WaitGroup
+			var wrote [2]atomic.Int32
+			for i, off := range []int64{c.one, c.other} {
+				writers.Add(1)
+				go func() {
+					defer writers.Done()
+					b := bytes.Repeat([]byte{byte(i + 1)}, int(c.n))
+					for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
+						if i == 0 {
+							b = m.data[:c.n]
+							sys.Advise(m.data, sys.DontNeed) // so that one overtakes the other
 						}
-					}()
-				}
-				writers.Wait()
-				b := make([]byte, to-from)
-				if _, err := f.ReadAt(b, from); err != nil {
-					t.Fatal(err)
-				}
-				if bytes.Count(b, b[:1]) != len(b) {
-					t.Fatalf("%d bytes, round %d: %d bytes at %d and at %d are mixed", size, round, c.n, c.one, c.other)
-				}
+						if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
+							t.Errorf("WriteAt: %d, %v", n, err)
+						}
+						wrote[i].Add(1)
+					}
+				}()
+			}
+			writers.Wait()
+			b := make([]byte, to-from)
+			if _, err := f.ReadAt(b, from); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Count(b, b[:1]) != len(b) {
+				t.Fatalf("round %d: %d bytes at %d and at %d are mixed", round, c.n, c.one, c.other)
 			}
 		}
 	}

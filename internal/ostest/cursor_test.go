@@ -15,29 +15,6 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
-func TestOS_SameCursor(t *testing.T) {
-	path := filetest.Temp(t, filetest.PatternWithZeros(3*page))
-	for _, mapped := range []bool{false, true} {
-		f := filetest.Open(t, path)
-		if mapped {
-			f.Bytes()
-		}
-		f.Seek(7, io.SeekStart)
-		f.Read(make([]byte, 5))
-		o := f.OS()
-		if pos, err := o.Seek(0, io.SeekCurrent); pos != 12 || err != nil {
-			t.Errorf("mapped %v: the inner file is at %d, %v; want 12", mapped, pos, err)
-		}
-		o.Seek(100, io.SeekStart)
-		if pos, err := f.Seek(0, io.SeekCurrent); pos != 100 || err != nil {
-			t.Errorf("mapped %v: File is at %d, %v; want 100", mapped, pos, err)
-		}
-		if o.Name() != f.Name() {
-			t.Errorf("names %q and %q", o.Name(), f.Name())
-		}
-	}
-}
-
 const recordSize = 16
 
 // takeovers has the calls that may move the cursor between the kernel and the process.
@@ -302,7 +279,6 @@ func init() { filetest.Children["cat"] = childCat }
 
 // childCat copies n bytes of its standard input to its standard output, or all if n is negative.
 // It reads no byte after those.
-
 func childCat(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {

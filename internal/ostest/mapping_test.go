@@ -2,7 +2,6 @@ package ostest
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -86,8 +85,7 @@ func TestFile_CleanupBesideCalls(t *testing.T) {
 	if runtime.GOARCH == "wasm" {
 		t.Skip("no cleanups without mappings, and collecting all the time takes minutes here")
 	}
-	const size = 1 << 20
-	whole := filetest.Pattern(size)
+	whole := filetest.Pattern(1 << 20)
 	name := filetest.Temp(t, whole)
 	var stop atomic.Bool
 	gone := make(chan struct{})
@@ -99,45 +97,7 @@ func TestFile_CleanupBesideCalls(t *testing.T) {
 	}()
 	defer func() { <-gone }()
 	defer stop.Store(true)
-	b := make([]byte, size)
-	for call, do := range map[string]func(f *mmapfile.File) error{
-		"ReadAt": func(f *mmapfile.File) error {
-			n, err := f.ReadAt(b, 0)
-			if err == nil && (n != size || !bytes.Equal(b, whole)) {
-				err = fmt.Errorf("%d bytes, or wrong ones", n)
-			}
-			return err
-		},
-		"Read": func(f *mmapfile.File) error {
-			n, err := f.Read(b)
-			if err == nil && (n != size || !bytes.Equal(b, whole)) {
-				err = fmt.Errorf("%d bytes, or wrong ones", n)
-			}
-			return err
-		},
-		"WriteAt": func(f *mmapfile.File) error { _, err := f.WriteAt(whole, 0); return err },
-		"Write":   func(f *mmapfile.File) error { _, err := f.Write(whole); return err },
-		"WriteTo": func(f *mmapfile.File) error {
-			var to bytes.Buffer
-			_, err := f.WriteTo(&to)
-			if err == nil && !bytes.Equal(to.Bytes(), whole) {
-				err = fmt.Errorf("%d bytes, or wrong ones", to.Len())
-			}
-			return err
-		},
-		"ReadFrom": func(f *mmapfile.File) error { _, err := f.ReadFrom(bytes.NewReader(whole)); return err },
-		"Truncate": func(f *mmapfile.File) error { return f.Truncate(size) },
-		"Sync":     func(f *mmapfile.File) error { return f.Sync() },
-		"View": func(f *mmapfile.File) error {
-			return f.View(0, size, func(p []byte) error {
-				runtime.GC() // f is not used after this
-				if !bytes.Equal(p, whole) {
-					return fmt.Errorf("wrong bytes")
-				}
-				return nil
-			})
-		},
-	} {
+	for call, do := range fileCalls(whole) {
 		for range filetest.Iterations(24) {
 			if err := do(openUnclosed(t, name)); err != nil {
 				t.Errorf("%s: %v", call, err)

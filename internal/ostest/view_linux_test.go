@@ -8,18 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
 )
-
-// inMemory are the two functions in which a fault is an error.
-var inMemory = map[string]func(f *mmapfile.File, n int64, fn func(p []byte) error) error{
-	"View": func(f *mmapfile.File, n int64, fn func(p []byte) error) error { return f.View(0, n, fn) },
-	"Guard": func(f *mmapfile.File, n int64, fn func(p []byte) error) error {
-		p := f.Bytes()[:n]
-		return f.Guard(func() error { return fn(p) })
-	},
-}
 
 func TestView_FullDisk(t *testing.T) {
 	t.Parallel()

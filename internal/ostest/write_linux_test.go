@@ -3,7 +3,6 @@ package ostest
 import (
 	"os"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,59 +39,5 @@ func TestWriteAt_HolesStay(t *testing.T) {
 	}
 	if got := st.Blocks*512 - after; got > 2*pages*int64(max(st.Blksize, 4096)) {
 		t.Errorf("%d bytes are allocated for %d pages", got, pages)
-	}
-}
-
-// The first of many writes is a system call: the kernel notifies watchers then.
-func TestWriteAt_FirstIsSystemCall(t *testing.T) {
-	t.Parallel()
-	name := filetest.Temp(t, filetest.Pattern(8192))
-	f := filetest.Open(t, name)
-	b := filetest.Pattern(64)
-	for range 300 {
-		if _, err := f.WriteAt(b, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := f.Stat(); err != nil { // ends the period of the writes before
-		t.Fatal(err)
-	}
-	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer unix.Close(watch)
-	if _, err := unix.InotifyAddWatch(watch, name, unix.IN_MODIFY); err != nil {
-		t.Skip(err)
-	}
-	for range 5 {
-		if _, err := f.WriteAt(b, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := unix.Read(watch, make([]byte, 4096)); n <= 0 {
-		t.Errorf("the watcher was notified of none of five writes: %v", err)
-	}
-}
-
-// A time in the future that a program sets stays.
-func TestWriteAt_TimeSetAheadStays(t *testing.T) {
-	t.Parallel()
-	name := filetest.Temp(t, filetest.Pattern(8192))
-	f := filetest.Open(t, name)
-	for range 300 {
-		if _, err := f.WriteAt([]byte("again"), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ahead := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-	if err := os.Chtimes(name, ahead, ahead); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if fi, err := os.Stat(name); err != nil || !fi.ModTime().Equal(ahead) {
-		t.Errorf("the time is %v, not %v: %v", fi.ModTime(), ahead, err)
 	}
 }
