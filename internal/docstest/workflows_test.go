@@ -50,7 +50,8 @@ func TestWorkflows_Pinned(t *testing.T) {
 	}
 }
 
-// What a workflow calls exists, and each step of .ci/run is in one: ci.yml runs what -list names.
+// What a workflow calls exists, and each step of .ci/run is in one: ci.yml runs what -list names, and
+// nightly.yml the others.
 func TestWorkflows_Calls(t *testing.T) {
 	t.Chdir(root)
 	call := regexp.MustCompile(`\bmake((?: -s)?(?: [a-z][\w/-]*)+)`)
@@ -78,16 +79,23 @@ func TestWorkflows_Calls(t *testing.T) {
 	if !strings.Contains(strings.Join(fileLines(t, ".github/workflows/ci.yml"), "\n"), ".ci/run -list") {
 		t.Error("ci.yml does not ask for the steps")
 	}
-	steps := regexp.MustCompile(`(?m)^steps=\((.*)\)$`).FindStringSubmatch(ci)
-	if steps == nil {
-		t.Fatal("no list of steps in .ci/run")
+	lists := regexp.MustCompile(`(?m)^(?:steps|nightly)=\((.*)\)$`).FindAllStringSubmatch(ci, -1)
+	if len(lists) != 2 {
+		t.Fatal("no two lists of steps in .ci/run")
 	}
+	steps, nightly := strings.Fields(lists[0][1]), strings.Fields(lists[1][1])
+	for _, step := range nightly {
+		if !strings.Contains(strings.Join(fileLines(t, ".github/workflows/nightly.yml"), "\n"), ".ci/run "+step) {
+			t.Errorf("nightly.yml does not run the step %s", step)
+		}
+	}
+	steps = append(steps, nightly...)
 	for _, m := range regexp.MustCompile(`(?m)^run_(\w+)\(\)`).FindAllStringSubmatch(ci, -1) {
-		if m[1] != "tools" && !slices.Contains(strings.Fields(steps[1]), m[1]) {
+		if m[1] != "tools" && !slices.Contains(steps, m[1]) {
 			t.Errorf("no list has the step %s of .ci/run", m[1])
 		}
 	}
-	for _, step := range strings.Fields(steps[1]) {
+	for _, step := range steps {
 		if !strings.Contains(ci, "\nrun_"+step+"() {") {
 			t.Errorf(".ci/run has no step %s", step)
 		}
