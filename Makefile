@@ -30,8 +30,8 @@ PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate migrate-survey upstream upstream-page adapters \
 	raftlog raftlog-test raftlog-soak
 
-# What somebody who is new here needs.
-FIRST := test race lint fuzz cover bench bench-programs regret
+# What a first change needs: it is right, reached by tests, and not slower.
+FIRST := test race lint fuzz cover bench bench-compare bench-programs
 
 help:
 	@awk -F ':.*## ' -v first=' $(FIRST) ' '/^[a-z-]+:.*## / { line = sprintf("make %-15s %s", $$1, $$2); \
@@ -48,9 +48,6 @@ race: ## run them under the race detector
 
 eager: ## run them under the eager policy: what comes back once is mapped, and what is known is forgotten at once
 	go test -tags mmapfile_eager ./...
-
-nommap: ## run them without any mapping, also under the race detector
-	@go -C platforms run . nommap race-nommap
 
 # FUZZ=FuzzSearch for one of them. Before Go 1.27 a fuzz test may fail as its time ends, with nothing found
 # (golang.org/issue/75804): that is no failure. Without a limit, making inputs smaller takes most of a short run.
@@ -88,7 +85,7 @@ tools: ## install what platforms needs (as root: Debian packages)
 platforms: ## run the tests on all platforms that this machine can execute; the longest of all targets
 	@go -C platforms run .
 
-$(filter-out nommap,$(PLATFORMS)):
+$(PLATFORMS):
 	@go -C platforms run . $@
 
 # Go links the tests of Android and iOS with cgo alone. Vetting links nothing, and with these tags
