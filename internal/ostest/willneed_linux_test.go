@@ -36,12 +36,13 @@ func openCold(t *testing.T, name string) *mmapfile.File {
 	return f
 }
 
-// mustBecomeResident waits until the n bytes at off are in memory.
+// mustBecomeResident waits until the n bytes at off are in memory, but for a sixteenth: a kernel that is
+// short of memory may leave out some of what it was only advised to read.
 func mustBecomeResident(t *testing.T, f *mmapfile.File, off, n int64) {
 	t.Helper()
 	var got int64
 	var err error
-	if !filetest.Eventually(time.Minute, func() bool { got, err = f.Resident(off, n); return got == n || err != nil }) || err != nil {
+	if !filetest.Eventually(time.Minute, func() bool { got, err = f.Resident(off, n); return got >= n-n/16 || err != nil }) || err != nil {
 		t.Fatalf("%d of %d bytes at %d are in memory: %v", got, n, off, err)
 	}
 }
