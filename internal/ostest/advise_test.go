@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"go.dw1.io/mmapfile"
@@ -166,15 +167,18 @@ func TestMemory_BesideTruncation(t *testing.T) {
 	filetest.NeedForeignTruncate(t)
 	name := filetest.Temp(t, filetest.Pattern(64*int(page)))
 	f := filetest.OpenMapped(t, name)
-	rounds := filetest.Iterations(3000) // with 300, only one of three runs met a truncation
+	var stop atomic.Bool
 	filetest.Together(t, 2, func(i int) error {
-		for r := range rounds {
-			if i == 0 {
-				if err := errors.Join(os.Truncate(name, page*int64(r%64)), os.Truncate(name, 64*page)); err != nil {
+		if i == 0 {
+			for r := int64(0); filetest.KeepGoing(&stop); r++ {
+				if err := errors.Join(os.Truncate(name, page*(r%64)), os.Truncate(name, 64*page)); err != nil {
 					return err
 				}
-				continue
 			}
+			return nil
+		}
+		defer stop.Store(true)
+		for range filetest.Iterations(300) {
 			for call, err := range controlErrors(f, page, 60*page) {
 				if call == "LockMemory" || err == nil || errors.Is(err, io.ErrUnexpectedEOF) || mayLack(call) && errors.Is(err, errors.ErrUnsupported) {
 					continue
