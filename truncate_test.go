@@ -14,7 +14,7 @@ import (
 // A write beside a truncation of the same File happens as a whole, before it or after it.
 func TestTruncate_BesideWriteAt(t *testing.T) {
 	t.Parallel()
-	rounds := 6000
+	rounds := 2000
 	if testing.Short() || race.Detector {
 		rounds = 600
 	}
