@@ -229,10 +229,10 @@ func TestFile_NoAllocation(t *testing.T) {
 	}{
 		{"ReadAt", false, func() { n, err := f.ReadAt(b, 5000); check(n, err, len(b), nil) }},
 		{"ReadAtEnd", false, func() { n, err := f.ReadAt(b, size-10); check(n, err, 10, io.EOF) }},
-		{"ReadAtBehindTheEnd", false, func() { n, err := f.ReadAt(b, size); check(n, err, 0, io.EOF) }},
+		{"ReadAtPastTheEnd", false, func() { n, err := f.ReadAt(b, size); check(n, err, 0, io.EOF) }},
 		{"Read", false, func() { seek(0, io.SeekStart); n, err := f.Read(b); check(n, err, len(b), nil) }},
 		{"ReadEnd", false, func() { seek(size-10, io.SeekStart); n, err := f.Read(b); check(n, err, 10, nil) }},
-		{"ReadBehindTheEnd", false, func() { seek(size, io.SeekStart); n, err := f.Read(b); check(n, err, 0, io.EOF) }},
+		{"ReadPastTheEnd", false, func() { seek(size, io.SeekStart); n, err := f.Read(b); check(n, err, 0, io.EOF) }},
 		{"WriteAt", false, func() { n, err := f.WriteAt(b, 5000); check(n, err, len(b), nil) }},
 		{"WriteAtLarge", false, func() { n, err := f.WriteAt(content, 0); check(n, err, size, nil) }},
 		{"Write", false, func() { seek(7, io.SeekStart); n, err := f.Write(b); check(n, err, len(b), nil) }},
