@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -524,35 +523,4 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 	if f.prefault(m, 4*pages.BlockSize, 4*pages.BlockSize+1) {
 		t.Error("prefaulted past the end of the file")
 	}
-}
-
-func TestOpenFile_ManyExtents(t *testing.T) {
-	const size, piece = 1 << 20, 8 << 10
-	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for off := int64(0); off < size; off += 2 * piece { // written and unwritten parts are extents of their own
-		if _, err := f.WriteAt(make([]byte, piece), off); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	own := false
-	sys.Borrow(f.inner, func(fd int) error { own = sys.OwnBlocks(fd, 0, size); return nil })
-	if !own {
-		t.Error("all blocks are allocated, and OwnBlocks reports false")
-	}
-	if err := f.inner.Truncate(2 * size); err != nil {
-		t.Fatal(err)
-	}
-	sys.Borrow(f.inner, func(fd int) error {
-		if sys.OwnBlocks(fd, size/2, size) {
-			t.Error("half of the range is a hole, and OwnBlocks reports true")
-		}
-		return nil
-	})
 }
