@@ -23,8 +23,7 @@ const (
 // MapsOn reports whether calls may use a mapping of f if it is on storage of that kind.
 func MapsOn(f *File, kind sys.Storage, write bool) bool {
 	f.storage.Store(uint32(kind))
-	f.classify()
-	return !f.never.Load() && f.mapsOn(kind, write)
+	return f.mapsOn(kind, write)
 }
 
 // CloseInner closes the inner file of f without its knowledge.

@@ -3,7 +3,6 @@ package mmapfile
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
 	"time"
 
@@ -42,8 +41,8 @@ func (f *file) mapsTo(end int64) bool {
 	return m != nil && end <= int64(m.callLen)
 }
 
-// mapForCalls makes a mapping, and reports whether it did. The page at known is in memory.
-func (f *file) mapForCalls(known int64) bool {
+// mapForCalls makes a mapping, and reports whether it did.
+func (f *file) mapForCalls() bool {
 	if f.never.Load() || !f.mu.TryLock() {
 		return false
 	}
@@ -59,25 +58,7 @@ func (f *file) mapForCalls(known int64) bool {
 	}
 	mapped := size > 0 && f.mapTo(size, false) == nil
 	f.pages.Mapped(mapped, time.Since(began))
-	if mapped && pages.MeasuresCall() {
-		f.measureCall(known)
-	}
 	return mapped
-}
-
-// measureCall measures a small read of a page that is in memory, by system call. Of three, the
-// fastest has not waited for a processor.
-func (f *file) measureCall(off int64) {
-	least := time.Duration(math.MaxInt64)
-	var b [1]byte
-	for range 3 {
-		began := time.Now()
-		if _, err := f.inner.ReadAt(b[:], off); err != nil {
-			return
-		}
-		least = min(least, time.Since(began))
-	}
-	pages.SetCall(least)
 }
 
 // mapForMemory returns a mapping of at least size bytes. If hold is set, callers hold slices

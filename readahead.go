@@ -44,7 +44,7 @@ func (f *file) lookAhead(off, n int64) {
 		f.pages.Asked(math.MaxInt64)
 	case !far:
 		f.pages.Asked(end)
-		if f.mapsTo(end) || f.mapForCalls(off) {
+		if f.mapsTo(end) || f.mapForCalls() {
 			f.measureFaults(off, f.pages.BuyAhead(off, end))
 		}
 	}

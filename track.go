@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -66,29 +67,15 @@ func (f *file) noteWrite(off, n, known int64) {
 
 // follow does what reads and writes up to end have in common.
 func (f *file) follow(next pages.Next, end int64) {
-	if next.First {
-		f.classify()
-	}
 	if next.Look {
 		stats.calls.Add(pages.LookEvery)
 		pages.Look()
+		if pages.MeasuresCall() {
+			f.measureCall(end - 1)
+		}
 	}
 	if next.Credit > 0 && !f.mapsTo(end) && !f.never.Load() && f.pages.Credit(next.Credit) {
-		f.mapForCalls(end - 1)
-	}
-}
-
-// classify finds out what kind of file f is, at the first call that is recorded.
-func (f *file) classify() {
-	if f.m.Load() != nil {
-		return // mayMap has asked
-	}
-	if _, regular := f.stat(); !regular { // a stream has no pages
-		f.never.Store(true)
-		return
-	}
-	if kind := f.storageOf(); !f.mapsOn(kind, false) && !f.mapsOn(kind, true) { // mayMap finds out whether it is open for writing
-		f.never.Store(true)
+		f.mapForCalls()
 	}
 }
 
@@ -124,6 +111,21 @@ func (f *file) buy(off, n int64) {
 	if measure >= 0 {
 		f.measureFaults(measure, 1)
 	}
+}
+
+// measureCall measures a small read of a page that is in memory, by system call. Of three, the
+// fastest has not waited for a processor.
+func (f *file) measureCall(off int64) {
+	least := time.Duration(math.MaxInt64)
+	var b [1]byte
+	for range 3 {
+		began := time.Now()
+		if _, err := f.inner.ReadAt(b[:], off); err != nil {
+			return
+		}
+		least = min(least, time.Since(began))
+	}
+	pages.SetCall(least)
 }
 
 // measureFaults loads pages of so many blocks from off on, which are in memory, to measure what

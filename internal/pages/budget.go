@@ -10,7 +10,7 @@ import (
 // costs gains.
 const (
 	callTime    = 430    // a read of 64 bytes by system call, until one is measured; a mapped one saves nearly all of that
-	recordPrice = 2_600  // the record of a file, and the questions what kind of file it is
+	recordPrice = 1_000  // the record of a file
 	mapPrice    = 10_000 // a mapping and its end, without faults, until these are measured
 	mapMax      = 50_000 // one that took longer has waited for a processor
 	leafPrice   = 200    // a leaf of the record, after the first
@@ -54,7 +54,7 @@ func pays(price int64) bool {
 }
 
 // measuredCall is the last time that SetCall was given; 0 for none. It differs by four between hosts.
-var measuredCall, mappings atomic.Int64
+var measuredCall, looks atomic.Int64
 
 // callNow returns the nanoseconds that a small read by system call takes, which a mapped one saves.
 func callNow() int64 {
@@ -64,9 +64,9 @@ func callNow() int64 {
 	return callTime
 }
 
-// MeasuresCall reports whether the caller, which has mapped a file, is to measure a small read by
-// system call now, for SetCall: that is so for one mapping in measureEvery.
-func MeasuresCall() bool { return mappings.Add(1)%measureEvery == 1 }
+// MeasuresCall reports whether a small read by system call is to be measured now, for SetCall. It
+// is asked at each Look.
+func MeasuresCall() bool { return looks.Add(1)%measureEvery == 1 }
 
 // SetCall records what a small read by system call has taken.
 func SetCall(took time.Duration) { measuredCall.Store(min(max(int64(took), callMin), callMax)) }

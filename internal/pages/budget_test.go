@@ -33,7 +33,7 @@ type simulation struct {
 
 func newSimulation(seed uint64) *simulation {
 	budget.Store(budgetStart)
-	for _, v := range []*atomic.Int64{&blockFault, &measuredCall, &mappings, &unmapping} {
+	for _, v := range []*atomic.Int64{&blockFault, &measuredCall, &looks, &unmapping} {
 		v.Store(0)
 	}
 	return &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice}
@@ -98,32 +98,32 @@ func (s *simulation) inMemory(off, end int64) bool {
 }
 
 func (s *simulation) mapNow() {
-	const price = fstatPrice + rlimitPrice + mmapPrice + regionPrice
+	if s.memory {
+		s.p.Confirm()
+	}
+	const price = fstatPrice + fstatfsPrice + rlimitPrice + mmapPrice + regionPrice
 	s.cost += price
 	s.mapped = true
 	s.p.Mapped(true, price)
-	if MeasuresCall() {
-		s.cost += 3 * s.pread
-		SetCall(time.Duration(s.pread))
-	}
 }
 
 func (s *simulation) follow(next Next) {
-	if next.First {
-		s.cost += tablePrice + fstatPrice + fstatfsPrice
-		if s.memory {
-			s.p.Confirm()
-		}
-	}
 	if t := s.p.table.Load(); t != nil {
 		if s.cost += noteOverhead; s.p.state.Load()&recorded != 0 {
 			s.cost += notePrice
+		}
+		if s.leaves == 0 && t.grown > 0 {
+			s.cost += tablePrice
 		}
 		s.cost += leafPrice * float64(t.grown-s.leaves)
 		s.leaves = t.grown
 	}
 	if next.Look {
 		s.cost += lookPrice
+		if MeasuresCall() {
+			s.cost += 3 * s.pread
+			SetCall(time.Duration(s.pread))
+		}
 	}
 	if next.Credit > 0 && !s.mapped && s.p.Credit(next.Credit) {
 		s.mapNow()

@@ -21,8 +21,8 @@ const (
 	watchOne     = 8              // one in so many groups of LookEvery calls is recorded in any case: gains that come late
 	callMin      = 60             // nanoseconds of a small read, which is measured
 	callMax      = 2 * callTime   // one that takes longer has waited for a processor
-	measureEvery = 64             // mappings from one measurement of a small read to the next
-	recordFree   = 256            // calls from which a record costs less than that
+	measureEvery = 4096           // looks from one measurement of a small read to the next
+	recordFree   = 1024           // calls from which a record costs less than that
 	mapNeeds     = 40 * callTime  // budget from which a file is mapped: a mapping, and its faults
 	mapBlocks    = 4              // blocks that are bought with a mapping: lives of 200 reads
 	mapOwn       = 2048           // calls on seen pages from which a file is mapped in any case

@@ -5,7 +5,6 @@ import "time"
 // Next is what a read by system call leads to. The zero value is nothing.
 type Next struct {
 	Credit uint64 // calls that a mapping would have saved, for Credit
-	First  bool   // this is the first call of which a record was made
 	Look   bool   // call Look
 	Reread bool   // the pages were ready before the call: the mapping could not prove the end
 	Due    bool   // call Buy if the file is mapped
@@ -31,17 +30,18 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 	calls := old>>callsShift + 1
 	state = old&recorded | calls<<callsShift
 	look := income(calls)
-	if t = p.table.Load(); t == nil {
+	t = p.table.Load()
+	first := t == nil
+	if first {
 		if n < AheadBytes && !records(calls) {
 			return nil, old, state, next
 		}
 		t = p.begin()
-		next.First = true
 	}
 	if next.Look = look; look {
 		t.calls.Add(LookEvery)
 	}
-	if look || next.First {
+	if look || first {
 		if state &^= recorded; watches(calls) {
 			state |= recorded
 		}
