@@ -21,9 +21,8 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	defer stop() // not before the end: a second signal would leave the file
 	report, err := run(ctx, flag.Args(), 1500*time.Millisecond)
-	stop()
 	fmt.Fprintln(os.Stderr) // ends the line of dots
 	if err == nil {
 		_, err = fmt.Print(report)

@@ -58,5 +58,6 @@ func makeFile(ctx context.Context) (name string, err error) {
 			fmt.Fprint(os.Stderr, ".")
 		}
 	}
+	fmt.Fprint(os.Stderr, " ")
 	return f.Name(), nil
 }

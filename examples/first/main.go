@@ -41,7 +41,7 @@ func compare(ctx context.Context, name string, d time.Duration) (report string, 
 	}
 	defer f.Close()
 
-	fmt.Fprint(os.Stderr, " reading ")
+	fmt.Fprint(os.Stderr, "reading ")
 	var text strings.Builder
 	fmt.Fprintf(&text, "One lookup (ReadAt of %d bytes and its checksum) in %s, the file opened with:\n", recordSize, sizeText(size))
 	if err := lookUpInTurns(ctx, &text, d, size, before, f, "mmapfile.Open"); err != nil {
@@ -54,7 +54,7 @@ func compare(ctx context.Context, name string, d time.Duration) (report string, 
 	}
 
 	fmt.Fprintf(&text, "One pass over %s in order (io.Copy to a checksum), the file opened with:\n", sizeText(min(size, passSize)))
-	times, err := takeTurns(ctx, d/4, name,
+	times, err := takeTurns(ctx, d/2, name,
 		func(int) (uint32, error) { return readOnce(os.Open(name)) },
 		func(int) (uint32, error) { return readOnce(mmapfile.Open(name)) })
 	if err != nil {

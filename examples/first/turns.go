@@ -53,13 +53,18 @@ func takeTurns(ctx context.Context, d time.Duration, name string, both ...func(r
 
 // lookUpInTurns compares before and f, which was opened with how, and prints the times.
 func lookUpInTurns(ctx context.Context, w io.Writer, d time.Duration, size int64, before, f file, how string) error {
+	reads, calls := uint64(0), stats().SystemCalls
 	times, err := takeTurns(ctx, d, before.Name(),
 		func(round int) (uint32, error) { return lookUp(before, size, round) },
-		func(round int) (uint32, error) { return lookUp(f, size, round) })
-	if err == nil {
-		printTimes(w, times, lookups, how)
+		func(round int) (uint32, error) { reads += lookups; return lookUp(f, size, round) })
+	if err != nil {
+		return err
 	}
-	return err
+	printTimes(w, times, lookups, how)
+	if calls = stats().SystemCalls - calls; mapped() && calls > reads/4 {
+		fmt.Fprintf(w, "  %d%% of its lookups were system calls: their pages were not read often enough to be mapped.\n", 100*calls/reads)
+	}
+	return nil
 }
 
 // readOnce reads f from its start, and closes it.

@@ -29,8 +29,9 @@ func promiseNoChange(ctx context.Context, w io.Writer, d time.Duration, size int
 }
 
 // mapped reports whether a file is mapped now.
-func mapped() bool {
-	var stats mmapfile.Stats
-	mmapfile.ReadStats(&stats)
-	return stats.MappedFiles > 0
+func mapped() bool { return stats().MappedFiles > 0 }
+
+func stats() (s mmapfile.Stats) {
+	mmapfile.ReadStats(&s)
+	return s
 }
