@@ -341,12 +341,13 @@ func (p mdPage) paragraphs() (list []string) {
 	}
 	item := regexp.MustCompile(`^\s*(?:[-*]|\d+\.)\s+`)
 	link := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	mark := regexp.MustCompile(`<!-- (figure: .*?|end) -->`)
 	figures := false
 	for _, line := range p.text() {
 		if strings.HasPrefix(line, "<!-- ") {
 			figures = strings.HasSuffix(line, ":begin -->")
 		}
-		line = link.ReplaceAllString(inlineCode.ReplaceAllString(line, "code"), "$1")
+		line = link.ReplaceAllString(inlineCode.ReplaceAllString(mark.ReplaceAllString(line, ""), "code"), "$1")
 		switch {
 		case figures || line == "" || strings.ContainsAny(line[:1], "|#<!["):
 			end()

@@ -110,11 +110,15 @@ func Summary(out io.Writer, res *results.Set) error {
 func Pages(res *results.Set, dir string) ([]Artifact, error) {
 	kind := kinds[res.Kind()]
 	made, err := blockPages(res, dir, kind.blocks)
-	if err != nil || kind.pages == nil {
-		return made, err
+	if err == nil && kind.pages != nil {
+		var more []Artifact
+		more, err = kind.pages(res, dir)
+		made = append(made, more...)
 	}
-	more, err := kind.pages(res, dir)
-	return append(made, more...), err
+	if err != nil {
+		return nil, err
+	}
+	return fillReadme(made, dir)
 }
 
 // blockPages returns pages with the blocks in them.

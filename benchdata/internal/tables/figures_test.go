@@ -1,0 +1,49 @@
+package tables
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestCells_Fill(t *testing.T) {
+	c := cells{}
+	c.read("| operation | os.File | mmapfile |\n|---|--:|--:|\n| `Seek` | 181 ns | **13.8 ns** |\n\n| what | mmapfile |\n|---|--:|\n| other | 1 |\n")
+	page := "A <!-- figure: `Seek`; mmapfile -->5 ns<!-- end -->, <!-- figure: `Seek`; os.File --><!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->2<!-- end -->."
+	want := "A <!-- figure: `Seek`; mmapfile -->13.8 ns<!-- end -->, <!-- figure: `Seek`; os.File -->181 ns<!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->1<!-- end -->."
+	if got := c.fill(page); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// Each figure in the README's own words is that of a cell on some page.
+func TestReadme_MarkedFigures(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cells{}
+	for _, pattern := range []string{"README.md", "docs/*.md", "benchdata/*.md"} {
+		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.read(string(text))
+		}
+	}
+	marks := mark.FindAllStringSubmatch(string(readme), -1)
+	for _, m := range marks {
+		if got := c[[2]string{m[1], m[2]}]; got != m[3] {
+			t.Errorf("%s: the figure of %q is %q on the pages", m[0], m[2], got)
+		}
+	}
+	if len(marks) < 10 {
+		t.Errorf("README.md has %d marked figures", len(marks))
+	}
+}
