@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
-	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -76,7 +75,6 @@ func newPanel(title string) *plot.Plot {
 		axis.Tick.Label = withColor(axis.Tick.Label, 7.5)
 		axis.Width, axis.Tick.Width = 0.5, 0.5
 	}
-	p.Y.Label.TextStyle.Rotation = math.Pi / 2
 	grid := plotter.NewGrid()
 	grid.Horizontal = draw.LineStyle{Color: faint, Width: 0.5}
 	grid.Vertical = grid.Horizontal
