@@ -47,21 +47,13 @@ func (a Advice) String() string {
 	return adviceNames[a]
 }
 
-// Advise tells the system how n bytes at off will be used. It maps the file if
-// necessary, except for WillNeed, and ignores the part of the range after the end of the file.
+// Advise tells the system how n bytes at off will be used, up to the end of the file. It maps
+// the file if necessary, except for WillNeed. A file that has grown much needs new advice.
 //
-// DontNeed, PopulateRead and PopulateWrite apply to pages that are entirely inside the
-// range; the last page of the file ends where the file ends. Other advice also applies to
-// pages that are partly in it. A file that has grown much has a new mapping, which needs
-// new advice.
-//
-// An error is a *[fs.PathError] with Op "advise":
-//   - [fs.ErrInvalid] for a negative off or n, or an unknown Advice
-//   - [os.ErrClosed] if f is closed
-//   - [errors.ErrUnsupported] if the platform or the file does not support the Advice
-//   - [fs.ErrPermission] for PopulateWrite if the file is not open for writing
-//   - [io.ErrUnexpectedEOF] if the file is truncated while it is populated
-//   - the system's error, for example ENOSPC if the disk is full, or EIO if a device fails
+// An error is a *[fs.PathError] with Op "advise". It wraps [errors.ErrUnsupported] if the
+// platform or the file has no such advice, [fs.ErrPermission] for PopulateWrite if the file is
+// not open for writing, [io.ErrUnexpectedEOF] if the file is truncated meanwhile,
+// [fs.ErrInvalid] for a wrong argument, [os.ErrClosed], or the system's error, such as ENOSPC.
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
 		return os.ErrInvalid

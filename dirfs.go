@@ -14,21 +14,14 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// DirFS returns a file system for the directory dir, as [os.DirFS] does, with an Open that
-// returns a *[File]. So a file server such as http.FileServerFS reads files from mappings
-// once that pays. It also has the methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS]
-// and [fs.ReadLinkFS]. It may be used concurrently, and need not be closed. Every call
-// looks up dir, and returns [fs.ErrInvalid] if it is "".
+// DirFS returns a file system for the directory dir, as [os.DirFS] does, whose Open returns a
+// *[File]. So http.FileServerFS(DirFS("public")) reads from mappings once that pays. It also
+// has the methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS], and
+// need not be closed.
 //
-// Unlike in os.DirFS, a name does not lead out of dir, neither by ".." nor by a symbolic
-// link. [os.Root] says what is refused. A link that leads out is [fs.ErrPermission], so
-// http.FileServerFS answers 403. Errors are *[fs.PathError] with the name that was given. A
-// name that is not valid ([fs.ValidPath]), or that this system does not allow
-// ([filepath.Localize]), is [fs.ErrInvalid].
-//
-// On Linux, Open takes as long as that of os.DirFS if no symbolic link is on the way. Stat
-// and Lstat of a name with a slash look it up twice. For a name with a link, and on other
-// systems, each call opens dir and every directory on the way to the file.
+// Unlike in os.DirFS, a name does not lead out of dir: see [os.Root]. A symbolic link that
+// does is [fs.ErrPermission], for which http.FileServerFS answers 403. A name that is not
+// valid here ([fs.ValidPath], [filepath.Localize]), and a dir that is "", are [fs.ErrInvalid].
 func DirFS(dir string) fs.FS { return dirFS{dir, new(atomic.Bool)} }
 
 type dirFS struct {

@@ -11,23 +11,17 @@ import (
 	"unsafe"
 )
 
-// At returns the T at the byte offset off of the file, in place. A store through the result
-// is in the file, and other processes see it at once. So they can share a
-// [sync/atomic.Uint64].
+// At returns the T at the byte offset off of the file, in place. So processes can share a
+// [sync/atomic.Uint64]. The memory is the file's own, as [File.Bytes] describes it, in the
+// layout and byte order of this machine.
 //
-// The memory is the file's own, as [File.Bytes] describes it: valid until Close, while f is
-// reachable. An access faults if a truncation has removed its page. A store faults if f is
-// not open for writing. The bytes have the layout, the word size and the byte order of this
-// machine. 64-bit numbers need an offset that is a multiple of 8. A T with a bool is
-// refused, because a byte of a file may be neither 0 nor 1.
-//
-// If the file does not hold the whole T, the error is [io.EOF]. All other errors are
-// *[fs.PathError] with Op "at":
-//   - [fs.ErrInvalid] for a negative off, an off not aligned for T, or a T with pointers or
-//     bools
-//   - [fs.ErrPermission] if the file is open for reading only and T contains a type of
-//     sync or sync/atomic, whose methods write
-//   - [os.ErrClosed]; [errors.ErrUnsupported] if the file cannot be mapped; or the system's
+// If the file does not hold the whole T, the error is [io.EOF]. All others are *[fs.PathError]
+// with Op "at":
+//   - [fs.ErrInvalid] for an off that is negative or not aligned for T, to 8 for 64-bit
+//     numbers, and for a T with pointers or bools (use uint8)
+//   - [fs.ErrPermission] for a type of sync or sync/atomic if the file is open for reading
+//     only
+//   - [errors.ErrUnsupported] if the file cannot be mapped, [os.ErrClosed], or the system's
 //     error
 func At[T any](f *File, off int64) (*T, error) {
 	p, err := f.typed(reflect.TypeFor[T](), off, 1)

@@ -12,23 +12,17 @@ import (
 	"go.dw1.io/mmapfile/internal/guard"
 )
 
-// View calls fn with the n bytes of the file at off, in place. p is the file's own memory,
-// as [File.Bytes] describes it, and is valid until fn returns. fn may call methods of f.
-// View does not allocate.
+// View calls fn with the n bytes of the file at off, in place: p is valid until fn returns. fn
+// may call methods of f. A range past the end of the file is [io.EOF], without a call of fn.
 //
-// A fault in p, on the goroutine that runs fn, ends fn, and View returns a *[fs.PathError]
-// with Op "view". It wraps [os.ErrClosed], or [io.ErrUnexpectedEOF] if the file was
-// truncated. For a store into a file not open for writing it wraps [fs.ErrPermission].
-// Otherwise it is the system's: ENOSPC for a full disk on Linux, else EIO. A page that was
-// truncated and is there again is io.ErrUnexpectedEOF, unless the disk is full under it. Any
-// other panic of fn continues. A fault inside the Go runtime ends the process: copy a value
-// of p to a variable before sending it to a channel.
+// A fault in p on the goroutine of fn ends fn and becomes the error: [io.ErrUnexpectedEOF]
+// after a truncation, [os.ErrClosed], [fs.ErrPermission] for a store if the file is not open
+// for writing, or the system's, such as ENOSPC. Any other panic of fn continues. A fault
+// inside the Go runtime ends the process: copy a value of p before sending it to a channel.
 //
-// If the range goes past the end of the file, the error is [io.EOF] and fn is not called.
-// Other errors are a *fs.PathError: [fs.ErrInvalid] for a negative off or n,
-// [errors.ErrUnsupported] if the file cannot be mapped, or the system's error. The error
-// of fn is returned as it is. If a platform has no mappings (build tag nommap), p is a copy,
-// and View writes the bytes that fn changed.
+// The error of fn is returned as it is, all others are *[fs.PathError] with Op "view". A
+// negative off or n is [fs.ErrInvalid], and a file that cannot be mapped
+// [errors.ErrUnsupported].
 func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if f == nil {
 		return os.ErrInvalid

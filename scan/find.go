@@ -11,25 +11,18 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Find returns the start and the end of the first match in f, or -1 and -1. The
-// result is what find returns for the whole content. Find calls it with parts of
-// the content, concurrently.
+// Find returns the start and the end of the first match in f, or -1 and -1, as
+// find does for the whole content. It calls find with parts of the content,
+// concurrently.
 //
 // find returns the start and the end of the first match in p, or a negative
-// start. It must not write to p, and must not use p after it returns. No match
-// in any p may be longer than overlap bytes. A match may depend on its bytes, on
-// one rune before and on one rune after them. For a regular expression [Regexp]
-// promises more.
+// start. It must neither write to p nor keep it. A match may be up to overlap
+// bytes long, and depend on its bytes and on one rune before and after them. For
+// regular expressions there is [Regexp].
 //
-// Find returns an error that is [fs.ErrInvalid] in these cases:
-//   - overlap is negative.
-//   - find returns indices outside p, or a match longer than overlap.
-//   - find matches at the start of p, wherever p starts in the 1 KiB before some
-//     offset, and the content has no match there. An example is a function that
-//     takes the start of p for the start of a line, in a long line.
-//
-// A panic of find continues in the caller. If the file is truncated or closed
-// while find reads p, find is abandoned and Find returns an error.
+// The error is [fs.ErrInvalid] if overlap is negative, if a match is longer or
+// outside p, or if find takes the start of p for one of the content, such as that
+// of a line. A panic of find continues in the caller.
 func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
 	return Scanner{}.Find(ctx, f, overlap, find)
 }

@@ -10,20 +10,16 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Regexp returns the start and the end of the first match of re in f, or -1 and -1. The result
-// is what [regexp.Regexp.FindIndex] returns for the whole content, also with ^, (?m)^, $ and \b.
+// Regexp returns the start and the end of the first match of re in f, or -1 and -1, as
+// [regexp.Regexp.FindIndex] does for the whole content. re comes from [regexp.Compile], without
+// Longest.
 //
-// maxLen is the length in bytes of the longest match, by which the pieces overlap. For
-// id=[0-9]{1,9} that is 12. For an expression without a limit, such as <.*>, it is that of the
-// longest match in the content. If the search meets a longer match, also one that ends only
-// because a part of the content ends, the error is [fs.ErrInvalid]. A negative maxLen is the
-// same error.
+// maxLen is the length in bytes of the longest match: 12 for id=[0-9]{1,9}. If the search meets
+// a longer one, also one that ends only because a part of the content ends, the error is
+// [fs.ErrInvalid]. So it is for a negative maxLen.
 //
-// An expression that begins with literal text, such as "ERROR", is searched at the speed of
-// [Index]. After (?m)^ or \b, package regexp looks at each byte, which takes many times as long.
-// Use \nERROR if the first line does not matter.
-//
-// re is one that [regexp.Compile] returns. Longest and CompilePOSIX are not supported.
+// An expression that begins with literal text is searched at the speed of [Index]. After (?m)^
+// or \b it takes many times as long: use \nERROR if the first line does not matter.
 func Regexp(ctx context.Context, f *mmapfile.File, re *regexp.Regexp, maxLen int) (start, end int64, err error) {
 	return Scanner{}.Regexp(ctx, f, re, maxLen)
 }
