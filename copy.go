@@ -18,7 +18,7 @@ import (
 
 // WriteTo writes what is between the cursor and the end of the file to w, and moves the
 // cursor. It returns what [os.File.WriteTo] returns, and keeps the kernel's fast paths to
-// files and sockets. It does not find them inside a bufio.Writer or another wrapper; use
+// files and sockets. It does not find an *[os.File] inside a bufio.Writer or another wrapper; use
 // [File.OS] there.
 func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 	if f == nil {
