@@ -11,7 +11,7 @@ import (
 // descriptor is valid until Close, or until f is collected.
 //
 // From the first call of Fd on, the kernel keeps the cursor as the descriptor's offset,
-// because other code may move it. Read, Seek and all writes cost what they cost with
+// because other code may move it. Read, Seek and all writes are system calls, as with
 // os.File. The first call waits for writes of a mapped File that are in flight.
 func (f *File) Fd() uintptr {
 	if f == nil {

@@ -96,8 +96,8 @@ func newFile(inner *os.File, flag int) *File {
 }
 
 // Open opens the named file for reading, as [os.Open] does. A failure is a *[fs.PathError]
-// with Op "open". Opening costs what it costs with os.Open; the file is mapped later, once
-// that pays.
+// with Op "open". Opening maps nothing, and costs about what it costs with os.Open; the file
+// is mapped once that pays.
 func Open(name string) (*File, error) {
 	return OpenFile(name, os.O_RDONLY, 0)
 }
@@ -239,7 +239,7 @@ func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 // the first call on the File returns the error.
 //
 // Another process or a duplicate may hold the same open file and see its offset, so the
-// cursor stays in the kernel. Read, Seek and all writes cost what they cost with os.File,
+// cursor stays in the kernel. Read, Seek and all writes are system calls, as with os.File,
 // while ReadAt, Bytes and View use the mapping.
 func New(f *os.File) (*File, error) {
 	if f == nil {
