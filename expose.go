@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 )
@@ -17,6 +18,9 @@ func (f *file) onPages(m *mapping, call func() error) error {
 	}
 	return os.ErrClosed // Close may have replaced the pages before the call
 }
+
+// errNotMapped is the error for memory of a file that cannot be mapped.
+var errNotMapped = fmt.Errorf("%w: the file cannot be mapped; use Read or ReadAt", errors.ErrUnsupported)
 
 // pagesAt returns the mapped pages of n bytes at off, up to the end of the file, and
 // the offset of the first one. inside leaves out pages that are partly in the range.
@@ -109,5 +113,5 @@ func (f *file) noSize() error {
 	if _, err := f.inner.Stat(); f.closed.Load() || errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
 	}
-	return errors.ErrUnsupported
+	return errNotMapped
 }

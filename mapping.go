@@ -1,7 +1,6 @@
 package mmapfile
 
 import (
-	"errors"
 	"io"
 	"os"
 	"time"
@@ -137,7 +136,7 @@ func (f *file) mayMap(memory bool) (limit int64, access sys.Access, err error) {
 		limit = 0
 	}
 	if !access.Read || limit == 0 && !memory {
-		err = errors.ErrUnsupported
+		err = errNotMapped
 	}
 	return limit, access, err
 }

@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -212,10 +213,10 @@ type Options struct {
 // program keeps it as a function value.
 func (o Options) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	if o.Size < 0 || o.Flush.Bytes < 0 || o.Flush.Interval < 0 {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w: an option is negative", fs.ErrInvalid)}
 	}
 	if o.Immutable && flag&(os.O_WRONLY|os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC) != 0 {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w: Immutable is for O_RDONLY", fs.ErrInvalid)}
 	}
 	if o.Private {
 		return openPrivate(name, flag, perm, o.Size)

@@ -2,8 +2,6 @@
 
 package mmapfile
 
-import "errors"
-
 // Where files can be mapped, memory is never a copy: see copies.go.
 
 type copies struct{}
@@ -13,5 +11,5 @@ func (f *file) refreshCopies(b []byte, off int64)      {}
 func (f *file) bytesCopy() []byte                      { return nil }
 
 func (f *file) viewCopy(int64, int, func(p []byte) error) error {
-	return f.fail("view", errors.ErrUnsupported)
+	return f.fail("view", errNotMapped)
 }

@@ -2,6 +2,7 @@ package mmapfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,15 +19,17 @@ import (
 // Functions that methods share do not check it, except for visible and inPlace. Code that
 // relies on a page's content as a proof checks mapping.copyOnWrite.
 
+var errKeepsLength = fmt.Errorf("%w: a private File keeps its length", errors.ErrUnsupported)
+
 func openPrivate(name string, flag int, perm fs.FileMode, size int64) (*File, error) {
 	refuse := func(err error) (*File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
 	}
 	switch {
 	case flag&(os.O_WRONLY|os.O_TRUNC) != 0:
-		return refuse(fs.ErrInvalid)
+		return refuse(fmt.Errorf("%w: Private is for O_RDONLY and O_RDWR, without O_TRUNC", fs.ErrInvalid))
 	case flag&os.O_APPEND != 0:
-		return refuse(errors.ErrUnsupported)
+		return refuse(errKeepsLength)
 	}
 	// Opening a pipe for reading would block. A new file is empty, so it is too short for
 	// any size.
@@ -165,7 +168,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	m := f.m.Load()
 	size, _ := f.stat()
 	if off > f.visibleLocked(size)-int64(len(b)) {
-		return 0, f.fail("write", errors.ErrUnsupported)
+		return 0, f.fail("write", errKeepsLength)
 	}
 	f.preread(m, off, int64(len(b)))
 	if guard.Copy(m.data[off:off+int64(len(b))], b) {
@@ -202,7 +205,7 @@ func (f *file) truncatePrivate(size int64) error {
 	case f.flag&os.O_RDWR == 0:
 		return f.inner.Truncate(size) // returns the error
 	}
-	return f.fail("truncate", errors.ErrUnsupported)
+	return f.fail("truncate", errKeepsLength)
 }
 
 // stillOpen returns the result of a call that has nothing to do.
