@@ -51,9 +51,9 @@ func (a Advice) String() string {
 // the file if necessary, except for WillNeed. A file that has grown much needs new advice.
 //
 // An error is a *[fs.PathError] with Op "advise". It wraps [errors.ErrUnsupported] if the
-// platform or the file has no such advice, [fs.ErrPermission] for PopulateWrite if the file is
-// not open for writing, [io.ErrUnexpectedEOF] if the file is truncated meanwhile,
-// [fs.ErrInvalid] for a wrong argument, [os.ErrClosed], or the system's error, such as ENOSPC.
+// platform or the file has no such advice, [fs.ErrInvalid] for a wrong argument, and
+// [os.ErrClosed]. PopulateWrite needs a file open for writing, else it is [fs.ErrPermission].
+// A truncation meanwhile is [io.ErrUnexpectedEOF]. The rest are the system's, such as ENOSPC.
 func (f *File) Advise(off, n int64, a Advice) error {
 	if f == nil {
 		return os.ErrInvalid

@@ -15,10 +15,11 @@ import (
 // View calls fn with the n bytes of the file at off, in place: p is valid until fn returns. fn
 // may call methods of f. A range past the end of the file is [io.EOF], without a call of fn.
 //
-// A fault in p on the goroutine of fn ends fn and becomes the error: [io.ErrUnexpectedEOF]
-// after a truncation, [os.ErrClosed], [fs.ErrPermission] for a store if the file is not open
-// for writing, or the system's, such as ENOSPC. Any other panic of fn continues. A fault
-// inside the Go runtime ends the process: copy a value of p before sending it to a channel.
+// A fault in p on the goroutine of fn ends fn and becomes the error. After a truncation that
+// is [io.ErrUnexpectedEOF]. For a store into a file not open for writing it is
+// [fs.ErrPermission]. Otherwise it is [os.ErrClosed] or the system's, such as ENOSPC. Any
+// other panic of fn continues. A fault inside the Go runtime ends the process: copy a value of
+// p before sending it to a channel.
 //
 // The error of fn is returned as it is, all others are *[fs.PathError] with Op "view". A
 // negative off or n is [fs.ErrInvalid], and a file that cannot be mapped

@@ -20,9 +20,9 @@ import (
 // bytes long, and depend on its bytes and on one rune before and after them. For
 // regular expressions there is [Regexp].
 //
-// The error is [fs.ErrInvalid] if overlap is negative, if a match is longer or
-// outside p, or if find takes the start of p for one of the content, such as that
-// of a line. A panic of find continues in the caller.
+// A negative overlap is [fs.ErrInvalid], and so is a match that is longer or
+// outside p. So it is if find takes the start of p for that of a line or of the
+// content. A panic of find continues in the caller.
 func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
 	return Scanner{}.Find(ctx, f, overlap, find)
 }

@@ -10,8 +10,8 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Regexp returns the start and the end of the first match of re in f, or -1 and -1, as
-// [regexp.Regexp.FindIndex] does for the whole content. re comes from [regexp.Compile], without
+// Regexp returns the start and the end of the first match of re in f, or -1 and -1. It is what
+// [regexp.Regexp.FindIndex] finds in the whole content. re comes from [regexp.Compile], without
 // Longest.
 //
 // maxLen is the length in bytes of the longest match: 12 for id=[0-9]{1,9}. If the search meets
