@@ -30,10 +30,10 @@ type OpensFact struct {
 	Packages []PackageOpens
 }
 
-// PackageOpens has the calls of one package, and those of them that are likely to pay.
+// PackageOpens has the calls of one package, and those of them that may pay.
 type PackageOpens struct {
 	Path          string
-	Calls, Likely int
+	Calls, MayPay int
 }
 
 func (*OpensFact) AFact()           {}
@@ -47,8 +47,8 @@ func (c *checker) modulePath() string {
 	return c.Module.Path
 }
 
-// exportOpens counts the calls of this package for those that import it. A call counts as likely
-// to pay whether or not something is in its way.
+// exportOpens counts the calls of this package for those that import it. A call may pay
+// whether or not something is in its way.
 func (c *checker) exportOpens() {
 	module := c.modulePath()
 	if module == "" {
@@ -57,8 +57,8 @@ func (c *checker) exportOpens() {
 	own := PackageOpens{Path: c.Pkg.Path()}
 	for _, group := range c.groups() {
 		own.Calls += len(group.sites)
-		if likely, _ := c.gain(group); likely != "" {
-			own.Likely += len(group.sites)
+		if c.gain(group).level > noGain {
+			own.MayPay += len(group.sites)
 		}
 	}
 	all := map[string]PackageOpens{}
@@ -91,19 +91,19 @@ type dependency struct {
 }
 
 // reportDependencies reports the modules that open files themselves, at the first import of each,
-// if they have an adapter or a call that is likely to pay.
+// if they have an adapter or a call that may pay.
 func (c *checker) reportDependencies() {
 	for _, d := range c.dependencies() {
-		calls, likely := 0, 0
+		calls, mayPay := 0, 0
 		for _, p := range d.packages {
-			calls, likely = calls+p.Calls, likely+p.Likely
+			calls, mayPay = calls+p.Calls, mayPay+p.MayPay
 		}
 		adapter, advice := adapters[d.module], "it has no adapter"
 		if adapter != "" {
 			adapter = adaptersPath + "/" + adapter
 			advice = adapter + " is the adapter for it"
 		}
-		if likely == 0 && adapter == "" || adapter != "" && c.importsPath(adapter) {
+		if mayPay == 0 && adapter == "" || adapter != "" && c.importsPath(adapter) {
 			continue
 		}
 		count := strconv.Itoa(calls) + " calls"
@@ -112,7 +112,7 @@ func (c *checker) reportDependencies() {
 		}
 		c.Report(analysis.Diagnostic{
 			Pos: d.at.Pos(), End: d.at.End(), Category: Dependency,
-			Message: fmt.Sprintf("%s opens files itself, with %s, of which %d likely to pay: %s", d.module, count, likely, advice),
+			Message: fmt.Sprintf("%s opens files itself, with %s, of which %d may pay: %s", d.module, count, mayPay, advice),
 		})
 	}
 }

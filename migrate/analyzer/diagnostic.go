@@ -26,17 +26,13 @@ func (c *checker) report(options Options) {
 			c.reportRefused(group, obstacles)
 			continue
 		}
-		likely, none := c.gain(group)
+		gain := c.gain(group)
 		for _, s := range group.sites {
-			d := analysis.Diagnostic{Pos: s.at.Pos(), End: s.at.End(), Category: Rewrite}
-			name := "mmapfile" + s.options() + "." + s.fn.Name()
-			switch {
-			case likely != "":
-				d.Message = fmt.Sprintf("os.%s can be %s, which is likely to pay: %s", s.fn.Name(), name, likely)
-			default:
-				d.Message = fmt.Sprintf("os.%s can be %s, without a gain in sight: %s", s.fn.Name(), name, none)
+			d := analysis.Diagnostic{
+				Pos: s.at.Pos(), End: s.at.End(), Category: Rewrite,
+				Message: fmt.Sprintf("os.%s can be mmapfile%s.%s%s", s.fn.Name(), s.options(), s.fn.Name(), gain.message()),
 			}
-			if likely == "" && !options.All {
+			if gain.level == noGain && !options.All {
 				d.Category = NoGain
 			} else {
 				d.SuggestedFixes = []analysis.SuggestedFix{{

@@ -5,12 +5,14 @@ import (
 	"go/constant"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // use is one use of a file, as far as it tells whether a mapping pays.
 type use struct {
 	name  string // name of the method, or of one that the interface has
-	again bool   // it is likely to run more than once for one file
+	again bool   // it may run more than once for one file
+	loop  bool   // it is in a loop, and the file is opened before that
 	ends  bool   // a Seek to the start or the end
 }
 
@@ -28,7 +30,8 @@ var onePass = map[string]bool{"net/http.ServeContent": true}
 var oneRead = map[string]bool{"io.ReadFull": true, "io.ReadAtLeast": true}
 
 func (c *checker) methodUse(n *ast.SelectorExpr) use {
-	u := use{name: n.Sel.Name, again: c.repeats(n.X)}
+	u := use{name: n.Sel.Name}
+	u.again, u.loop = c.repeats(n.X)
 	call, ok := c.at.Parent().Node().(*ast.CallExpr)
 	switch {
 	case u.name == "ReadAt":
@@ -92,22 +95,20 @@ func (c *checker) constant(e ast.Expr) constant.Value {
 	return constant.MakeUnknown()
 }
 
-// repeats reports whether a use of the file x is in a loop that the file is
-// opened before, or in another function.
-func (c *checker) repeats(x ast.Expr) bool {
-	id, ok := ast.Unparen(x).(*ast.Ident)
-	if !ok {
-		return true
+// repeats reports whether a use of the file x is in a loop, and the file is opened before that.
+// again is also true of a file that is kept, which another function has opened.
+func (c *checker) repeats(x ast.Expr) (again, loop bool) {
+	var obj types.Object
+	if id, ok := ast.Unparen(x).(*ast.Ident); ok {
+		obj = c.TypesInfo.ObjectOf(id)
 	}
-	obj := c.TypesInfo.ObjectOf(id)
-	if obj == nil || obj.Parent() == c.Pkg.Scope() {
-		return true
+	kept := obj == nil || obj.Parent() == c.Pkg.Scope()
+	for cur := range c.at.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
+		n := cur.Node()
+		loop = kept || obj.Pos() < n.Pos() || n.End() <= obj.Pos()
+		break
 	}
-	for loop := range c.at.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
-		n := loop.Node()
-		return obj.Pos() < n.Pos() || n.End() <= obj.Pos()
-	}
-	return false
+	return kept || loop, loop
 }
 
 // isHandedOver reports whether the file x is a parameter of the function at hand, or a
@@ -137,14 +138,17 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 	if dst.fn != nil {
 		switch name := dst.fn.FullName(); {
 		case smallReads[name]:
-			return use{name: "Read", again: true}
+			_, loop := c.repeats(src)
+			return use{name: "Read", again: true, loop: loop || name != "encoding/binary.Read"}
 		case onePass[name]:
 			return use{name: "one Read"}
 		case oneRead[name]:
 			if call, ok := c.at.Node().(*ast.CallExpr); ok && len(call.Args) > 1 && c.isLarge(call.Args[1]) {
 				return use{name: "one Read"}
 			}
-			return use{name: "Read", again: c.repeats(src)}
+			u := use{name: "Read"}
+			u.again, u.loop = c.repeats(src)
+			return u
 		}
 	}
 	u := use{again: true}
@@ -161,40 +165,65 @@ func (c *checker) conversionUse(iface *types.Interface, dst place, src ast.Expr)
 	return u
 }
 
-// gain returns why a mapping is likely to pay for the files of a group, or why
-// it is not.
-func (c *checker) gain(group *slot) (likely, none string) {
-	writeOnly, appends, synced := true, true, true
+// A gain says how sure it is that a mapping pays for the files of a group, and why.
+type gain struct {
+	level int
+	why   string
+}
+
+const (
+	noGain   = iota
+	mayPay   // a use may come back
+	isLikely // a loop or the size of the reads says that it does
+)
+
+// message says what a mapping is worth, after the name of a function.
+func (g gain) message() string {
+	return []string{", without a gain in sight: ", ", which may pay: ", ", which is likely to pay: "}[g.level] + g.why
+}
+
+// gain returns what is known of the files of a group.
+func (c *checker) gain(group *slot) gain {
+	writeOnly, appends, synced, created := true, true, true, true
 	for _, s := range group.sites {
 		flag := c.flag(s)
 		writeOnly = writeOnly && flag&c.osConstant("O_WRONLY") != 0
 		appends = appends && flag&c.osConstant("O_APPEND") != 0
 		synced = synced && s.call != nil && mentions(s.call, "O_SYNC", "O_DSYNC", "O_DIRECT")
+		created = created && strings.HasPrefix(s.fn.Name(), "Create")
 	}
 	if writeOnly {
-		return "", "open for writing only"
+		return gain{noGain, "open for writing only"}
 	}
 	kernel := appends || synced // each write is a system call
 	kept := slices.ContainsFunc(group.vars, func(v *types.Var) bool { return v.IsField() || v.Parent() == c.Pkg.Scope() })
 	reads, at, pass, writes := 0, 0, false, false
+	var best gain
+	pays := func(loop bool, why string) {
+		if loop && best.level < isLikely {
+			best = gain{isLikely, why + " in a loop"}
+		} else if best.level < mayPay {
+			best = gain{mayPay, why}
+		}
+	}
 	for _, u := range group.uses {
 		switch u.name {
 		case "ReadAt":
 			if at++; u.again || at > 1 {
-				return "ReadAt", ""
+				pays(u.loop, "ReadAt")
 			}
 		case "WriteAt":
 			if !kernel {
-				return "WriteAt", ""
+				pays(u.loop && !created, "WriteAt") // into a new file, it may only append
 			}
 		case "Seek":
 			if !kernel && !u.ends && (u.again || kept) {
-				return "Seek", ""
+				pays(u.loop, "Seek")
 			}
 		case "Read":
 			reads++
 			if (u.again || reads > 1) && !kernel {
-				return "small or repeated reads", ""
+				pays(u.loop, "small or repeated reads")
 			}
 		case "one Read", "one WriteTo", "WriteTo":
 			pass = true
@@ -203,16 +232,18 @@ func (c *checker) gain(group *slot) (likely, none string) {
 		}
 	}
 	switch {
+	case best.level > noGain:
+		return best
 	case appends:
-		return "", "append only"
+		return gain{noGain, "append only"}
 	case synced:
-		return "", "each write is synchronous or direct"
+		return gain{noGain, "each write is synchronous or direct"}
 	case reads > 0 || at > 0 || pass:
-		return "", "read once"
+		return gain{noGain, "read once"}
 	case writes:
-		return "", "written once from start to end"
+		return gain{noGain, "written once from start to end"}
 	}
-	return "", "neither read nor written here"
+	return gain{noGain, "neither read nor written here"}
 }
 
 // mentions reports whether one of the names is in the arguments of a call.

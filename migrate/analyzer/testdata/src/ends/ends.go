@@ -23,7 +23,7 @@ func end(name string) {
 }
 
 func between(name string) {
-	f, _ := os.Open(name) // want `likely to pay: Seek`
+	f, _ := os.Open(name) // want `likely to pay: Seek in a loop`
 	for range 3 {
 		f.Seek(10, io.SeekStart)
 		io.Copy(io.Discard, f)
@@ -33,7 +33,22 @@ func between(name string) {
 var all *os.File
 
 func open(name string) {
-	all, _ = os.Open(name) // want `likely to pay: small or repeated reads`
+	all, _ = os.Open(name) // want `may pay: small or repeated reads`
 }
 
 func next(p []byte) { all.Read(p) }
+
+// appended writes each record past the end.
+func appended(name string) {
+	f, _ := os.Create(name) // want `which may pay: WriteAt`
+	for i := range int64(3) {
+		f.WriteAt(nil, i)
+	}
+}
+
+func overwritten(name string) {
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: WriteAt in a loop`
+	for i := range int64(3) {
+		f.WriteAt(nil, i)
+	}
+}

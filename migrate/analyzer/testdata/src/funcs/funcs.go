@@ -24,11 +24,11 @@ func (t *table) Close() error {
 }
 
 func openRead(name string) (*os.File, error) {
-	return os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: WriteAt`
+	return os.Open(name) // want `os.Open can be mmapfile.Open, which may pay: WriteAt`
 }
 
 func openAppend(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644) // want `os.OpenFile can be mmapfile.OpenFile, which is likely to pay: WriteAt`
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644) // want `os.OpenFile can be mmapfile.OpenFile, which may pay: WriteAt`
 }
 
 func (t *table) open(name string, opener func(string) (*os.File, error)) (f *os.File, err error) {
@@ -72,10 +72,10 @@ type options struct {
 	inherit  func(*os.File, error)
 }
 
-var defaults = options{openFile: os.OpenFile} // want `os.OpenFile can be mmapfile.Options{}.OpenFile, which is likely to pay: WriteAt`
+var defaults = options{openFile: os.OpenFile} // want `os.OpenFile can be mmapfile.Options{}.OpenFile, which may pay: WriteAt`
 
 func (o options) open(name string) {
-	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: WriteAt`
+	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which may pay: WriteAt`
 	if f == nil {
 		f, _ = o.openFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	}
@@ -84,7 +84,7 @@ func (o options) open(name string) {
 }
 
 // create is a variable, so that a test can replace it.
-var create = os.Create // want `os.Create can be mmapfile.Create, which is likely to pay: WriteAt`
+var create = os.Create // want `os.Create can be mmapfile.Create, which may pay: WriteAt`
 
 func created(name string) error {
 	f, err := create(name)

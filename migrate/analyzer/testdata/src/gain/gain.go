@@ -12,13 +12,13 @@ import (
 )
 
 func readAt(name string) {
-	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: ReadAt`
+	f, _ := os.Open(name) // want `os.Open can be mmapfile.Open, which may pay: ReadAt`
 	f.ReadAt(nil, 0)
 	f.ReadAt(nil, 10)
 }
 
 func readAtInLoop(name string) {
-	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	f, _ := os.Open(name) // want `likely to pay: ReadAt in a loop`
 	for i := range int64(10) {
 		f.ReadAt(nil, i)
 	}
@@ -27,14 +27,14 @@ func readAtInLoop(name string) {
 func record(f *os.File) { f.ReadAt(nil, 0) }
 
 func records(name string) {
-	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	f, _ := os.Open(name) // want `may pay: ReadAt`
 	for range 10 {
 		record(f)
 	}
 }
 
 func captured(name string) func() {
-	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	f, _ := os.Open(name) // want `may pay: ReadAt`
 	return func() { f.ReadAt(nil, 0) }
 }
 
@@ -67,7 +67,7 @@ func largeArray(name string) {
 }
 
 func smaller(name string) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
 	b := make([]byte, 64<<10-1)
 	for range 10 {
 		f.Read(b)
@@ -75,7 +75,7 @@ func smaller(name string) {
 }
 
 func section(name string) io.Reader {
-	f, _ := os.Open(name) // want `likely to pay: ReadAt`
+	f, _ := os.Open(name) // want `may pay: ReadAt`
 	return io.NewSectionReader(f, 0, 1)
 }
 
@@ -86,7 +86,7 @@ func seek(name string) {
 }
 
 func seeks(name string) {
-	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek`
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek in a loop`
 	for i := range int64(10) {
 		f.Seek(10*i, io.SeekStart)
 		f.Write(nil)
@@ -98,7 +98,7 @@ type table struct{ file *os.File }
 func (t table) find(off int64) { t.file.Seek(off, io.SeekStart) }
 
 func kept(name string) table {
-	f, _ := os.Open(name) // want `likely to pay: Seek`
+	f, _ := os.Open(name) // want `may pay: Seek`
 	return table{f}
 }
 
@@ -108,37 +108,37 @@ func handedOver(t table) { seekTo(t.file, 10) }
 func seekTo(f *os.File, off int64) { f.Seek(off, io.SeekStart) }
 
 func asked(name string) {
-	f, _ := os.Open(name) // want `likely to pay: Seek`
+	f, _ := os.Open(name) // want `may pay: Seek`
 	parse(f)
 }
 
 func parse(r io.ReadSeeker) { r.Seek(10, io.SeekStart) }
 
 func inPlace(name string) {
-	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: WriteAt`
+	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `may pay: WriteAt`
 	f.WriteAt(nil, 10)
 }
 
 func inLoop(name string) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
 	for range 10 {
 		f.Read(nil)
 	}
 }
 
 func full(name string) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `may pay: small or repeated reads`
 	io.ReadFull(f, nil)
 	io.ReadFull(f, nil)
 }
 
 func archive(name string) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
 	tar.NewReader(f)
 }
 
 func header(name string) (n uint32) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `may pay: small or repeated reads`
 	binary.Read(f, binary.LittleEndian, &n)
 	return n
 }
@@ -161,7 +161,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func scan(name string) {
-	f, _ := os.Open(name) // want `likely to pay: small or repeated reads`
+	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
 	bufio.NewScanner(f)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func short(name string) (n int, err error) {
-	f, err := os.Open(name) // want `os.Open can be mmapfile.Open, which is likely to pay: WriteAt`
+	f, err := os.Open(name) // want `os.Open can be mmapfile.Open, which may pay: WriteAt`
 	if err != nil {
 		return 0, err
 	}
