@@ -44,13 +44,17 @@ func closes(t types.Type) bool {
 	return obj != nil
 }
 
+const (
+	costOfOS = " there, after which Read, Seek and writes are system calls"
+	keepOS   = "keep *os.File: after f.OS(), only ReadAt would gain"
+)
+
 // useOS says how to hand over the inner file, and what that costs.
 func useOS(e ast.Expr) string {
-	const cost = " there, after which Read, Seek and writes are system calls"
 	if _, call := ast.Unparen(e).(*ast.CallExpr); call || nameOfExpr(e) == "it" {
-		return "hand over f.OS() of an mmapfile.File f" + cost
+		return "hand over f.OS() of an mmapfile.File f" + costOfOS
 	}
-	return "write " + types.ExprString(e) + ".OS()" + cost
+	return "write " + types.ExprString(e) + ".OS()" + costOfOS
 }
 
 // nameOfExpr shortens an expression for a message.

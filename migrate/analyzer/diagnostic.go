@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -99,8 +100,11 @@ func (c *checker) unwritable(pos token.Pos) []obstacle {
 }
 
 func (c *checker) reportRefused(group *slot, obstacles []obstacle) {
+	first := obstacles[0]
+	if strings.HasSuffix(first.write, costOfOS) && !strings.HasPrefix(c.gain(group).why, "ReadAt") {
+		first.write = keepOS
+	}
 	for _, s := range group.sites {
-		first := obstacles[0]
 		d := analysis.Diagnostic{
 			Pos: s.at.Pos(), End: s.at.End(), Category: Refused,
 			Message: fmt.Sprintf("os.%s stays: %s (%s): %s", s.fn.Name(), first.why, c.line(first.pos), first.write),

@@ -10,7 +10,7 @@ import (
 )
 
 func stdin(name string) {
-	f, _ := os.Open(name) // want `f goes to cmd.Stdin, and os/exec .* asserts \*os.File .*: write f.OS\(\) there, after which Read, Seek and writes are system calls`
+	f, _ := os.Open(name) // want `f goes to cmd.Stdin, and os/exec .* asserts \*os.File .*: keep \*os.File: after f.OS\(\), only ReadAt would gain`
 	cmd := exec.Command("cat")
 	cmd.Stdin = f
 	out, _ := os.Create(name) // want `out goes to cmd.Stdout, and os/exec .* asserts \*os.File`

@@ -11,18 +11,20 @@ import (
 )
 
 func parameter(name string) {
-	f, _ := os.Create(name) // want `os.Create stays: f goes to a parameter of debug.SetCrashOutput, of type \*os.File \(types.go:\d+\): write f.OS\(\) there`
+	f, _ := os.Create(name) // want `os.Create stays: f goes to a parameter of debug.SetCrashOutput, of type \*os.File \(types.go:\d+\): keep \*os.File: after f.OS\(\), only ReadAt would gain`
 	f.WriteAt(nil, 0)
 	debug.SetCrashOutput(f, debug.CrashOptions{})
 }
 
 func fileConn(name string) {
-	f, _ := os.Open(name) // want `f goes to a parameter of net.FileConn, of type \*os.File .*: write f.OS\(\) there`
+	f, _ := os.Open(name) // want `f goes to a parameter of net.FileConn, of type \*os.File .*: keep \*os.File`
 	net.FileConn(f)
 }
 
 func opened(name string) *os.File {
 	f, _ := os.Open(name) // want `opened\(name\) goes to a parameter of net.FileConn, of type \*os.File .*: hand over f.OS\(\) of an mmapfile.File f there`
+	f.ReadAt(nil, 0)
+	f.ReadAt(nil, 10)
 	return f
 }
 
@@ -39,6 +41,8 @@ func descriptor(name string) {
 
 func procAttr(name string) {
 	f, _ := os.Open(name) // want `f goes to a slice, of type \*os.File .*: write f.OS\(\) there`
+	f.ReadAt(nil, 0)
+	f.ReadAt(nil, 10)
 	os.StartProcess("x", nil, &os.ProcAttr{Files: []*os.File{nil, f}})
 }
 
