@@ -14,9 +14,12 @@
 package main
 
 import (
+	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -34,7 +37,22 @@ func main() {
 		return analyzer.Options{All: isSet("all"), Tests: isSet("test")}
 	}
 	flag.CommandLine.SetOutput(usage{os.Stderr})
+	checkSums(os.Args[1:])
 	singlechecker.Main(analyzer.Analyzer)
+}
+
+// checkSums ends the program if go.sum lacks a line for the packages among the arguments. The driver
+// would report each import of theirs.
+func checkSums(args []string) {
+	packages := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	if len(packages) == 0 || strings.HasSuffix(packages[0], ".cfg") { // go vet and go fix have checked
+		return
+	}
+	list := append([]string{"list", "-e", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "--"}, packages...)
+	if out, _ := exec.Command("go", list...).Output(); bytes.Contains(out, []byte("missing go.sum entry")) {
+		fmt.Fprintln(os.Stderr, "migrate: go.sum lacks lines for the imports: run go mod tidy")
+		os.Exit(1)
+	}
 }
 
 // usage corrects what the driver says of its flags.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +177,10 @@ func TestReport_Dependency(t *testing.T) {
 		requires += "require " + path + " v1.0.0\nreplace " + path + " => ./" + name + "\n"
 	}
 	write(t, filepath.Join(dir, "go.mod"), read(t, filepath.Join(dir, "go.mod"))+requires)
+	write(t, filepath.Join(dir, "second", "second.go"), "package second\n\nimport _ \"other.example/log\"\n")
+	if out := execute(t, dir, reported, toolPath(t), "./..."); strings.Count(out, "other.example/log opens files itself") != 1 {
+		t.Errorf("two packages import a module that is reported in\n%s", out)
+	}
 	want := []string{
 		"main.go:7:2: github.com/syndtr/goleveldb opens files itself, with 1 call, of which 0 may pay: go.dw1.io/mmapfile/adapters/leveldbstorage is the adapter for it",
 		"main.go:9:2: other.example/log opens files itself, with 3 calls, of which 2 may pay: it has no adapter",
@@ -192,6 +198,28 @@ func TestReport_Dependency(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q reports\n%s", command, strings.Join(got, "\n"))
 		}
+	}
+}
+
+// TestReport_MissingSum has two packages whose imports have no line in go.sum.
+func TestReport_MissingSum(t *testing.T) {
+	dir := module(t, "")
+	var sum strings.Builder
+	for line := range strings.Lines(read(t, filepath.Join(dir, "go.sum"))) {
+		if strings.Contains(line, "/go.mod h1:") {
+			sum.WriteString(line)
+		}
+	}
+	write(t, filepath.Join(dir, "go.sum"), sum.String())
+	for _, name := range []string{"one", "two"} {
+		write(t, filepath.Join(dir, name, name+".go"), "package "+name+"\n\nimport _ \"go.dw1.io/mmapfile\"\n")
+	}
+	cmd := exec.Command(toolPath(t), "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "PWD="+dir)
+	out, err := cmd.CombinedOutput()
+	if err == nil || string(out) != "migrate: go.sum lacks lines for the imports: run go mod tidy\n" {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

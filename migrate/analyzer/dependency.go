@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -90,7 +91,10 @@ type dependency struct {
 	packages map[string]PackageOpens
 }
 
-// reportDependencies reports the modules that open files themselves, at the first import of each,
+// reported has the pairs of modules of which one imports the other, and that are reported.
+var reported sync.Map
+
+// reportDependencies reports the modules that open files themselves, at one import of each,
 // if they have an adapter or a call that may pay.
 func (c *checker) reportDependencies() {
 	for _, d := range c.dependencies() {
@@ -104,6 +108,9 @@ func (c *checker) reportDependencies() {
 			advice = adapter + " is the adapter for it"
 		}
 		if mayPay == 0 && adapter == "" || adapter != "" && c.importsPath(adapter) {
+			continue
+		}
+		if _, said := reported.LoadOrStore([2]string{c.modulePath(), d.module}, true); said {
 			continue
 		}
 		count := strconv.Itoa(calls) + " calls"
