@@ -56,7 +56,7 @@ func (c *checker) hasMethod(name string) bool {
 			return true
 		}
 	}
-	return c.outside.names[name] != ""
+	return c.outside.members[name] != ""
 }
 
 // exportReturns tells which functions and methods may return what they were given.

@@ -258,7 +258,11 @@ func (c *checker) usedElsewhere(obj types.Object, of string) (reason, write stri
 	if obj.Exported() {
 		return "is exported", writeAPI
 	}
-	file, ok := c.outside.names[obj.Name()]
+	names := c.outside.names
+	if isMember(obj) && names[obj.Name()] != linkname {
+		names = c.outside.members
+	}
+	file, ok := names[obj.Name()]
 	if !ok {
 		file, ok = c.outside.literals[of]
 	}
@@ -266,6 +270,17 @@ func (c *checker) usedElsewhere(obj types.Object, of string) (reason, write stri
 		return "may be used in " + file + ", which this build leaves out", "change both by hand"
 	}
 	return "", ""
+}
+
+// isMember reports whether obj is a field or a method.
+func isMember(obj types.Object) bool {
+	switch obj := obj.(type) {
+	case *types.Var:
+		return obj.IsField()
+	case *types.Func:
+		return obj.Signature().Recv() != nil
+	}
+	return false
 }
 
 // nameOf names a variable in a message.

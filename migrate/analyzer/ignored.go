@@ -15,7 +15,8 @@ import (
 
 // outside is what can refer to the package's declarations unseen.
 type outside struct {
-	names    map[string]string // each name in a file that is not compiled here, and that file
+	names    map[string]string // each name of a package that a file that is not compiled here uses or declares, and that file
+	members  map[string]string // the same for names of fields and methods
 	literals map[string]string // each type of a literal there that leaves out field names
 	asserts  map[string]string // each function there that asserts a *File, and its file
 	tests    bool              // test files are among these files
@@ -28,6 +29,7 @@ type outside struct {
 // not have: those for other systems or build tags, and the tests.
 func (c *checker) findOutside() {
 	c.outside.names = map[string]string{}
+	c.outside.members = map[string]string{}
 	c.outside.literals = map[string]string{}
 	c.outside.asserts = map[string]string{}
 	if len(c.Files) == 0 {
@@ -54,18 +56,16 @@ func (c *checker) findOutside() {
 		if seen[name] || filepath.Ext(name) != ".go" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ParseComments)
 		if f == nil || f.Name == nil || err != nil || f.Name.Name != c.Pkg.Name() {
 			continue
 		}
 		if strings.HasSuffix(name, "_test.go") && !ignored[name] {
 			c.outside.tests = true
 		}
+		c.findNames(f, name)
 		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.Ident:
-				c.outside.names[n.Name] = name
-			case *ast.CompositeLit:
+			if n, ok := n.(*ast.CompositeLit); ok {
 				c.findLiteral(n, name)
 			}
 			return true
@@ -73,6 +73,47 @@ func (c *checker) findOutside() {
 		c.findLinknames(f)
 		c.findAsserts(f, name)
 	}
+}
+
+// findNames notes the names in a file that can be those of declarations in others. Its own variables
+// and parameters are not among them.
+func (c *checker) findNames(f *ast.File, file string) {
+	//lint:ignore SA1019 the files for other systems have no types here
+	for _, id := range f.Unresolved {
+		c.outside.names[id.Name] = file
+	}
+	//lint:ignore SA1019 see above
+	for name := range f.Scope.Objects {
+		c.outside.names[name] = file
+	}
+	member := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			c.outside.members[id.Name] = file
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			member(n.Sel)
+		case *ast.KeyValueExpr:
+			if id, ok := n.Key.(*ast.Ident); ok {
+				member(id)
+			}
+		case *ast.FuncDecl:
+			if n.Recv != nil {
+				member(n.Name)
+			}
+		case *ast.StructType:
+			for _, field := range n.Fields.List {
+				member(field.Names...)
+			}
+		case *ast.InterfaceType:
+			for _, method := range n.Methods.List {
+				member(method.Names...)
+			}
+		}
+		return true
+	})
 }
 
 // findAsserts notes the functions and methods of a file that assert a *File.

@@ -14,5 +14,6 @@ func Run() {
 		return fmt.Sprint(observe.Read(f), err)
 	})
 	observe.Case("tags.newStore", func(name string) any { return observe.Read(newStore(name).file) })
+	observe.Case("tags.unrelated", func(name string) any { return observe.Read(unrelated(name).word) })
 	observe.Case("tags.terminal", func(name string) any { return terminal(name) })
 }

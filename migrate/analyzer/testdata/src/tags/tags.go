@@ -81,3 +81,16 @@ func instance(name string) bool {
 	f.WriteAt(nil, 0)
 	return is[io.Writer](f)
 }
+
+// Variables of others in tags_never.go have these names.
+type cache struct{ word *os.File }
+
+func plain(name string) (*os.File, error) {
+	return os.Open(name) // want `os.Open can be`
+}
+
+func unrelated(name string) cache {
+	f, _ := plain(name)
+	f.WriteAt(nil, 0)
+	return cache{f}
+}

@@ -30,3 +30,8 @@ func (screen) draw(w io.Writer) {
 }
 
 func isFile(r io.Reader) bool { return is[*os.File](r) }
+
+func words(word string) int {
+	plain := len(word)
+	return plain
+}
