@@ -27,7 +27,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate migrate-survey upstream upstream-page adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate upstream upstream-page adapters \
 	raftlog raftlog-test raftlog-soak
 
 # What a first change needs: it is right, reached by tests, and not slower.
@@ -207,17 +207,6 @@ adapters: ## vet and test the adapters for other libraries
 	go -C adapters vet ./...
 	GOOS=windows go -C adapters build ./...
 	go -C adapters test ./...
-
-# The table of migrate/README.md has these versions. SURVEY_FLAGS=-check also rewrites, builds and vets a copy of
-# each, and -list prints each call.
-SURVEY ?= github.com/go-git/go-git/v5@v5.19.3 github.com/go-git/go-billy/v5@v5.9.2 \
-	github.com/syndtr/goleveldb@v1.0.1-0.20220721030215-126854af5e6d github.com/parquet-go/parquet-go@v0.32.0 \
-	github.com/ncruces/go-sqlite3@v0.34.1 modernc.org/sqlite@v1.60.0 github.com/klauspost/compress@v1.19.2 \
-	github.com/pierrec/lz4/v4@v4.1.29 golang.org/x/image@v0.47.0 golang.org/x/crypto@v0.57.0 \
-	go.etcd.io/bbolt@v1.4.3 github.com/cockroachdb/pebble@v1.1.5
-SURVEY_FLAGS ?=
-migrate-survey: ## count the calls that migrate would rewrite in well-known modules (needs the network)
-	@go -C migrate run ./survey $(SURVEY_FLAGS) $(SURVEY)
 
 # UPSTREAM_FLAGS="-only bbolt" for some, "-rounds 0" for no benchmarks, "-keep DIR" to look at what ran.
 UPSTREAM_FLAGS ?=

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 )
 
 // benchmarks runs p's own benchmarks in both copies, in turn.
@@ -30,7 +28,7 @@ func (u *upstream) benchmarks(ctx context.Context, p *project, base, changed str
 				return nil, err
 			}
 		}
-		if _, err := modcopy.Run(s.dir, "go", "test", "-c", "-o", s.program, p.benchPackage); err != nil {
+		if _, err := runIn(s.dir, "go", "test", "-c", "-o", s.program, p.benchPackage); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +79,7 @@ func (u *upstream) benchmark(ctx context.Context, p *project, s *side) (map[stri
 		return nil, err
 	}
 	defer removeAll(tmp)
-	cmd := modcopy.Command(ctx, filepath.Join(s.dir, filepath.FromSlash(p.benchPackage)), s.program,
+	cmd := command(ctx, filepath.Join(s.dir, filepath.FromSlash(p.benchPackage)), s.program,
 		"-test.run=^$", "-test.bench="+p.bench, "-test.benchtime=200ms", "-test.timeout="+u.limit.String())
 	cmd.Env = append(append(cmd.Env, "TMPDIR="+tmp), p.env...)
 	cmd.WaitDelay = 10 * time.Second

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 	"golang.org/x/tools/go/ast/astutil"
 )
 
@@ -69,9 +68,9 @@ func fixImports(name string, before []byte) error {
 			astutil.DeleteImport(fset, file, path)
 		}
 	}
-	astutil.AddImport(fset, file, modcopy.Mmapfile)
-	if !astutil.UsesImport(file, modcopy.Mmapfile) {
-		astutil.DeleteImport(fset, file, modcopy.Mmapfile) // the edit only hands over f.OS()
+	astutil.AddImport(fset, file, mmapfilePath)
+	if !astutil.UsesImport(file, mmapfilePath) {
+		astutil.DeleteImport(fset, file, mmapfilePath) // the edit only hands over f.OS()
 	}
 	var out bytes.Buffer
 	if err := format.Node(&out, fset, file); err != nil {

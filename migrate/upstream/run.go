@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/migrate/analyzer"
-	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 )
 
 // prepare builds migrate and the overlays.
 func (u *upstream) prepare(ctx context.Context) (err error) {
-	if u.tool, err = modcopy.BuildMigrate(u.root, u.dir); err != nil {
+	if u.tool, err = buildMigrate(u.root, u.dir); err != nil {
 		return err
 	}
 	if u.counted, err = overlay(u.root, filepath.Join(u.dir, "counted"), nil); err != nil {
@@ -27,12 +26,12 @@ func (u *upstream) prepare(ctx context.Context) (err error) {
 	if u.eager, err = overlay(u.root, filepath.Join(u.dir, "eager"), eager); err != nil {
 		return err
 	}
-	commit, err := modcopy.Run(u.root, "git", "rev-parse", "--short=12", "HEAD")
+	commit, err := runIn(u.root, "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		commit = []byte("unknown")
 	}
 	// What a run writes does not change what it measures.
-	if changes, err := modcopy.Run(u.root, "git", "status", "--porcelain", ".", ":(exclude)migrate/upstream", ":(exclude)docs"); err != nil || len(changes) > 0 {
+	if changes, err := runIn(u.root, "git", "status", "--porcelain", ".", ":(exclude)migrate/upstream", ":(exclude)docs"); err != nil || len(changes) > 0 {
 		commit = append(bytes.TrimSpace(commit), " with changes"...)
 	}
 	u.line = fmt.Sprintf("%s at commit %s; %s, %d cores, %s/%s, %s", time.Now().UTC().Format(time.DateOnly), bytes.TrimSpace(commit),
@@ -59,7 +58,7 @@ func (u *upstream) name(p *project, side string) string {
 // copy makes a copy of p with the same go.mod for all sides, and with the edits if there is
 // to be any. It returns the directory and the version of Go.
 func (u *upstream) copy(p *project, side string, edits bool) (dir, version string, err error) {
-	m, err := modcopy.Download(p.path + "@" + p.version)
+	m, err := download(p.path + "@" + p.version)
 	if err != nil {
 		return "", "", err
 	}
@@ -67,7 +66,7 @@ func (u *upstream) copy(p *project, side string, edits bool) (dir, version strin
 	if err := removeAll(dir); err != nil {
 		return "", "", err
 	}
-	if err := modcopy.Copy(dir, m.Dir); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(m.Dir)); err != nil {
 		return "", "", err
 	}
 	if p.with != nil {
@@ -75,11 +74,11 @@ func (u *upstream) copy(p *project, side string, edits bool) (dir, version strin
 		if err != nil {
 			return "", "", err
 		}
-		if _, err := modcopy.Run(dir, "go", "mod", "edit", "-replace="+p.with.path+"="+with); err != nil {
+		if _, err := runIn(dir, "go", "mod", "edit", "-replace="+p.with.path+"="+with); err != nil {
 			return "", "", err
 		}
 	}
-	if version, err = modcopy.Require(dir, u.root); err != nil || !edits {
+	if version, err = require(dir, u.root); err != nil || !edits {
 		return dir, version, err
 	}
 	return dir, version, apply(dir, p.edits)
@@ -97,7 +96,7 @@ func (u *upstream) fix(p *project, side string) error {
 		if err != nil {
 			return err
 		}
-		modcopy.Fix(log, u.name(p, side), u.tool, p.packages...)
+		rewrite(log, u.name(p, side), u.tool, p.packages...)
 		if err := log.Close(); err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (u *upstream) count(p *project, r *record) error {
 		if err != nil {
 			return err
 		}
-		calls, err := modcopy.Report(log, u.name(p, "os"), u.tool, p.packages...)
+		calls, err := reportOf(log, u.name(p, "os"), u.tool, p.packages...)
 		if err := errors.Join(err, log.Close()); err != nil {
 			return err
 		}
@@ -249,14 +248,14 @@ func (u *upstream) steady(ctx context.Context, p *project, dir, variant, overlay
 // packages lists those whose tests run: their programs have package mmapfile in the changed copy.
 func (u *upstream) packages(p *project, dir string) (list []string, err error) {
 	format := `{{if .ForTest}}{{else if .Deps}}{{.ImportPath}} {{join .Deps " "}}{{end}}`
-	out, err := modcopy.Run(dir, "go", append([]string{"list", "-e", "-test", "-f", format}, p.packages...)...)
+	out, err := runIn(dir, "go", append([]string{"list", "-e", "-test", "-f", format}, p.packages...)...)
 	if err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(string(out)) {
 		deps := strings.Fields(line)
 		name, ok := strings.CutSuffix(deps[0], ".test")
-		if ok && slices.Contains(deps, modcopy.Mmapfile) &&
+		if ok && slices.Contains(deps, mmapfilePath) &&
 			!slices.ContainsFunc(p.leftOut, func(l leftOut) bool { return name == p.path+"/"+l.name }) {
 			list = append(list, name)
 		}

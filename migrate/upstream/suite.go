@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 )
 
 // testName names a test, or with an empty test the package itself.
@@ -123,7 +121,7 @@ func (u *upstream) test(ctx context.Context, p *project, dir, variant, overlay s
 	ctx, cancel := context.WithTimeout(ctx, u.limit)
 	defer cancel()
 	args := slices.Concat([]string{"test", "-json", "-count=1", "-timeout=" + u.timeout.String(), "-overlay=" + overlay}, p.flags, packages)
-	cmd := modcopy.Command(ctx, dir, "go", args...)
+	cmd := command(ctx, dir, "go", args...)
 	cmd.Env = append(append(cmd.Env, "TMPDIR="+tmp, countVar+"="+count), p.env...)
 	cmd.Stderr = log
 	killAll(cmd)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.dw1.io/mmapfile/migrate/internal/modcopy"
 )
 
 // moduleRoot returns the directory of the module mmapfile.
@@ -69,7 +67,7 @@ func TestOverlay_Counts(t *testing.T) {
 	root, dir := moduleRoot(t), t.TempDir()
 	writeFile(t, filepath.Join(dir, "program", "main.go"), program)
 	writeFile(t, filepath.Join(dir, "program", "go.mod"), "module test.example\n\ngo 1.26.0\n")
-	if _, err := modcopy.Require(filepath.Join(dir, "program"), root); err != nil {
+	if _, err := require(filepath.Join(dir, "program"), root); err != nil {
 		t.Fatal(err)
 	}
 	build := func(name string, constants map[string]string) (mappings func(reads string) int64) {
@@ -78,7 +76,7 @@ func TestOverlay_Counts(t *testing.T) {
 			t.Fatal(err)
 		}
 		program, count := filepath.Join(dir, name+".exe"), filepath.Join(dir, name+".count")
-		if _, err := modcopy.Run(filepath.Join(dir, "program"), "go", "build", "-overlay="+file, "-o", program, "."); err != nil {
+		if _, err := runIn(filepath.Join(dir, "program"), "go", "build", "-overlay="+file, "-o", program, "."); err != nil {
 			t.Fatal(err)
 		}
 		return func(reads string) int64 {

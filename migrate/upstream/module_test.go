@@ -1,4 +1,4 @@
-package modcopy
+package main
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 // A copy can be changed, and go.mod has the version of Go that mmapfile needs.
 func TestRequire_RaisesGo(t *testing.T) {
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,18 +18,18 @@ func TestRequire_RaisesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Copy(to, from); err != nil {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	want, err := Run(root, "go", "list", "-m", "-f", "{{.GoVersion}}")
+	want, err := runIn(root, "go", "list", "-m", "-f", "{{.GoVersion}}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, err := Require(to, root)
+	version, err := require(to, root)
 	if err != nil || version+"\n" != string(want) {
 		t.Errorf("go.mod has go %q, %v, want %s", version, err, want)
 	}
-	if _, err := Run(to, "go", "build", "./..."); err != nil {
+	if _, err := runIn(to, "go", "build", "./..."); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(to, "a.go"), []byte("package b\n"), 0o644); err != nil {
