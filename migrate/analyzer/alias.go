@@ -38,9 +38,6 @@ func (c *checker) isFresh(fn *types.Func, v *types.Var, dynamic bool) bool {
 	if c.returned == nil || c.returned[fn.Name()] || isContainer(v.Type()) {
 		return false
 	}
-	if c.outside.memory || c.outside.linked {
-		return false // it may have put the value into that package by itself
-	}
 	return !dynamic || c.isTest() && !c.hasMethod(fn.Name())
 }
 
@@ -64,7 +61,8 @@ func (c *checker) exportReturns() {
 	if c.returned == nil {
 		return
 	}
-	given, opaque := c.given(), c.opaque()
+	given := c.given()
+	opaque := c.importsPath(mmapfilePath) // its files are not followed
 	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
 		n := cur.Node().(*ast.FuncDecl)
 		fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func)
@@ -83,10 +81,6 @@ func (c *checker) exportReturns() {
 func (c *checker) importsPath(path string) bool {
 	return slices.ContainsFunc(c.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == path })
 }
-
-// opaque reports whether the package has code that is not followed: in another language, or
-// with files of package mmapfile.
-func (c *checker) opaque() bool { return c.outside.foreign || c.importsPath(mmapfilePath) }
 
 // given returns all variables that may have a value from code out of sight.
 func (c *checker) given() map[*types.Var]bool {

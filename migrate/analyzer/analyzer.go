@@ -93,7 +93,6 @@ func run(pass *analysis.Pass) (any, error) {
 	c.findSources()
 	c.findOutside()
 	c.findInstances()
-	c.findMemory()
 	c.declare()
 	c.collect()
 	c.refuseRest()

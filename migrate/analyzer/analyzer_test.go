@@ -26,8 +26,8 @@ func TestAnalyzer_Packages(t *testing.T) {
 		"locals", "fields", "funcs", "imports", "grouped", "taken", "gain", "ends", "copies", // what is rewritten
 		"exported", "types", "generated", "tags", "dot", // what would not compile
 		"behaviour", "callee", "containers", "inside", "returned", "notreturned", // what would do something else
-		"panics", "recovers", "values", "pulls", "filled", "receivers", "iterators", "callbacks", "assembly", "symbols", "generics", "ranges", "switches", "shared", // the same, each alone
-		"pools", "fresh", "dynamic", "apart", "memory", "addresses", "linked", "handed", // what another package may hand out
+		"panics", "recovers", "values", "pulls", "filled", "receivers", "iterators", "callbacks", "generics", "ranges", "switches", "shared", // the same, each alone
+		"pools", "fresh", "dynamic", "apart", "handed", // what another package may hand out
 		"go.dw1.io/mmapfile", // what cannot import itself
 	)
 }

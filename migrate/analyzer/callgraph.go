@@ -18,7 +18,6 @@ func (c *checker) call(n *ast.CallExpr) {
 					c.convertStructs(a, b)
 				}
 			}
-			c.convertPointers(n, t)
 			c.flow(place{typ: t, via: c.vars(n, 0), what: "a conversion"}, n.Args[0], c.TypesInfo.TypeOf(n.Args[0]), 0)
 		}
 		return

@@ -53,7 +53,7 @@ func (c *checker) connectUnseen() {
 	}
 	for id, obj := range c.TypesInfo.Defs {
 		v, ok := obj.(*types.Var)
-		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && carries(v.Type()) && (v.Exported() || c.outside.names[id.Name] == linkname || c.outside.memory) {
+		if ok && (v.IsField() || v.Parent() == c.Pkg.Scope()) && carries(v.Type()) && (v.Exported() || c.outside.names[id.Name] == linkname) {
 			c.connect(v)
 		}
 	}
@@ -92,66 +92,4 @@ func (c *checker) connectUnnamed() {
 			c.connect(v)
 		}
 	}
-}
-
-// convertPointers connects what a conversion to or from unsafe.Pointer reaches.
-func (c *checker) convertPointers(n *ast.CallExpr, t types.Type) {
-	if isUnsafe(t) != isUnsafe(c.TypesInfo.TypeOf(n.Args[0])) {
-		c.connect(c.vars(n, 0)...)
-	}
-}
-
-func isUnsafe(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() == types.UnsafePointer
-}
-
-// findMemory notes whether the package may change interfaces without naming them: with pointers that are
-// or were unsafe, in a function without a body, or with what package reflect has for that.
-func (c *checker) findMemory() {
-	for cur := range c.root.Preorder((*ast.CallExpr)(nil), (*ast.FuncDecl)(nil)) {
-		switch n := cur.Node().(type) {
-		case *ast.FuncDecl:
-			c.outside.memory = c.outside.memory || n.Body == nil && holds(c.TypesInfo.TypeOf(n.Name), nil)
-		case *ast.CallExpr:
-			if len(n.Args) == 1 && c.TypesInfo.Types[n.Fun].IsType() {
-				t, from := c.TypesInfo.TypeOf(n.Fun), c.TypesInfo.TypeOf(n.Args[0])
-				c.outside.memory = c.outside.memory || isUnsafe(t) && holds(from, nil) || isUnsafe(from) && holds(t, nil)
-			}
-		}
-	}
-	for _, obj := range c.TypesInfo.Uses {
-		if obj.Pkg() != nil && obj.Pkg().Path() == "reflect" && slices.Contains([]string{"Convert", "NewAt", "SetPointer", "SliceAt"}, obj.Name()) {
-			c.outside.memory = true
-		}
-	}
-}
-
-// holds reports whether an interface that a file may be in can be reached from a value of type t.
-func holds(t types.Type, seen []types.Type) bool {
-	if slices.Contains(seen, t) {
-		return false
-	}
-	seen = append(seen, t)
-	switch u := core(t).(type) {
-	case *types.Pointer:
-		return holds(u.Elem(), seen)
-	case *types.Slice:
-		return holds(u.Elem(), seen)
-	case *types.Array:
-		return holds(u.Elem(), seen)
-	case *types.Struct:
-		for v := range u.Fields() {
-			if holds(v.Type(), seen) {
-				return true
-			}
-		}
-	case *types.Signature:
-		for v := range variables(u) {
-			if holds(v.Type(), seen) {
-				return true
-			}
-		}
-	}
-	return carries(t)
 }

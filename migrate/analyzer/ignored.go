@@ -8,7 +8,6 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,9 +19,6 @@ type outside struct {
 	literals map[string]string // each type of a literal there that leaves out field names
 	asserts  map[string]string // each function there that asserts a *File, and its file
 	tests    bool              // test files are among these files
-	foreign  bool              // there is code that is neither in Go nor in assembly
-	linked   bool              // a //go:linkname names what another package has
-	memory   bool              // the package may change interfaces without naming them
 }
 
 // findOutside parses the files of the package's directory that this pass does
@@ -35,7 +31,6 @@ func (c *checker) findOutside() {
 	if len(c.Files) == 0 {
 		return
 	}
-	c.findSymbols()
 	seen := map[string]bool{}
 	for _, f := range c.Files {
 		seen[filepath.Base(c.Fset.File(f.FileStart).Name())] = true
@@ -197,23 +192,8 @@ func leavesOutFields(lit *ast.CompositeLit) bool {
 	})
 }
 
-// linkname is the file of a name that code of another package, or assembly, can refer to.
+// linkname is the file of a name that code of another package can refer to.
 const linkname = "a //go:linkname"
-
-var symbol = regexp.MustCompile(`·(\w+)`)
-
-// findSymbols notes the names that the package's assembly uses, and whether it has code in a
-// third language.
-func (c *checker) findSymbols() {
-	for _, name := range c.OtherFiles {
-		text, err := c.ReadFile(name)
-		ext := filepath.Ext(name)
-		c.outside.foreign = c.outside.foreign || err != nil || ext != ".s" && ext != ".h"
-		for _, m := range symbol.FindAllSubmatch(text, -1) {
-			c.outside.names[string(m[1])] = linkname
-		}
-	}
-}
 
 // findLinknames notes the functions and variables that code of another package
 // can refer to by their link names.
@@ -223,7 +203,6 @@ func (c *checker) findLinknames(f *ast.File) {
 			if rest, ok := strings.CutPrefix(comment.Text, "//go:linkname "); ok {
 				if fields := strings.Fields(rest); len(fields) > 0 {
 					c.outside.names[fields[0]] = linkname
-					c.outside.linked = c.outside.linked || len(fields) > 1
 				}
 			}
 		}

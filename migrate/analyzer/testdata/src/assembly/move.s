@@ -1,1 +1,0 @@
-// Left empty: only the names in such a file matter.
