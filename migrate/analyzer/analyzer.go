@@ -67,9 +67,8 @@ type checker struct {
 	graph   graph
 	outside outside
 
-	instances   map[*types.TypeParam][]types.Type // type arguments of the unexported functions
-	returned    map[string]bool                   // names of imported functions and methods that may return what they were given
-	methodLooks map[methodParam]string            // looks of the methods in this package and all that it imports
+	returned    map[string]bool        // names of imported functions and methods that may return what they were given
+	methodLooks map[methodParam]string // looks of the methods in this package and all that it imports
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -84,7 +83,6 @@ func run(pass *analysis.Pass) (any, error) {
 		handled: map[ast.Expr]bool{},
 		graph:   newGraph(),
 
-		instances:   map[*types.TypeParam][]types.Type{},
 		returned:    map[string]bool{},
 		methodLooks: map[methodParam]string{},
 	}
@@ -92,7 +90,6 @@ func run(pass *analysis.Pass) (any, error) {
 	c.importReturns()
 	c.findSources()
 	c.findOutside()
-	c.findInstances()
 	c.declare()
 	c.collect()
 	c.refuseRest()
