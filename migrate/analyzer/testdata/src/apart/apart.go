@@ -1,4 +1,0 @@
-// Package apart has tests that could set what pools.New returns.
-package apart
-
-import _ "pools"
