@@ -30,6 +30,10 @@ func (f *File) Close() error {
 	if f.flusher != nil {
 		return f.flusher.close(f.file)
 	}
+	if canMap && f.m.Load() == nil && f.mu.CloseUnused() { // most files are not mapped
+		stats.calls.Add(f.pages.Calls())
+		return f.closeDone(sys.Close(f.inner), nil)
+	}
 	werr := f.endMapped()
 	return f.closeDone(sys.Close(f.inner), werr)
 }
@@ -39,7 +43,7 @@ func (f *File) Close() error {
 func (f *file) endMapped() (err error) {
 	l := f.lockWrites()
 	defer f.unlockWrites(l)
-	if !f.closed.Load() {
+	if !f.mu.Closed() {
 		// The race detector sees this: the caller must not modify the memory any more.
 		err = f.writeBack(0, math.MaxInt)
 		f.end()
@@ -59,7 +63,7 @@ func (f *file) closeDone(err, earlier error) error {
 
 // end ends the use of mappings. Called with mu held.
 func (f *file) end() {
-	f.closed.Store(true)
+	f.mu.Close()
 	f.unpublish()
 	stats.calls.Add(f.pages.Calls())
 }
@@ -78,7 +82,7 @@ func (f *file) endIfInnerClosed() bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed.Load() {
+	if !f.mu.Closed() {
 		f.end()
 	}
 	f.cur.Retire()

@@ -20,7 +20,7 @@ func (f *File) Fd() uintptr {
 	f.handOver()
 	f.mu.RLock() // os.File.Fd does not check for a concurrent Close
 	defer f.mu.RUnlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return ^uintptr(0)
 	}
 	return f.inner.Fd()

@@ -78,7 +78,7 @@ func (f *file) bytesAt(off, n int64, hold bool) (*mapping, error) {
 	switch {
 	case size < 0:
 		return nil, f.noSize()
-	case off+n > size && f.closed.Load():
+	case off+n > size && f.mu.Closed():
 		return nil, os.ErrClosed // on Windows the size may be that of another file
 	case off+n > size:
 		return nil, io.EOF
@@ -110,7 +110,7 @@ func (f *file) coversKnown(m *mapping, off, n int64) bool {
 func (f *file) noSize() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if _, err := f.inner.Stat(); f.closed.Load() || errors.Is(err, os.ErrClosed) {
+	if _, err := f.inner.Stat(); f.mu.Closed() || errors.Is(err, os.ErrClosed) {
 		return os.ErrClosed
 	}
 	return errNotMapped

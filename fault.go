@@ -15,7 +15,7 @@ import (
 // faultCause returns the reason that p faulted.
 func (f *file) faultCause(m *mapping, p []byte, off int64) error {
 	f.mu.RLock()
-	closed := f.closed.Load()
+	closed := f.mu.Closed()
 	f.mu.RUnlock()
 	if closed {
 		return os.ErrClosed
@@ -111,7 +111,7 @@ const causeLooks = 16
 func (f *file) faultAt(r any) (m *mapping, off int) {
 	f.mu.RLock()
 	m = f.m.Load()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		m = f.atClose
 	}
 	f.mu.RUnlock()

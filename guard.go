@@ -56,11 +56,11 @@ func (f *file) beginGuard() bool {
 	if !closeNeedsLock {
 		f.mu.RLock()
 		defer f.mu.RUnlock()
-		return !f.closed.Load()
+		return !f.mu.Closed()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return false
 	}
 	f.guards++
@@ -72,7 +72,7 @@ func (f *file) releaseGuard() {
 	if closeNeedsLock {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.guards--; f.guards == 0 && f.closed.Load() {
+		if f.guards--; f.guards == 0 && f.mu.Closed() {
 			f.revoke()
 		}
 	}

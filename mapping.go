@@ -46,7 +46,7 @@ func (f *file) mapForCalls() bool {
 		return false
 	}
 	defer f.mu.Unlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return false
 	}
 	began := time.Now()
@@ -69,7 +69,7 @@ func (f *file) mapForMemory(size int64, hold bool) (*mapping, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return nil, os.ErrClosed
 	}
 	if m := f.m.Load(); closeNeedsLock && (m == nil || int64(len(m.data)) < size) {

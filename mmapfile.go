@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/closemutex"
 	"go.dw1.io/mmapfile/internal/cursor"
 	"go.dw1.io/mmapfile/internal/length"
 	"go.dw1.io/mmapfile/internal/mtime"
@@ -61,11 +61,10 @@ type file struct {
 	mtime  mtime.Period           // what the kernel does at a write, for mapped ones
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
-	mu         sync.RWMutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
-	closed     atomic.Bool  // set under mu
-	osReturned atomic.Bool  // OS has returned the inner file, which its caller may close
-	atClose    *mapping     // under mu: what m was at Close, for Guard
-	guards     int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
+	mu         closemutex.Mutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
+	osReturned atomic.Bool      // OS has returned the inner file, which its caller may close
+	atClose    *mapping         // under mu: what m was at Close, for Guard
+	guards     int              // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
 
 	flag int      // given to the open call of this package; -1 if other code opened the file
 	dir  *dirPath // set if DirFS has opened a directory

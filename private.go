@@ -83,7 +83,7 @@ func (f *file) readPrivate(b []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0 || len(b) == 0:
 		return f.inner.ReadAt(b, off)
-	case f.closed.Load():
+	case f.mu.Closed():
 		return 0, f.fail("read", os.ErrClosed)
 	}
 	for {
@@ -160,7 +160,7 @@ func (f *file) writePrivate(b []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0 || len(b) == 0:
 		return f.inner.WriteAt(b, off)
-	case f.closed.Load():
+	case f.mu.Closed():
 		return 0, f.fail("write", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
 		return f.inner.WriteAt(b, off) // returns the error
@@ -200,7 +200,7 @@ func (f *file) truncatePrivate(size int64) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	switch {
-	case f.closed.Load():
+	case f.mu.Closed():
 		return f.fail("truncate", os.ErrClosed)
 	case f.flag&os.O_RDWR == 0:
 		return f.inner.Truncate(size) // returns the error
@@ -212,7 +212,7 @@ func (f *file) truncatePrivate(size int64) error {
 func (f *file) stillOpen(op string) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return f.fail(op, os.ErrClosed)
 	}
 	return nil

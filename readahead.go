@@ -231,7 +231,7 @@ func (f *file) prefetch(off, n int64) error {
 		}
 	}
 	switch n = min(n, size-off, prefetchMax); {
-	case f.closed.Load():
+	case f.mu.Closed():
 		return os.ErrClosed
 	case n <= 0 || f.pages.Known(off, int(n)):
 		return nil

@@ -29,7 +29,7 @@ func (f *File) Len() int {
 	if !f.length.Current() {
 		// On Windows os.File.Stat does not see that Close has given the handle to another file.
 		f.lockMappings()
-		if !closeNeedsLock || !f.closed.Load() {
+		if !closeNeedsLock || !f.mu.Closed() {
 			size, regular = f.stat()
 		}
 		f.unlockMappings()
@@ -52,7 +52,7 @@ func (f *file) visible(size int64) int64 {
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.closed.Load() {
+	if f.mu.Closed() {
 		return -1
 	}
 	return f.visibleLocked(size)

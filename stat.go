@@ -20,7 +20,7 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case closeNeedsLock && f.closed.Load():
+	case closeNeedsLock && f.mu.Closed():
 		return nil, f.fail("stat", os.ErrClosed)
 	case fi.Mode().IsRegular():
 		f.length.Answered(was, fi.Size())
