@@ -32,9 +32,28 @@ func (c *checker) importReturns() {
 }
 
 // isFresh reports whether what a call of fn, of another package, returns as v is never what
-// that package was given.
-func (c *checker) isFresh(fn *types.Func, v *types.Var) bool {
-	return c.returned != nil && !c.returned[fn.Name()] && !isContainer(v.Type())
+// that package was given. A dynamic call may be one of any method of that name, also in a
+// package that imports this one.
+func (c *checker) isFresh(fn *types.Func, v *types.Var, dynamic bool) bool {
+	if c.returned == nil || c.returned[fn.Name()] || isContainer(v.Type()) {
+		return false
+	}
+	return !dynamic || c.isTest() && !c.hasMethod(fn.Name())
+}
+
+// isTest reports whether this is a test package of its own, which no package imports. It has to
+// import the package that it tests, whose tests and their imports are in the program, too.
+func (c *checker) isTest() bool {
+	return strings.HasSuffix(c.files[0].name, "_test.go") && c.importsPath(strings.TrimSuffix(c.Pkg.Path(), "_test"))
+}
+
+func (c *checker) hasMethod(name string) bool {
+	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
+		if n := cur.Node().(*ast.FuncDecl); n.Recv != nil && n.Name.Name == name {
+			return true
+		}
+	}
+	return c.outside.members[name] != ""
 }
 
 // exportReturns tells which functions and methods may return what they were given.

@@ -67,8 +67,9 @@ type checker struct {
 	graph   graph
 	outside outside
 
-	returned    map[string]bool        // names of imported functions and methods that may return what they were given
-	methodLooks map[methodParam]string // looks of the methods in this package and all that it imports
+	instances   map[*types.TypeParam][]types.Type // type arguments of the unexported functions
+	returned    map[string]bool                   // names of imported functions and methods that may return what they were given
+	methodLooks map[methodParam]string            // looks of the methods in this package and all that it imports
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -83,6 +84,7 @@ func run(pass *analysis.Pass) (any, error) {
 		handled: map[ast.Expr]bool{},
 		graph:   newGraph(),
 
+		instances:   map[*types.TypeParam][]types.Type{},
 		returned:    map[string]bool{},
 		methodLooks: map[methodParam]string{},
 	}
@@ -90,6 +92,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c.importReturns()
 	c.findSources()
 	c.findOutside()
+	c.findInstances()
 	c.declare()
 	c.collect()
 	c.refuseRest()

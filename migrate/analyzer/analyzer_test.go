@@ -27,7 +27,7 @@ func TestAnalyzer_Packages(t *testing.T) {
 		"exported", "types", "generated", "tags", "dot", // what would not compile
 		"behaviour", "callee", "containers", "inside", "returned", "notreturned", // what would do something else
 		"panics", "recovers", "values", "pulls", "filled", "receivers", "iterators", "callbacks", "generics", "ranges", "switches", "shared", // the same, each alone
-		"pools", "fresh", "dynamic", "handed", // what another package may hand out
+		"pools", "fresh", "dynamic", "apart", "handed", // what another package may hand out
 		"go.dw1.io/mmapfile", // what cannot import itself
 	)
 }

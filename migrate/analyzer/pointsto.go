@@ -230,13 +230,16 @@ func (c *checker) varsOfCall(e *ast.CallExpr, i int) []*types.Var {
 	}
 	if sig := c.signature(e); sig != nil && i < sig.Results().Len() {
 		v := sig.Results().At(i)
-		if fn := c.callee(e); fn != nil && fn.Pkg() != c.Pkg && c.isFresh(fn, v) {
+		if fn := c.callee(e); fn != nil && fn.Pkg() != c.Pkg && c.isFresh(fn, v, false) {
 			return nil
 		}
 		return c.local(v)
 	}
 	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok {
 		if fn, ok := c.TypesInfo.Uses[sel.Sel].(*types.Func); ok && fn.Pkg() != c.Pkg {
+			if i < fn.Signature().Results().Len() && c.isFresh(fn, fn.Signature().Results().At(i), true) {
+				return nil
+			}
 			return []*types.Var{c.graph.unseen, c.graph.heldBy(fn.Pkg())} // a method of an interface
 		}
 	}

@@ -15,8 +15,10 @@ func (c *checker) asserts(x ast.Expr, t types.Type, pos token.Pos) {
 	if from := c.TypesInfo.TypeOf(x); !isTypeParam(from) && !carries(from) {
 		return // *os.File does not implement it
 	}
-	if isTypeParam(elem(t)) {
-		look = "asserts " + t.String() + ", which may be *os.File or tell it apart"
+	if p, _ := typeParam(t); p != nil {
+		if c.tellsApart(t, nil) {
+			look = "asserts " + t.String() + ", which may be *os.File or tell it apart"
+		}
 	} else if isFile(t) {
 		look = "asserts *os.File"
 	} else if isMapped(t) {
@@ -74,14 +76,6 @@ func (c *checker) typeSwitch(n *ast.TypeSwitchStmt) {
 			}
 		}
 	}
-}
-
-// elem returns the type that t points to, or t.
-func elem(t types.Type) types.Type {
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
 }
 
 // first returns the first type of a tuple, as of an assertion with ok, or t.

@@ -176,10 +176,3 @@ func asksForFd(name string) bool {
 	f.WriteAt(nil, 0)
 	return asMethods[interface{ Fd() uintptr }](f)
 }
-
-// asksForOther is refused as well: no instance is looked at.
-func asksForOther(name string) bool {
-	f, _ := os.Open(name) // want `f goes to a parameter of as\[io.Writer\], and containers .* asserts T, which may be \*os.File`
-	f.WriteAt(nil, 0)
-	return as[io.Writer](f)
-}
