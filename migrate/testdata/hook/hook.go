@@ -53,7 +53,7 @@ func mapFirst(f *file) {
 		return
 	}
 	defer f.mu.Unlock()
-	if m := f.m.Load(); f.closed.Load() || m != nil && int64(m.callLen) >= size || f.mapTo(size, true) != nil {
+	if m := f.m.Load(); f.mu.Closed() || m != nil && int64(m.callLen) >= size || f.mapTo(size, true) != nil {
 		return
 	}
 	// What a file system restricts, such as a tmpfs, does not matter for the files of a test.
