@@ -255,7 +255,7 @@ func TestOpen_Hole(t *testing.T) {
 		_, err = eventlog.Open(name, eventlog.Options{})
 		wantCorrupt(t, err, 24)
 	}
-	if d := time.Since(began); d > 10*time.Second {
+	if d := time.Since(began); d > time.Minute { // a search at each byte takes far longer
 		t.Errorf("it took %v", d)
 	}
 }
