@@ -171,6 +171,22 @@ func TestReadAt_TellsTheOrder(t *testing.T) {
 	}
 }
 
+// A file on a network file system is left to the system.
+func TestReadAt_RemoteInOrder(t *testing.T) {
+	const size, n = 8 << 20, 4 << 10
+	f := lazyFile(t, size)
+	f.storage.Store(uint32(sys.StorageRemote))
+	drop(t, f)
+	for off := int64(0); off < size; off += n {
+		if readAt(t, f, off, n); f.order.on.Load() {
+			t.Fatal("told about reads in order")
+		}
+	}
+	if f.tracks() {
+		t.Error("reads of what is not mapped are still recorded")
+	}
+}
+
 // What the system was told about the order is taken back before a descriptor is handed out, and
 // nothing is told from then on.
 func TestFd_TakesBackTheOrder(t *testing.T) {
