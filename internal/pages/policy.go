@@ -16,7 +16,7 @@ const (
 	readyFrom = 3  // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
 
 	budgetStart  = 160 * callTime // nanoseconds that trying may cost at first
-	budgetMax    = 320 * callTime // and at most, whatever was saved
+	budgetMax    = 1280 * callTime // and at most, whatever was saved
 	incomeShare  = 64             // one in 64 parts of each system call's time is added: more loses more, less loses gains
 	watchOne     = 8              // one in so many groups of LookEvery calls is recorded in any case: gains that come late
 	callMin      = 60             // nanoseconds of a small read, which is measured
