@@ -20,8 +20,8 @@ func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 		return nil, os.ErrInvalid
 	}
 	list, err := f.inner.ReadDir(n)
-	if f.dir != nil {
-		f.dir.entries(list, n <= 0)
+	if c := f.cold.Load(); c != nil && c.dir != nil {
+		c.dir.entries(list, n <= 0)
 	}
 	return list, err
 }

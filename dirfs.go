@@ -42,7 +42,7 @@ func (d dirFS) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	f := newFile(inner, os.O_RDONLY)
-	f.dir = dir
+	f.needCold().dir = dir
 	return f, nil
 }
 

@@ -132,12 +132,12 @@ func init() {
 }
 
 // WroteMapped reports whether the current period of f has had a mapped write.
-func WroteMapped(f *File) bool { return f.mtime.Mapped() }
+func WroteMapped(f *File) bool { return f.needCold().mtime.Mapped() }
 
 // PeriodTime returns the modification time that began the current period, in nanoseconds.
-func PeriodTime(f *File) int64 { return f.mtime.Time() }
+func PeriodTime(f *File) int64 { return f.needCold().mtime.Time() }
 
 // PeriodOver reports whether the last period of mapped writes of f, and its timer, have ended.
 func PeriodOver(f *File) bool {
-	return f.mtime.Over()
+	return f.needCold().mtime.Over()
 }

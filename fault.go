@@ -112,7 +112,7 @@ func (f *file) faultAt(r any) (m *mapping, off int) {
 	f.mu.RLock()
 	m = f.m.Load()
 	if f.mu.Closed() {
-		m = f.atClose
+		m = f.closedMapping()
 	}
 	f.mu.RUnlock()
 	for ; m != nil; m = m.prev {

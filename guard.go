@@ -63,7 +63,7 @@ func (f *file) beginGuard() bool {
 	if f.mu.Closed() {
 		return false
 	}
-	f.guards++
+	f.needCold().guards++
 	return true
 }
 
@@ -72,7 +72,8 @@ func (f *file) releaseGuard() {
 	if closeNeedsLock {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.guards--; f.guards == 0 && f.mu.Closed() {
+		c := f.needCold()
+		if c.guards--; c.guards == 0 && f.mu.Closed() {
 			f.revoke()
 		}
 	}

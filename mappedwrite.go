@@ -40,7 +40,7 @@ func (f *file) tryWrite(l *rangelock.Lock, b []byte, off int64) bool {
 		}
 		nextKnown = f.pages.Known(next, 1)
 	}
-	if !f.mtime.Active() {
+	if !f.needCold().mtime.Active() {
 		return f.writeFirst(m, l, b, off)
 	}
 	return f.mappedWrite(m, l, b, int(off), nextKnown)
@@ -57,7 +57,7 @@ func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bo
 		return false
 	}
 	// The kernel must refuse writes past the limit of the process.
-	begun := sys.FileSizeLimit() >= f.length.Known() && f.mtime.Begin(f.modified(), off)
+	begun := sys.FileSizeLimit() >= f.length.Known() && f.needCold().mtime.Begin(f.modified(), off)
 	pages.PeriodBegan()
 	if n == len(b) {
 		return true
@@ -84,7 +84,7 @@ func (f *file) mappedWrite(m *mapping, l *rangelock.Lock, b []byte, off int, nex
 		ok = f.store(m, b, off, nextKnown)
 	}
 	if ok {
-		f.mtime.Wrote(f.modified())
+		f.needCold().mtime.Wrote(f.modified())
 	}
 	return ok
 }
@@ -94,7 +94,7 @@ func (f *file) timedStore(m *mapping, b []byte, off int, l *rangelock.Lock, next
 	began := time.Now()
 	ok := f.store(m, b, off, nextKnown)
 	took := time.Since(began)
-	f.mtime.EndOverdue(f.modified(), began)
+	f.needCold().mtime.EndOverdue(f.modified(), began)
 	f.pages.Timed(&l.Writes, len(b), took)
 	return ok
 }
@@ -107,7 +107,11 @@ type modified struct{ *os.File }
 func (f modified) MarkModified(before, off int64) { sys.MarkModified(f.File, before, off) }
 
 // endPeriod marks the file as modified if mapped writes were not seen by the kernel yet.
-func (f *file) endPeriod() { f.mtime.End(f.modified()) }
+func (f *file) endPeriod() {
+	if c := f.cold.Load(); c != nil {
+		c.mtime.End(f.modified())
+	}
+}
 
 // store copies b into m at off, not into the file's last page. It reports false as load
 // does. Then a part may be stored, which the caller's repeated write covers.

@@ -65,12 +65,12 @@ func TestWriteAt_PageAfterUnknown(t *testing.T) {
 		b := make([]byte, 100)
 		off := end - int64(len(b))
 		f.pages.NotePrefaulted(end-int64(pageSize), int64(pageSize))
-		f.mtime.Start()
+		f.needCold().mtime.Start()
 		if f.tryWrite(lock, b, off) {
 			t.Errorf("a write up to %d is mapped, and the page after it is not known", end)
 		}
 		f.pages.Note(pages.Ready, end, 1)
-		f.mtime.Start()
+		f.needCold().mtime.Start()
 		if !f.tryWrite(lock, b, off) {
 			t.Errorf("a write up to %d is not mapped", end)
 		}
@@ -79,12 +79,12 @@ func TestWriteAt_PageAfterUnknown(t *testing.T) {
 
 // mapsWrites reports whether do makes a mapped write to f.
 func mapsWrites(f *File, do func()) bool {
-	for f.mtime.Timed() { // it would end it
+	for f.needCold().mtime.Timed() { // it would end it
 		runtime.Gosched()
 	}
-	f.mtime.Start()
+	f.needCold().mtime.Start()
 	do()
-	return f.mtime.Mapped()
+	return f.needCold().mtime.Mapped()
 }
 
 func TestWriteAt_MappedBesideTruncation(t *testing.T) {
@@ -322,7 +322,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 		}
 		write(off)
 	}
-	for i := 0; !f.mtime.Mapped(); i++ {
+	for i := 0; !f.needCold().mtime.Mapped(); i++ {
 		if i == 100 {
 			t.Fatal("the pages are prefaulted, and writes are not mapped")
 		}
@@ -337,7 +337,7 @@ func TestWriteAt_PrefaultedOnceItPays(t *testing.T) {
 	for range 3 {
 		write(off)
 	}
-	if f.mtime.Mapped() {
+	if f.needCold().mtime.Mapped() {
 		t.Error("mapped just after a Sync")
 	}
 }

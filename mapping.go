@@ -217,18 +217,29 @@ const maxInt = int64(^uint(0) >> 1)
 // unpublish ends the mappings of a File. If closeNeedsLock, the last running Guard
 // revokes them instead. Called with mu held.
 func (f *file) unpublish() {
-	if f.atClose = f.m.Swap(nil); f.atClose == nil {
+	m := f.m.Swap(nil)
+	if m == nil {
 		return
 	}
-	if began := time.Now(); f.guards == 0 {
+	c := f.needCold()
+	c.atClose = m
+	if began := time.Now(); c.guards == 0 {
 		f.revoke()
 		f.pages.Unmapped(time.Since(began))
 	}
 }
 
+// closedMapping returns the mapping that the File had at Close, or nil. Called with mu held.
+func (f *file) closedMapping() *mapping {
+	if c := f.cold.Load(); c != nil {
+		return c.atClose
+	}
+	return nil
+}
+
 // revoke revokes the mappings that the File had at Close. Called with mu held.
 func (f *file) revoke() {
-	for m := f.atClose; m != nil; m = m.prev {
+	for m := f.closedMapping(); m != nil; m = m.prev {
 		m.region.revoke()
 	}
 }

@@ -52,22 +52,36 @@ type file struct {
 	never     atomic.Bool   // the file cannot be mapped: stop trying
 	storage   atomic.Uint32 // sys.Storage once asked; 0 before
 
-	residencyUnknown atomic.Bool  // the system cannot report what is in memory
-	order            readOrder    // whether the system was told that the file is read in order
-	viewed           atomic.Int64 // the offset after what preread was last asked for
-
 	cur    cursor.Cursor          // who holds the offset of Read, Write and Seek
 	writes rangelock.Gate         // which writes may go to the mapping
-	mtime  mtime.Period           // what the kernel does at a write, for mapped ones
 	copies atomic.Pointer[copies] // without mappings, what Bytes has returned
 
 	mu         closemutex.Mutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
 	osReturned atomic.Bool      // OS has returned the inner file, which its caller may close
-	atClose    *mapping         // under mu: what m was at Close, for Guard
-	guards     int              // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
 
 	flag int      // given to the open call of this package; -1 if other code opened the file
-	dir  *dirPath // set if DirFS has opened a directory
+	cold atomic.Pointer[cold]
+}
+
+// cold is the part of a file that most files do not need: memory is most of what opening one costs
+// more than os.File. The first call that needs it allocates it.
+type cold struct {
+	residencyUnknown atomic.Bool  // the system cannot report what is in memory
+	order            readOrder    // whether the system was told that the file is read in order
+	viewed           atomic.Int64 // the offset after what preread was last asked for
+	mtime            mtime.Period // what the kernel does at a write, for mapped ones
+	atClose          *mapping     // under mu: what m was at Close, for Guard
+	guards           int          // under mu, if closeNeedsLock: calls of Guard that keep the memory mapped
+	dir              *dirPath     // set if DirFS has opened a directory
+}
+
+// needCold returns the cold part of f.
+func (f *file) needCold() *cold {
+	if c := f.cold.Load(); c != nil {
+		return c
+	}
+	f.cold.CompareAndSwap(nil, new(cold))
+	return f.cold.Load()
 }
 
 // newFile wraps inner, which was opened with flag. A negative flag means that other code

@@ -65,10 +65,10 @@ type readOrder struct {
 // readInOrder tells the system, once, that the file is read in order, or that it no longer
 // is.
 func (f *file) readInOrder(on bool) {
-	o := &f.order
-	if o.on.Load() == on || !f.ownDescriptor() {
+	if f.readsInOrder() == on || !f.ownDescriptor() {
 		return
 	}
+	o := &f.needCold().order
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.on.Load() != on && !o.handedOut {
@@ -77,9 +77,15 @@ func (f *file) readInOrder(on bool) {
 	}
 }
 
+// readsInOrder reports whether the system was told so.
+func (f *file) readsInOrder() bool {
+	c := f.cold.Load()
+	return c != nil && c.order.on.Load()
+}
+
 // endReadOrder takes back what the system was told, before a descriptor is handed out.
 func (f *file) endReadOrder() {
-	o := &f.order
+	o := &f.needCold().order
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.handedOut = true
@@ -91,7 +97,7 @@ func (f *file) endReadOrder() {
 // copyInOrder tells the system that the file is read in order, for a kernel copy of what is
 // not in memory, and reports whether it did.
 func (f *file) copyInOrder() bool {
-	if !f.tracks() || !f.ownDescriptor() || f.order.on.Load() {
+	if !f.tracks() || !f.ownDescriptor() || f.readsInOrder() {
 		return false
 	}
 	size, off := f.length.Known(), f.cur.Hint()
@@ -110,10 +116,16 @@ func (f *file) copyInOrder() bool {
 	return true
 }
 
+// residencyUnknown reports whether the system cannot report what is in memory.
+func (f *file) residencyUnknown() bool {
+	c := f.cold.Load()
+	return c != nil && c.residencyUnknown.Load()
+}
+
 // inMemory reports whether the file's pages from off to end are in memory.
 func (f *file) inMemory(off, end int64) (in bool, err error) {
 	switch {
-	case f.residencyUnknown.Load():
+	case f.residencyUnknown():
 		return false, errResidencyUnknown
 	case f.storageOf() == sys.StorageMemory: // where RWF_NOWAIT is not supported, and no page is being read
 		page := int64(pageSize)
@@ -124,7 +136,7 @@ func (f *file) inMemory(off, end int64) (in bool, err error) {
 		in, err = sys.InMemory(f.inner, off, end-off)
 	}
 	if err != nil { // not even a refusal by a system call filter is worth another call
-		f.residencyUnknown.Store(true)
+		f.needCold().residencyUnknown.Store(true)
 	}
 	return in, err
 }
@@ -166,7 +178,7 @@ func (f *file) preread(m *mapping, off, n int64) {
 	if n > prereadMax && off+n <= size && !f.pages.Known(off+n-1, 1) {
 		f.readIn(off+n-1, off+n) // the page in which provesZero looks for the end of file
 	}
-	inOrder := f.viewed.Swap(off+n) == off && off > 0
+	inOrder := f.needCold().viewed.Swap(off+n) == off && off > 0
 	if !inOrder {
 		f.readInOrder(false)
 	}

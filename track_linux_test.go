@@ -156,16 +156,16 @@ func TestReadAt_TellsTheOrder(t *testing.T) {
 		drop(t, f)
 		off := int64(0)
 		sys.Borrow(f.inner, func(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead
-		for ; off < size && !f.order.on.Load(); off += int64(n) {
+		for ; off < size && !f.needCold().order.on.Load(); off += int64(n) {
 			readAt(t, f, off, n)
 		}
-		if !f.order.on.Load() {
+		if !f.needCold().order.on.Load() {
 			t.Errorf("not told about reads of %d bytes in order", n)
 		}
 		for i := range int64(3) {
 			readAt(t, f, size/2-i*3_000_000, n)
 		}
-		if f.order.on.Load() {
+		if f.needCold().order.on.Load() {
 			t.Errorf("not told that reads of %d bytes are no longer in order", n)
 		}
 	}
@@ -178,7 +178,7 @@ func TestReadAt_RemoteInOrder(t *testing.T) {
 	f.storage.Store(uint32(sys.StorageRemote))
 	drop(t, f)
 	for off := int64(0); off < size; off += n {
-		if readAt(t, f, off, n); f.order.on.Load() {
+		if readAt(t, f, off, n); f.needCold().order.on.Load() {
 			t.Fatal("told about reads in order")
 		}
 	}
@@ -202,13 +202,13 @@ func TestFd_TakesBackTheOrder(t *testing.T) {
 	} {
 		f := lazyFile(t, 1<<20)
 		f.readInOrder(true)
-		if !f.order.on.Load() {
+		if !f.needCold().order.on.Load() {
 			t.Fatal("not told")
 		}
-		if handOut(f); f.order.on.Load() {
+		if handOut(f); f.needCold().order.on.Load() {
 			t.Errorf("%s hands out a descriptor with advice", name)
 		}
-		if f.readInOrder(true); f.order.on.Load() {
+		if f.readInOrder(true); f.needCold().order.on.Load() {
 			t.Errorf("advice is given after %s", name)
 		}
 	}
@@ -218,7 +218,7 @@ func TestFd_TakesBackTheOrder(t *testing.T) {
 		both.Go(func() { f.readInOrder(true) })
 		both.Go(func() { f.Fd() })
 		both.Wait()
-		if f.order.on.Load() {
+		if f.needCold().order.on.Load() {
 			t.Fatal("advice is given beside Fd")
 		}
 		f.Close()
@@ -231,7 +231,7 @@ func TestWriteTo_PanicTakesBackTheOrder(t *testing.T) {
 	f.Len()
 	drop(t, f)
 	told := false
-	w := panickingWriter{f, func() { told = f.order.on.Load() }}
+	w := panickingWriter{f, func() { told = f.needCold().order.on.Load() }}
 	func() {
 		defer func() { recover() }()
 		f.WriteTo(w)
@@ -239,7 +239,7 @@ func TestWriteTo_PanicTakesBackTheOrder(t *testing.T) {
 	if !told {
 		t.Skip("not told about this copy")
 	}
-	if f.order.on.Load() {
+	if f.needCold().order.on.Load() {
 		t.Error("advice is left")
 	}
 }
@@ -261,9 +261,9 @@ func TestView_TellsTheOrder(t *testing.T) {
 		t.Skip("not mapped")
 	}
 	for off := int64(0); off < 2*n; off += n {
-		f.viewed.Store(5)
+		f.needCold().viewed.Store(5)
 		f.preread(f.m.Load(), off, n)
-		if f.viewed.Load() != off+n {
+		if f.needCold().viewed.Load() != off+n {
 			t.Errorf("a View at %d does not note where it ends", off)
 		}
 	}
@@ -273,13 +273,13 @@ func TestView_TellsTheOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = told || f.order.on.Load()
+		told = told || f.needCold().order.on.Load()
 		_ = c
 	}
 	if !told {
 		t.Error("not told about Chunks")
 	}
-	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.order.on.Load() && !f.pages.Known(100, 100) {
+	if err := f.View(100, 100, func([]byte) error { return nil }); err != nil || f.needCold().order.on.Load() && !f.pages.Known(100, 100) {
 		t.Errorf("not told back by a View elsewhere: %v", err)
 	}
 }
@@ -288,10 +288,10 @@ func TestReadAt_InMemoryTellsNothing(t *testing.T) {
 	const size = 8 << 20
 	for range 5 { // a page that is locked, for example to be written, counts as missing
 		f := lazyFile(t, size) // just written
-		for off := int64(0); off < size && !f.order.on.Load(); off += 4096 {
+		for off := int64(0); off < size && !f.needCold().order.on.Load(); off += 4096 {
 			readAt(t, f, off, 4096)
 		}
-		if !f.order.on.Load() {
+		if !f.needCold().order.on.Load() {
 			return
 		}
 	}
@@ -503,7 +503,7 @@ func TestAdvise_TmpfsIsMappedLater(t *testing.T) {
 	if err := f.Advise(0, size, WillNeed); err != nil {
 		t.Fatal(err)
 	}
-	if f.residencyUnknown.Load() {
+	if f.needCold().residencyUnknown.Load() {
 		t.Error("not asked any more what is in memory")
 	}
 }

@@ -92,7 +92,7 @@ func TestReadAt_OnePassMapsNothing(t *testing.T) {
 	const size = 8 << 20
 	for _, n := range []int64{512, 100_000, 1 << 20} {
 		f := lazyFile(t, size)
-		f.residencyUnknown.Store(true) // the system cannot report what is in memory
+		f.needCold().residencyUnknown.Store(true) // the system cannot report what is in memory
 		for off := int64(0); off+n <= size; off += 2 * n {
 			readAt(t, f, off, int(n))
 		}
@@ -123,7 +123,7 @@ func TestRead_InOrder(t *testing.T) {
 		}
 		return
 	}
-	if f.residencyUnknown.Load() {
+	if f.needCold().residencyUnknown.Load() {
 		t.Skip("the system does not say what is in memory")
 	}
 	t.Error("reads in order of a file in memory have not mapped it")

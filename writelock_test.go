@@ -46,8 +46,8 @@ func TestClose_WaitsForPeriodEnd(t *testing.T) {
 		func(f *File) { f.Close() }, func(f *File) { f.Stat() }, func(f *File) { f.Sync() },
 	} {
 		f := readyFile(t, 1<<20)
-		f.mtime.Begin(f.modified(), 0)
-		if !after(func() { do(f) }, f.mtime.Hold()) { // as the timer does
+		f.needCold().mtime.Begin(f.modified(), 0)
+		if !after(func() { do(f) }, f.needCold().mtime.Hold()) { // as the timer does
 			t.Error("it does not wait for the end of the period")
 		}
 	}
@@ -71,7 +71,7 @@ func TestWriteAt_FirstWaitsForPeriodEnd(t *testing.T) {
 	t.Parallel()
 	f := readyFile(t, 1<<20)
 	f.endPeriod()
-	if !after(func() { f.WriteAt([]byte("first"), 100) }, f.mtime.Hold()) { // as the timer does
+	if !after(func() { f.WriteAt([]byte("first"), 100) }, f.needCold().mtime.Hold()) { // as the timer does
 		t.Error("it does not wait for the end of the period before")
 	}
 }
@@ -115,7 +115,7 @@ func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	for f.mtime.Timed() {
+	for f.needCold().mtime.Timed() {
 		runtime.Gosched()
 	}
 	prefaultAll(f.file)
@@ -126,7 +126,7 @@ func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
 			}
 		}
 	})
-	if !f.mtime.Timed() || !f.mtime.Mapped() {
+	if !f.needCold().mtime.Timed() || !f.needCold().mtime.Mapped() {
 		t.Skip("no mapped write in the bubble")
 	}
 	for range pages.TimeEvery {
@@ -134,7 +134,7 @@ func TestWriteAt_PeriodAfterSynctest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for began := time.Now(); f.mtime.Active(); runtime.Gosched() {
+	for began := time.Now(); f.needCold().mtime.Active(); runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("the period never ends")
 		}
@@ -263,7 +263,7 @@ func TestWriteAt_WholeBesideClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		prefaultAll(f.file)
-		f.mtime.Start()
+		f.needCold().mtime.Start()
 		done := make(chan error, 1)
 		go func() {
 			_, err := f.WriteAt(b, 100)
@@ -415,7 +415,7 @@ func TestFd_NoOrderFromThenOn(t *testing.T) {
 	t.Parallel()
 	f := lazyFile(t, 1)
 	f.endReadOrder()
-	if f.readInOrder(true); f.order.on.Load() {
+	if f.readInOrder(true); f.needCold().order.on.Load() {
 		t.Error("advice is given")
 	}
 }

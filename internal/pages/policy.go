@@ -15,22 +15,22 @@ const (
 	mapFrom   = 32 // calls on seen pages before the file is mapped: a mapping, its faults and its end cost 17 µs in a short life, as 40 calls do
 	readyFrom = 3  // reads of seen pages in a block before it is ready: its first fault costs 0.6 µs, as one call does
 
-	budgetStart  = 160 * callTime // nanoseconds that trying may cost at first
+	budgetStart  = 160 * callTime  // nanoseconds that trying may cost at first
 	budgetMax    = 1280 * callTime // and at most, whatever was saved
-	incomeShare  = 64             // one in 64 parts of each system call's time is added: more loses more, less loses gains
-	watchOne     = 8              // one in so many groups of LookEvery calls is recorded in any case: gains that come late
-	callMin      = 60             // nanoseconds of a small read, which is measured
-	callMax      = 2 * callTime   // one that takes longer has waited for a processor
-	measureEvery = 4096           // looks from one measurement of a small read to the next
-	recordFree   = 1024           // calls from which a record costs less than that
-	mapNeeds     = 40 * callTime  // budget from which a file is mapped: a mapping, and its faults
-	mapBlocks    = 4              // blocks that are bought with a mapping: lives of 200 reads
-	mapOwn       = 2048           // calls on seen pages from which a file is mapped in any case
-	savedMap     = 1024           // mapped calls that are counted for a mapping: mixtures of good and bad lives
-	savedBlock   = 64             // and for each block: reads that are scattered
-	savedEvery   = 16             // calls from one addition to the budget to the next
-	restMax      = 2 << 20        // bytes of the rest of a file for which reads in order are predicted
-	prefaultOwn  = 32             // times that a block's writes have paid for prefaulting it, if the budget does not
+	incomeShare  = 64              // one in 64 parts of each system call's time is added: more loses more, less loses gains
+	watchOne     = 8               // one in so many groups of LookEvery calls is recorded in any case: gains that come late
+	callMin      = 60              // nanoseconds of a small read, which is measured
+	callMax      = 2 * callTime    // one that takes longer has waited for a processor
+	measureEvery = 4096            // looks from one measurement of a small read to the next
+	recordFree   = 1024            // calls from which a record costs less than that
+	mapNeeds     = 40 * callTime   // budget from which a file is mapped: a mapping, and its faults
+	mapBlocks    = 4               // blocks that are bought with a mapping: lives of 200 reads
+	mapOwn       = 2048            // calls on seen pages from which a file is mapped in any case
+	savedMap     = 1024            // mapped calls that are counted for a mapping: mixtures of good and bad lives
+	savedBlock   = 64              // and for each block: reads that are scattered
+	savedEvery   = 16              // calls from one addition to the budget to the next
+	restMax      = 2 << 20         // bytes of the rest of a file for which reads in order are predicted
+	prefaultOwn  = 32              // times that a block's writes have paid for prefaulting it, if the budget does not
 
 	savedShare = 14       // each 2^14 bytes of a call count as one more call: rereading in 1 MiB pieces
 	orderFrom  = 8        // reads in order before the next ones are predicted: asking the system costs 0.3 µs
