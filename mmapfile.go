@@ -59,7 +59,7 @@ type file struct {
 	mu         closemutex.Mutex // mapping, truncating, closing; if closeNeedsLock, readers hold it
 	osReturned atomic.Bool      // OS has returned the inner file, which its caller may close
 
-	flag int      // given to the open call of this package; -1 if other code opened the file
+	flag int // given to the open call of this package; -1 if other code opened the file
 	cold atomic.Pointer[cold]
 }
 

@@ -185,7 +185,7 @@ func (r *record) measures(n uint32) bool { return r.fault.Load() == 0 || r.bough
 // needs to save anything: they are bought in any case.
 func (r *record) pay(n int64) bool {
 	price := n * r.faultOf()
-	if r.bought.Load() < mapBlocks {
+	if int64(r.bought.Load())+n <= mapBlocks {
 		budget.Add(-price)
 	} else if !pays(price) {
 		return false
@@ -224,7 +224,9 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 		blockFault.Store(blockFault.Load() / 8 * 7)
 	}
 	if !mapped && !far {
-		far = (calls-faults)*3/4 < mapPrice/2+unmapPrice() || !affords(mapNeeds)
+		price := mapPrice/2 + unmapPrice()
+		ahead := (min(rest, AheadBytes)>>BlockBits + 1) * t.faultOf() // for BuyAhead
+		far = (calls-faults)*3/4 < price || !affords(max(mapNeeds, price+ahead))
 	}
 	if asked := t.asked.Load(); far && asked > 0 && off-asked >= farBytes {
 		return true, true // what was read since costs far more than the question
