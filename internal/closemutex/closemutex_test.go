@@ -8,9 +8,9 @@ import (
 func TestCloseUnused_AfterUse(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(m *Mutex){
-		"Lock":    func(m *Mutex) { m.Lock(); m.Unlock() },
-		"TryLock": func(m *Mutex) { m.TryLock(); m.Unlock() },
-		"RLock":   func(m *Mutex) { m.RLock(); m.RUnlock() },
+		"Lock":    func(m *Mutex) { m.Lock(); defer m.Unlock() },
+		"TryLock": func(m *Mutex) { m.TryLock(); defer m.Unlock() },
+		"RLock":   func(m *Mutex) { m.RLock(); defer m.RUnlock() },
 		"Close":   func(m *Mutex) { m.Close() },
 	} {
 		var m Mutex
