@@ -58,11 +58,17 @@ func testFailedFlush(t *testing.T, d *filetest.ThinDisk, reader string, segment 
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), readerEnv+"="+dir)
 		in, ierr := cmd.StdinPipe()
+		var said strings.Builder
+		cmd.Stderr = &said
 		out, oerr := cmd.StdoutPipe()
 		must(t, errors.Join(ierr, oerr, cmd.Start()))
 		end = func() { in.Close(); cmd.Wait() }
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "700000\n" {
-			t.Fatalf("the reader has %q, %v", line, err)
+			end()
+			if strings.Contains(said.String(), "damaged at offset") {
+				t.Skip("the kernel has dropped already what it could not write: ", said.String())
+			}
+			t.Fatalf("the reader has %q, %v: %s", line, err, said.String())
 		}
 	case "same process":
 		r = openStreamReader(t, dir)
