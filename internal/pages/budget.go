@@ -12,7 +12,7 @@ const (
 	callTime    = 430    // a read of 64 bytes by system call, until one is measured; a mapped one saves nearly all of that
 	recordPrice = 1_000  // the record of a file
 	mapPrice    = 10_000 // a mapping and its end, without faults, until these are measured
-	mapMax      = 50_000 // one that took longer has waited for a processor
+	mapMax      = 20_000 // one that took longer has waited for a processor
 	leafPrice   = 200    // a leaf of the record, after the first
 	notePrice   = 30     // a call that is recorded
 	periodPrice = 4_000  // a period of mapped writes: fstat, a timer, and the new modification time
@@ -224,9 +224,8 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 		blockFault.Store(blockFault.Load() / 8 * 7)
 	}
 	if !mapped && !far {
-		price := mapPrice/2 + unmapPrice()
 		ahead := (min(rest, AheadBytes)>>BlockBits + 1) * t.faultOf() // for BuyAhead
-		far = (calls-faults)*3/4 < price || !affords(max(mapNeeds, price+ahead))
+		far = (calls-faults)*3/4 < mapPrice || !affords(max(mapNeeds, mapPrice+ahead))
 	}
 	if asked := t.asked.Load(); far && asked > 0 && off-asked >= farBytes {
 		return true, true // what was read since costs far more than the question
