@@ -23,7 +23,7 @@ const prereadMax = 4 << 20
 // cgroup they cost: the system counts a question and a mapped read as a second use of a
 // page, and keeps it. A pass over twice the memory took 1.4 to 2 times as long.
 func (f *file) lookAhead(off, n int64) {
-	if kind := f.storageOf(); !f.mapsOn(kind, false) && !f.mapsOn(kind, true) {
+	if !f.onMappable() {
 		f.never.Store(true) // on a network file system, what os.File does is all that is done
 		return
 	}

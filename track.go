@@ -91,6 +91,12 @@ func (f *file) storageOf() sys.Storage {
 	return kind
 }
 
+// onMappable reports whether calls may use a mapping of some file on the storage of f.
+func (f *file) onMappable() bool {
+	kind := f.storageOf()
+	return f.mapsOn(kind, false) || f.mapsOn(kind, true)
+}
+
 // sparse reports whether a hole of the file is not to be read from the mapping (tmpfs).
 func (f *file) sparse() bool { return f.storage.Load() == uint32(sys.StorageMemory) }
 
@@ -114,8 +120,13 @@ func (f *file) buy(off, n int64) {
 }
 
 // measureCall measures a small read of a page that is in memory, by system call. Of three, the
-// fastest has not waited for a processor.
+// fastest has not waited for a processor. It reads only from what can be mapped: a read of
+// /dev/kmsg takes a message away.
 func (f *file) measureCall(off int64) {
+	if _, regular := f.stat(); !regular || !f.onMappable() {
+		f.never.Store(true)
+		return
+	}
 	least := time.Duration(math.MaxInt64)
 	var b [1]byte
 	for range 3 {

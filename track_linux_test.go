@@ -540,3 +540,42 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 		t.Error("prefaulted past the end of the file")
 	}
 }
+
+// What a call takes is not measured on a device: each read of /dev/kmsg takes a message away.
+func TestRead_DeviceIsReadOnce(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	itself := readCalls(t)
+	itself = readCalls(t) - itself
+	for range 4200 { // one look of 4,096 is one at which a call is measured
+		f, err := Open("/dev/zero")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := readCalls(t)
+		for range pages.LookEvery {
+			if _, err := f.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := readCalls(t) - before - itself; n != pages.LookEvery {
+			t.Errorf("%d reads by system call for %d of the File", n, pages.LookEvery)
+		}
+		f.Close()
+	}
+}
+
+// readCalls returns how many reads by system call this thread has made.
+func readCalls(t *testing.T) (n int) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/thread-self/io")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, calls, _ := strings.Cut(string(b), "syscr: ")
+	if k, err := fmt.Sscan(calls, &n); k != 1 {
+		t.Skip(err)
+	}
+	return n
+}
