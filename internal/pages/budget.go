@@ -83,11 +83,16 @@ func unmapPrice() int64 {
 
 // Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
 func (p *Pages) Unmapped(took time.Duration) {
-	if t := p.table.Load(); t == nil || t.limit.Load() == 0 {
-		return // nothing was paid: a caller has asked for the mapping
+	t := p.table.Load()
+	if t == nil {
+		return
+	}
+	paid := int64(t.ending.Swap(0))
+	if paid == 0 {
+		return // a caller has asked for the mapping
 	}
 	old, price := unmapPrice(), min(int64(took), mapMax)
-	budget.Add(old - price)
+	budget.Add(paid - price)
 	unmapping.Store(max(old+(price-old)/4, 1))
 }
 

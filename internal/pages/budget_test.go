@@ -443,6 +443,30 @@ func TestBuy_AsksForWhatItCanBuy(t *testing.T) {
 	}
 }
 
+// What the end of a mapping takes is paid in full, whatever other ones have taken meanwhile.
+func TestUnmapped_PaysWhatItTakes(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	budget.Store(0)
+	var took time.Duration
+	for _, end := range []time.Duration{20_000, 5_000, 40_000} {
+		mapped := make([]Pages, 50)
+		for i := range mapped {
+			mapped[i].Mapped(true, 0)
+		}
+		for i := range mapped {
+			mapped[i].Unmapped(end)
+			took += end
+		}
+	}
+	var asked Pages // by a caller, with blocks that calls have bought
+	asked.begin().pay(1)
+	budget.Add(asked.begin().faultOf())
+	if asked.Unmapped(20_000); budget.Load() != -int64(took) {
+		t.Errorf("%d was paid for what took %d", -budget.Load(), took)
+	}
+}
+
 // What a long life gains stays, for one after the other.
 func TestBudget_Gains(t *testing.T) {
 	if Eager {

@@ -91,15 +91,16 @@ type leaf struct {
 
 // record has what is known of the file as a whole.
 type record struct {
-	mu       sync.Mutex // guards the table, and the leaves that are added
-	gen      uint32     // the generation of the last leaf; under mu
-	grown    uint64     // leaves of that generation; under mu
-	front    uint64     // the block up to which all are ready, in the generation frontGen; under mu
-	frontGen uint32
+	mu       sync.Mutex    // guards the table, and the leaves that are added
+	gen      uint32        // the generation of the last leaf; under mu
+	frontGen uint32        // that of front; under mu
+	grown    uint64        // leaves of the generation gen; under mu
+	front    uint64        // the block up to which all are ready; under mu
 	since    uint64        // calls when it began; under mu
 	calls    atomic.Uint64 // system calls, counted in groups of LookEvery
 
 	fault        atomic.Uint32 // nanoseconds that the fault of a block takes; 0 if it is not known
+	ending       atomic.Uint32 // what was paid for the end of the mapping, in nanoseconds
 	bought       atomic.Uint32 // blocks that were paid for
 	saved, limit atomic.Uint32 // mapped calls that were counted, and up to which number they are
 	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)

@@ -165,7 +165,9 @@ func (p *Pages) Mapped(ok bool, took time.Duration) {
 		t.failures.Store(min(t.failures.Load()+1, 10))
 		return
 	}
-	budget.Add(-unmapPrice())
+	end := unmapPrice()
+	budget.Add(-end)
+	t.ending.Add(uint32(end))
 	t.limit.Add(savedMap)
 }
 
