@@ -31,7 +31,7 @@ func (f *File) Close() error {
 		return f.flusher.close(f.file)
 	}
 	if canMap && f.m.Load() == nil && f.mu.CloseUnused() { // most files are not mapped
-		stats.calls.Add(f.pages.Calls())
+		f.countCalls()
 		return f.closeDone(sys.Close(f.inner), nil)
 	}
 	werr := f.endMapped()
@@ -64,8 +64,15 @@ func (f *file) closeDone(err, earlier error) error {
 // end ends the use of mappings. Called with mu held.
 func (f *file) end() {
 	f.mu.Close()
+	f.countCalls()
 	f.unpublish()
-	stats.calls.Add(f.pages.Calls())
+}
+
+// countCalls adds the last system calls of f to Stats, which follow has not added.
+func (f *file) countCalls() {
+	if f.tracks() {
+		stats.calls.Add(f.pages.Calls())
+	}
 }
 
 // innerClosed reports whether a caller of OS has closed the inner file, and then ends f. It makes no

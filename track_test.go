@@ -351,3 +351,21 @@ func TestSeek_CursorOfAnUnmappedFile(t *testing.T) {
 		t.Errorf("the inner file is at %d, want %d", pos, end)
 	}
 }
+
+func TestReadStats_WriteOnly(t *testing.T) {
+	var before, after Stats
+	f, err := OpenFile(filepath.Join(t.TempDir(), "data"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ReadStats(&before)
+	for i := range 10 {
+		if _, err := f.WriteAt([]byte("x"), int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+	if ReadStats(&after); after.SystemCalls != before.SystemCalls {
+		t.Errorf("%d calls of a file that cannot be mapped are counted", after.SystemCalls-before.SystemCalls)
+	}
+}

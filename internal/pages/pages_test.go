@@ -304,3 +304,20 @@ func TestUnproven_LastPage(t *testing.T) {
 		t.Error("the page is not the last one any more, and not ready")
 	}
 }
+
+// Calls of a file for whose record the budget does not suffice are looked at, too: Stats counts them.
+func TestRead_LooksWithoutRecord(t *testing.T) {
+	defer Unbound()
+	budget.Store(-1 << 40)
+	var p Pages
+	const groups = 10
+	looks := 0
+	for range groups * LookEvery {
+		if !p.Early(64) && p.Read(0, 64, false).Look {
+			looks++
+		}
+	}
+	if looks != groups {
+		t.Errorf("%d looks after %d groups of calls", looks, groups)
+	}
+}

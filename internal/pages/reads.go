@@ -30,6 +30,7 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 	calls := old>>callsShift + 1
 	state = old&recorded | calls<<callsShift
 	look := income(calls)
+	next.Look = look
 	t = p.table.Load()
 	first := t == nil
 	if first {
@@ -38,7 +39,7 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 		}
 		t = p.begin()
 	}
-	if next.Look = look; look {
+	if look {
 		t.calls.Add(LookEvery)
 	}
 	if look || first {
