@@ -130,7 +130,7 @@ func (p *Pages) SetFault(took, blocks int64) {
 	r := p.begin().record
 	old, took := r.faultOf(), min(took/blocks, faultMax)
 	budget.Add((old - took) * blocks)
-	if r.fault.Load() != 0 {
+	if r.fault.Load() != 0 && old <= faultUsual { // else the last one has waited
 		took = old + (took-old)/4
 	}
 	r.fault.Store(uint32(max(took, 1)))
@@ -183,8 +183,10 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 }
 
 // measures reports whether the faults of the n blocks that were just bought are to be
-// measured: those of the first ones of a file, and of a quarter of the rest.
-func (r *record) measures(n uint32) bool { return r.fault.Load() == 0 || r.bought.Load()%(8*n) < 2*n }
+// measured: those of the first two of a file, since one may have waited, and of a quarter of the rest.
+func (r *record) measures(n uint32) bool {
+	return r.fault.Load() == 0 || (r.bought.Load()-n)%(8*n) < 2*n
+}
 
 // pay pays for the faults of n blocks. The first ones of a mapping are part of what a mapping
 // needs to save anything: they are bought in any case.

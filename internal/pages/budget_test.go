@@ -28,6 +28,7 @@ type simulation struct {
 	writes   Writes
 	period   bool // of mapped writes
 	told     bool // that the file is read in order
+	waits    bool // the next fault that is measured seems to take longer: the processor was taken away
 	leaves   uint64
 }
 
@@ -155,7 +156,11 @@ func (s *simulation) read(off, n int64) {
 			s.p.Note(Ready, from, min((off+n+BlockSize-1)&^(BlockSize-1), s.size)-from)
 		}
 		if measure >= 0 {
-			s.p.SetFault(int64(s.fault(measure, 1)), 1)
+			took := s.fault(measure, 1)
+			if s.waits {
+				s.waits, took = false, faultMax
+			}
+			s.p.SetFault(int64(took), 1)
 		}
 	}
 	switch {
@@ -500,6 +505,31 @@ func TestBudget_Gains(t *testing.T) {
 		t.Logf("%s: %.2f", c.what, s.cost/s.base)
 		if s.cost > c.limit*s.base {
 			t.Errorf("%s: %.2f of os.File, want at most %.2f", c.what, s.cost/s.base, c.limit)
+		}
+	}
+}
+
+// One measured fault that has waited for a processor does not stop a file from buying blocks.
+func TestSetFault_OneHasWaited(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no budget")
+	}
+	defer Unbound()
+	for _, blocks := range []int{16, 64} {
+		run := func(waits bool) float64 {
+			s := newSimulation(1)
+			s.waits = waits
+			s.open(int64(blocks)*BlockSize, true, false, false)
+			for range blocks * 100 {
+				s.read(int64(s.random.IntN(blocks))*BlockSize+100, 64)
+			}
+			s.close()
+			return s.cost / s.base
+		}
+		usual, waited := run(false), run(true)
+		t.Logf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
+		if waited > usual+0.05 {
+			t.Errorf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
 		}
 	}
 }
