@@ -22,7 +22,7 @@ func mappedFile(t *testing.T, size int64) (*File, *mapping) {
 	if !canMap || closeNeedsLock {
 		t.Skip("nothing is mapped unasked")
 	}
-	f, err := OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
+	f, err := OpenFile(filepath.Join(TempDir(t), "file"), os.O_RDWR|os.O_CREATE, 0o600, size)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -354,7 +354,7 @@ func TestSeek_CursorOfAnUnmappedFile(t *testing.T) {
 
 func TestReadStats_WriteOnly(t *testing.T) {
 	var before, after Stats
-	f, err := OpenFile(filepath.Join(t.TempDir(), "data"), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := OpenFile(filepath.Join(TempDir(t), "data"), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
