@@ -49,6 +49,9 @@ func (f *file) tryWrite(l *rangelock.Lock, b []byte, off int64) bool {
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
 // or its first page if b is long. The rest is a mapped write.
 func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bool {
+	if !l.Writes.BeginsPeriod() {
+		return false
+	}
 	n := len(b)
 	if n > firstWhole {
 		n = pages.PageSize
@@ -58,7 +61,6 @@ func (f *file) writeFirst(m *mapping, l *rangelock.Lock, b []byte, off int64) bo
 	}
 	// The kernel must refuse writes past the limit of the process.
 	begun := sys.FileSizeLimit() >= f.length.Known() && f.needCold().mtime.Begin(f.modified(), off)
-	pages.PeriodBegan()
 	if n == len(b) {
 		return true
 	}

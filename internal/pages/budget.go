@@ -96,8 +96,15 @@ func (p *Pages) Unmapped(took time.Duration) {
 	unmapping.Store(max(old+(price-old)/4, 1))
 }
 
-// PeriodBegan takes the price of a period of mapped writes from the budget.
-func PeriodBegan() { budget.Add(-periodPrice) }
+// BeginsPeriod reports whether a mapped write may begin a period, which it pays for. If the
+// budget does not suffice, only one in periodOwn writes may.
+func (w *Writes) BeginsPeriod() bool {
+	if pays(periodPrice) {
+		return true
+	}
+	w.denied++
+	return w.denied%periodOwn == 0
+}
 
 // watches reports whether the calls of a file until the next group of LookEvery are recorded.
 // That is a trial, too. If the budget is empty, one group of watchOne is recorded.

@@ -215,11 +215,13 @@ func (s *simulation) write(off, n int64) {
 			}
 			prefaulted = true
 		}
-		if prefaulted && !s.period {
-			s.period = true
-			s.cost += periodCost
-			PeriodBegan()
-		} else if prefaulted {
+		switch {
+		case prefaulted && !s.period:
+			if s.writes.BeginsPeriod() {
+				s.period = true
+				s.cost += periodCost
+			}
+		case prefaulted:
 			s.cost += storePrice + bytes
 			if s.writes.Count() {
 				s.p.Timed(&s.writes, int(n), storePrice)
@@ -531,5 +533,48 @@ func TestSetFault_OneHasWaited(t *testing.T) {
 		if waited > usual+0.05 {
 			t.Errorf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
 		}
+	}
+}
+
+// A program that asks for the state of a file after each write ends each period at once. What
+// that costs is bounded, too, and leaves the budget for other files.
+func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(2*BlockSize, true, false, false)
+	for range 20_000 {
+		s.write(100, 64)
+	}
+	if !s.period {
+		t.Fatal("no write is mapped after many")
+	}
+	for range 50_000 {
+		s.write(100, 64)
+		s.period = false
+	}
+	if s.cost > s.allowed() || budget.Load() < 0 {
+		t.Errorf("%.0f ns, %.0f with os.File: %.0f more than allowed; %d are left",
+			s.cost, s.base, s.cost-s.allowed(), budget.Load())
+	}
+}
+
+// A timed write comes after every so many, however often Sync counts them. So what they save
+// is earned.
+func TestTake_KeepsTheNextTimedWrite(t *testing.T) {
+	var w Writes
+	timed, taken := 0, int64(0)
+	for range 8 * TimeEvery {
+		if w.Count() {
+			timed++
+		}
+		if w.n%10 == 0 {
+			taken += w.Take()
+		}
+	}
+	if taken += w.Take(); timed != 8 || taken != 8*TimeEvery {
+		t.Errorf("%d timed and %d counted writes", timed, taken)
 	}
 }

@@ -29,6 +29,7 @@ const (
 	savedEvery   = 16
 	restMax      = 2 << 20
 	prefaultOwn  = 1
+	periodOwn    = 1
 
 	savedShare = 14
 	orderFrom  = 1

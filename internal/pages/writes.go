@@ -147,8 +147,10 @@ func (p *Pages) Judge(writes func() int64) {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n    uint32 // since the last Sync
-	slow uint32 // timed ones in a row that were page faults
+	n      uint32 // in all
+	taken  uint32 // of these, up to the last Take
+	slow   uint32 // timed ones in a row that were page faults
+	denied uint32 // writes that might not begin a period
 }
 
 // Count counts a mapped write, and reports whether it is to be timed.
@@ -163,8 +165,8 @@ const TimeEvery = 32
 
 // Take returns the number of mapped writes since the last call.
 func (w *Writes) Take() int64 {
-	n := w.n
-	w.n = 0
+	n := w.n - w.taken
+	w.taken = w.n
 	return int64(n)
 }
 

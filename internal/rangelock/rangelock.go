@@ -40,7 +40,7 @@ type Locks [1 << lockBits]Lock
 type Lock struct {
 	sync.Mutex
 	Writes pages.Writes // under the lock
-	_      [48]byte     // each lock in a cache line of its own
+	_      [40]byte     // each lock in a cache line of its own
 }
 
 const lockBits = 4
