@@ -62,7 +62,7 @@ func (f *file) early(known, off int64, n int) bool {
 		if off+int64(n) > known && f.length.Current() {
 			return false
 		}
-	} else if off+int64(n) > known || f.pages.MayRead(off, n) { // what was ready proved nothing: see noteRead
+	} else if off+int64(n) > known || f.pages.MayRead(off, n) || f.pages.Joins(off, n) { // what was ready proved nothing: see noteRead
 		return false
 	}
 	return f.pages.Early(n)

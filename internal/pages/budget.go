@@ -107,10 +107,17 @@ func (w *Writes) BeginsPeriod() bool {
 }
 
 // watches reports whether the calls of a file until the next group of LookEvery are recorded.
-// That is a trial, too. If the budget is empty, one group of watchOne is recorded.
-func watches(calls uint64) bool {
+// That is a trial, too. If the budget is empty, one group of watchOne is recorded. Each of its
+// calls then stands for those of the groups that were left out.
+func (r *record) watches() bool {
 	const price = LookEvery * notePrice
-	return calls/LookEvery%watchOne == 0 || spares(price)
+	since := r.unwatched.Add(1)
+	if since < watchOne && !spares(price) {
+		return false
+	}
+	r.unwatched.Store(0)
+	r.stands.Store(since)
+	return true
 }
 
 // spares is pays for a price that leaves enough for a mapping: recording is of no use without one.

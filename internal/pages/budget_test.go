@@ -142,7 +142,7 @@ func (s *simulation) read(off, n int64) {
 	}
 	s.load(off, n)
 	s.cost += s.pread + bytes
-	if !(s.mapped && s.p.MayRead(off, int(n))) && s.p.Early(int(n)) {
+	if !(s.mapped && (s.p.MayRead(off, int(n)) || s.p.Joins(off, int(n)))) && s.p.Early(int(n)) {
 		s.cost += earlyOverhead
 		return
 	}
@@ -508,6 +508,105 @@ func TestBudget_Gains(t *testing.T) {
 		if s.cost > c.limit*s.base {
 			t.Errorf("%s: %.2f of os.File, want at most %.2f", c.what, s.cost/s.base, c.limit)
 		}
+	}
+}
+
+// Reads and writes of one long life, at random in 64 MiB. They have few calls for each block, so
+// what is learned with little budget decides.
+func TestBudget_GainsAtRandom(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	for _, c := range []struct {
+		calls  int
+		pread  float64
+		large  bool
+		writes bool
+		limit  float64
+	}{
+		{100_000, 250, true, false, 0.50},
+		{100_000, 430, true, false, 0.40},
+		{200_000, 250, false, false, 0.65},
+		{100_000, 430, false, false, 0.80},
+		{100_000, 250, true, true, 0.40},
+		{100_000, 430, true, true, 0.25},
+	} {
+		s := newSimulation(1)
+		s.pread = c.pread
+		s.open(1024*BlockSize, c.large, false, false)
+		for range c.calls {
+			if off := s.random.Int64N(s.size - 64); c.writes {
+				s.write(off, 64)
+			} else {
+				s.read(off, 64)
+			}
+		}
+		s.close()
+		t.Logf("%+v: %.2f", c, s.cost/s.base)
+		if s.cost > c.limit*s.base {
+			t.Errorf("%+v: %.2f of os.File", c, s.cost/s.base)
+		}
+	}
+}
+
+// Without a budget, each call that is recorded stands for those that were not.
+func TestRead_StandsForOthers(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy records all calls")
+	}
+	defer Unbound()
+	rereads := func(budgetNow int64) (recordedCalls, counted uint64) {
+		const settled = LookEvery * watchOne
+		var p Pages
+		readUntilRecorded(&p)
+		for i := range settled * 5 {
+			budget.Store(budgetNow)
+			if next := p.Read(0, 64, false); next.Credit > 0 && i >= settled {
+				recordedCalls++
+				counted += next.Credit
+			}
+		}
+		return recordedCalls, counted
+	}
+	all, counted := rereads(1 << 60)
+	if all != counted || all != LookEvery*watchOne*4 {
+		t.Errorf("with a budget %d calls are recorded, and count as %d", all, counted)
+	}
+	some, counted := rereads(0)
+	if some != all/watchOne || counted != all {
+		t.Errorf("without a budget %d calls are recorded, and count as %d", some, counted)
+	}
+}
+
+// A page of a block that has ready pages is ready once it was read, recorded or not.
+func TestRead_JoinsReadyPages(t *testing.T) {
+	var p Pages
+	readUntilRecorded(&p)
+	if p.Read(PageSize, 64, false); p.Joins(PageSize, 64) || p.MayRead(PageSize, 64) {
+		t.Error("a page is ready before its block was bought")
+	}
+	p.Note(Ready, 0, PageSize)
+	p.state.Store(p.state.Load() &^ recorded)
+	for page := range int64(16) {
+		off := page*PageSize + 100
+		if page > 0 && (p.MayRead(off, 64) || !p.Joins(off, 64)) {
+			t.Errorf("page %d: %v, %v before it is read", page, p.MayRead(off, 64), p.Joins(off, 64))
+		}
+		if next := p.Read(off, 64, false); next.Reread && page > 0 {
+			t.Errorf("page %d was not ready before", page)
+		}
+		if !p.MayRead(off, 64) || p.Joins(off, 64) {
+			t.Errorf("page %d: %v, %v after", page, p.MayRead(off, 64), p.Joins(off, 64))
+		}
+	}
+	if p.Read(BlockSize, 64, false); p.MayRead(BlockSize, 64) || p.Joins(BlockSize-32, 64) {
+		t.Error("the next block joins")
+	}
+	p.Confirm()
+	p.Note(Ready, 4*BlockSize, PageSize)
+	if p.Read(4*BlockSize+PageSize, 64, false); p.MayRead(4*BlockSize+PageSize, 64) {
+		t.Error("what may be a hole is ready")
 	}
 }
 

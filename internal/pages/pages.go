@@ -105,6 +105,8 @@ type record struct {
 	saved, limit atomic.Uint32 // mapped calls that were counted, and up to which number they are
 	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)
 	unproven     atomic.Uint32 // mapped reads that could not prove the end of the file
+	unwatched    atomic.Uint32 // groups of LookEvery calls since the last one that was recorded
+	stands       atomic.Uint32 // for how many calls each of a recorded group stands (see watches)
 	lastPage     atomic.Int64  // the page that made them, plus 1; 0 for none
 	failures     atomic.Uint32 // attempts to map the file that failed
 

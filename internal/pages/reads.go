@@ -1,6 +1,9 @@
 package pages
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Next is what a read by system call leads to. The zero value is nothing.
 type Next struct {
@@ -43,7 +46,7 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 		t.calls.Add(LookEvery)
 	}
 	if look || first {
-		if state &^= recorded; watches(calls) {
+		if state &^= recorded; t.watches() {
 			state |= recorded
 		}
 	}
@@ -54,9 +57,14 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 }
 
 // Read records a read of n bytes at off by system call. short says that it met the end of
-// the file. A positive n is required.
+// the file. A positive n is required. Pages of a block that has ready ones are ready from now on.
 func (p *Pages) Read(off, n int64, short bool) Next {
 	end := off + n
+	joined, pages := p.joining(off, n)
+	if joined != nil {
+		joined.Or(pages * uint64(Ready))
+		p.advanceCounted()
+	}
 	t, old, state, next := p.count(n)
 	state |= uint64(end) & offsetMask
 	if t == nil {
@@ -69,7 +77,7 @@ func (p *Pages) Read(off, n int64, short bool) Next {
 	}
 	// Of a page in which both begin and end, only the read before may have seen the rest.
 	goesOn := off%PageSize != 0 && old&offsetMask == uint64(off)&offsetMask && old&cameBack == 0
-	if p.Note(Seen, off, n) && !goesOn {
+	if p.Note(Seen, off, n) && !goesOn && joined == nil {
 		state |= cameBack
 		p.countReread(off, n, &next)
 	}
@@ -89,6 +97,29 @@ func (p *Pages) Read(off, n int64, short bool) Next {
 		next.Ask = true
 	}
 	return next
+}
+
+// Joins reports whether Read is to make pages ready that were just read, n bytes at off.
+func (p *Pages) Joins(off int64, n int) bool {
+	w, _ := p.joining(off, int64(n))
+	return w != nil
+}
+
+// joining returns the word of a block that has ready pages, and those of n bytes at off, unless
+// they are ready, too. The fault of the block has most likely mapped them.
+func (p *Pages) joining(off, n int64) (w *atomic.Uint64, pages uint64) {
+	t, block := p.table.Load(), off>>BlockBits
+	if t == nil || t.confirm || block != (off+n-1)>>BlockBits {
+		return nil, 0
+	}
+	if w = p.word(uint64(block)); w == nil {
+		return nil, 0
+	}
+	ready := w.Load() >> readyShift
+	if pages = blockMask(block, off, off+n) &^ (ready | t.unprovable(block)); ready == 0 || pages == 0 {
+		return nil, 0
+	}
+	return w, pages
 }
 
 // Asked records that the system was asked what is in memory up to end, after reads in order.
@@ -140,7 +171,7 @@ func (p *Pages) Write(off, n, size int64) (next Next, stat bool) {
 		return next, k&(k-1) == 0
 	}
 	if p.Note(Seen, off, n) {
-		next.Credit = weight(n)
+		next.Credit = weight(n) * uint64(t.stands.Load())
 	}
 	return next, false
 }
@@ -175,7 +206,7 @@ func (p *Pages) Mapped(ok bool, took time.Duration) {
 // countReread counts a read of seen pages in each of its blocks, and sets what follows from it.
 func (p *Pages) countReread(off, n int64, next *Next) {
 	end := off + n
-	due, all := false, true
+	due, all, stands := false, true, uint64(p.begin().stands.Load())
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := p.word(uint64(block))
 		if w == nil {
@@ -183,7 +214,7 @@ func (p *Pages) countReread(off, n int64, next *Next) {
 		}
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		old := w.Load()
-		reads := min(old>>readsShift&readsMax+weight(part), readsMax)
+		reads := min(old>>readsShift&readsMax+weight(part)*stands, readsMax)
 		if counted := old&^(readsMax<<readsShift) | reads<<readsShift; counted != old {
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
@@ -191,7 +222,7 @@ func (p *Pages) countReread(off, n int64, next *Next) {
 		all = all && old>>readyShift&pages == pages
 		due = due || reads >= readyFrom
 	}
-	next.Credit, next.Reread, next.Due = weight(n), all, due && !all
+	next.Credit, next.Reread, next.Due = weight(n)*stands, all, due && !all
 }
 
 // Confirm says that a page which was read may be a hole, which a load from the mapping

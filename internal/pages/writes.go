@@ -34,6 +34,7 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 		return false
 	}
 	t, end := p.begin(), off+int64(n)
+	stands := uint64(t.stands.Load())
 	enough, own, price := true, true, t.blockPrice()
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w, l := p.grow(uint64(block))
@@ -45,7 +46,7 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 			continue
 		}
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
-		saved := min(old>>savedShift&savedMax+weight(part), savedMax)
+		saved := min(old>>savedShift&savedMax+weight(part)*stands, savedMax)
 		w.CompareAndSwap(old, old&^(savedMax<<savedShift)|saved<<savedShift)
 		if !l.written.Load() {
 			l.written.Store(true)
