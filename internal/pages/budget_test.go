@@ -428,6 +428,27 @@ func FuzzBudget(f *testing.F) {
 	})
 }
 
+// A file that cannot be measured does not spend the turn of those after it.
+func TestMeasuresCall_UntilMeasured(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	for range 3 {
+		if !MeasuresCall() {
+			t.Error("nothing was measured, and is not to be")
+		}
+	}
+	SetCall(300)
+	n := 0
+	for range 2 * measureEvery {
+		if MeasuresCall() {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d measurements in %d looks", n, 2*measureEvery)
+	}
+}
+
 // What asking costs is kept for when the fault can be paid as well: asking alone would spend all that comes in.
 func TestBuy_AsksForWhatItCanBuy(t *testing.T) {
 	defer Unbound()
