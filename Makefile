@@ -8,8 +8,9 @@ FUZZ ?= $(shell grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | cu
 BENCH ?=
 ROW ?=
 
-# What bench leaves to bench-full, which takes many times as long.
-BENCH_SKIP := /size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|/block=1MB|ReadOneCall|Zeros|ToDiscard
+# What bench leaves to bench-reread, and to bench-full, which takes many times as long.
+REREAD := Reread|OpenMemory
+BENCH_SKIP := $(REREAD)|/size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|/block=1MB|ReadOneCall|Zeros|ToDiscard
 BENCH_SKIP := $(BENCH_SKIP)|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
 # And what compare does too: it is for calls, and the disk has its own moods.
 COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
@@ -27,7 +28,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold regret needle events durable migrate upstream upstream-page adapters \
+	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-reread regret needle events durable migrate upstream upstream-page adapters \
 	raftlog raftlog-test raftlog-soak
 
 # What a first change needs: it is right, reached by tests, and not slower.
@@ -152,7 +153,11 @@ bench: ## compare with os.File and v0.1.2: a selection
 
 # FULL_ROUNDS=3 for a shorter run.
 bench-full: ## compare with os.File and other mappings: everything, ten times
-	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(or $(call select,BENCH),-out results/bench-full.txt)
+	@$(benchdata) run -rounds $(or $(FULL_ROUNDS),10) -benchtime 20ms $(or $(call select,BENCH),-skip '$(REREAD)' -out results/bench-full.txt)
+
+# REREAD_ROUNDS=3 for a shorter run.
+bench-reread: ## compare by how often the same pages are read: time, and the memory of an open file
+	@$(benchdata) run -rounds $(or $(REREAD_ROUNDS),10) -benchtime 20ms -row '$(REREAD)' -out results/reread.txt
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
 	@$(benchdata) compare -rounds 10 -benchtime 10ms $(call select,BENCH) \

@@ -99,7 +99,7 @@ func command(ctx context.Context, args []string) error {
 
 const usage = `benchdata measures mmapfile beside os.File, and shows what was measured. In benchdata: go run . COMMAND
 
-  run        calls: os.File, v0.1.2, x/exp/mmap, edsrzf/mmap-go    make bench, bench-full
+  run        calls: os.File, v0.1.2, x/exp/mmap, edsrzf/mmap-go    make bench, bench-full, bench-reread
   programs   Go programs: tar, SQLite, go-git and others           make bench-programs
   cold       not in memory, larger than it, or read once           make bench-cold
   regret     random programs: how often a File loses               make regret

@@ -21,7 +21,6 @@ var charts = map[string]func(res *results.Set) figure{
 	"time.svg":       timeChart,
 	"goroutines.svg": goroutinesChart,
 	"writes.svg":     writesChart,
-	"reads.svg":      readsChart,
 }
 
 // Charts returns the pictures of a run by their file names.
@@ -43,6 +42,11 @@ func Charts(res *results.Set) (map[string][]byte, error) {
 			return nil, err
 		}
 		return made, add("regret.svg", fig, res)
+	case results.Reread:
+		if err := add("reread.svg", rereadChart(res), res); err != nil {
+			return nil, err
+		}
+		return made, add("openfile.svg", openFileChart(res), res)
 	case results.Calls:
 		for file, chart := range charts {
 			if err := add(file, chart(res), res); err != nil {
@@ -115,26 +119,18 @@ func goroutinesChart(res *results.Set) figure {
 	return fig
 }
 
-func writesChart(res *results.Set) figure {
-	return stateChart(res, "Writes: time relative to os.File, by the state of the file", results.WriteStates)
-}
-
-func readsChart(res *results.Set) figure {
-	return stateChart(res, "Reads of 64 MiB: time relative to os.File, by the state of the file", "ReadThrough/", "ReadAnywhere/")
-}
-
 // series are the marks of one implementation: time relative to os.File.
 type series struct {
 	entry
 	ratio func(row string) float64
 }
 
-// stateChart has a line for each row with one of the prefixes, and on it a mark for each
-// implementation and os.File against itself.
-func stateChart(res *results.Set, title string, prefixes ...string) figure {
+// writesChart has a line for each state of a file, and on it a mark for each implementation and os.File
+// against itself.
+func writesChart(res *results.Set) figure {
 	var rows []string
 	for _, row := range res.Rows {
-		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(row, p) }) && res.Median(row, "os") > 0 {
+		if strings.HasPrefix(row, results.WriteStates) && res.Median(row, "os") > 0 {
 			rows = append(rows, row)
 		}
 	}
@@ -145,13 +141,13 @@ func stateChart(res *results.Set, title string, prefixes ...string) figure {
 			list = append(list, series{look(impl), ratio})
 		}
 	}
-	return dots(title, rows, list)
+	return dots("Writes: time relative to os.File, by the state of the file", rows, list)
 }
 
 // dots has a line for each row.
 func dots(title string, rows []string, list []series) figure {
 	p := newPanel("")
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{times}
 	p.X.Min, p.X.Max = 0.9, 1.1 // and what the marks need
 	p.Y.Min, p.Y.Max = 0.5, float64(len(rows))+0.5
 	fig := figure{title: title, height: vg.Length(80 + 13*len(rows)), panels: [][]*plot.Plot{{p}}}
@@ -246,14 +242,17 @@ func wholeTicks(low, high float64) []plot.Tick {
 }
 
 // factors are 1, 2 and 5 on each power of ten.
-type factors struct{}
+type factors struct{ label func(v float64) string }
 
-func (factors) Ticks(low, high float64) []plot.Tick {
+// times is how a ratio is written.
+func times(v float64) string { return fmt.Sprintf("%.3g×", v) }
+
+func (s factors) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for _, d := range (decades{results.Duration}).Ticks(low, high) {
 		for _, f := range []float64{1, 2, 5} {
 			v := d.Value * f
-			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.3g×", v)})
+			ticks = append(ticks, plot.Tick{Value: v, Label: s.label(v)})
 		}
 	}
 	return ticks

@@ -40,6 +40,31 @@ func TestChartsAreTheSameEachTimeAndWellFormed(t *testing.T) {
 	}
 }
 
+func TestCharts_Reread(t *testing.T) {
+	text := ""
+	for _, n := range results.RereadTimes {
+		text += resultstest.Rounds(results.RereadRow(n), 10)
+	}
+	for _, n := range results.OpenTimes {
+		for _, pages := range results.OpenPages {
+			text += "Benchmark" + results.OpenRow(n, pages) + "/impl=mmapfile-2 1 300 heap-B/op 4096 page-tables-B/op\n"
+		}
+	}
+	made, err := Charts(resultstest.Parse(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, wants := range map[string][]string{
+		"reread.svg":   {"(log scale)", ">20<", ">100<", ">50 ns<"},
+		"openfile.svg": {"(log scale)", ">4096<", ">16 KiB<", "each page read 100 times"},
+	} {
+		resultstest.Contains(t, string(made[file]), append(wants, "prefers-color-scheme: dark", "x/exp/mmap")...)
+	}
+	if len(made) != 2 {
+		t.Errorf("%d charts", len(made))
+	}
+}
+
 func TestChartsOfASelectionAreDrawn(t *testing.T) {
 	res := resultstest.Parse(t, resultstest.Sample)
 	for file, chart := range charts {

@@ -19,7 +19,7 @@ func regretChart(res *results.Set) (figure, error) {
 	fig := figure{title: "Programs by their time relative to os.File", height: 300}
 	p := newPanel("")
 	p.X.Label.Text, p.Y.Label.Text = "time / os.File", "programs"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{times}
 	p.X.Min, p.X.Max, p.Y.Min = 1.0/64, 4, 0
 	for _, impl := range []string{"os-again", "mmapfile"} {
 		counts := map[int]int{}

@@ -5,88 +5,121 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
+	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-const rereadFile = 16 * benchtest.MB
+const (
+	rereadFile = 16 * benchtest.MB
+	rereadPage = 4 * benchtest.KB
+	rereadSize = 64 // of a read
+)
 
-// BenchmarkReread opens a file of 16 MiB, reads 64 bytes of each of 256 scattered pages so many times
-// over and closes it: an operation is all that, and ns/read is its share of one ReadAt.
-func BenchmarkReread(b *testing.B) {
-	const size, pages = 64, 256
-	path, buf := data(b, rereadFile), benchtest.Buffer(size)
-	var offs [pages]int64
-	for i := range offs { // one of each 16 pages, in an order without a pattern: 167 is odd
-		offs[i] = int64(i*167%pages) * (rereadFile / pages)
+// reread reads so many pages of a file of rereadFile bytes, as far from each other as they can be and in an order
+// without a pattern, so many times over.
+func reread(f io.ReaderAt, buf []byte, pages, times int) error {
+	for range times {
+		for i := range pages {
+			page := i * 167 % pages * (rereadFile / rereadPage / pages) // 167 is odd, and pages a power of two
+			if n, err := f.ReadAt(buf, int64(page*rereadPage)); n != len(buf) {
+				return benchtest.Whole(n, err, len(buf))
+			}
+		}
 	}
-	for _, times := range []int{1, 2, 5, 20, 100} {
+	return nil
+}
+
+// BenchmarkReread opens a file, reads from each of 256 pages so many times, and closes it. The figure is that of
+// one ReadAt, with its share of opening and closing.
+func BenchmarkReread(b *testing.B) {
+	const pages = 256
+	path, buf := data(b, rereadFile), benchtest.Buffer(rereadSize)
+	for _, times := range results.RereadTimes {
 		b.Run(fmt.Sprintf("times=%d", times), func(b *testing.B) {
-			each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap}, func(b *testing.B, im impl) {
+			each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap, osAgain}, func(b *testing.B, im impl) {
 				for b.Loop() {
 					f, err := im.open(path, os.O_RDONLY, 0)
 					if err != nil {
 						b.Fatal(err)
 					}
-					for range times {
-						for _, off := range offs {
-							if n, err := f.(io.ReaderAt).ReadAt(buf, off); n != size {
-								b.Fatal(benchtest.Whole(n, err, size))
-							}
-						}
+					if err := reread(f.(io.ReaderAt), buf, pages, times); err != nil {
+						b.Fatal(err)
 					}
 					if err := f.Close(); err != nil {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(b.Elapsed())/float64(b.N*times*pages), "ns/read")
+				perCall(b, times*pages)
 			})
 		})
 	}
 }
 
-// BenchmarkOpenMemory says what an open file takes of the heap after so many of its pages were read
-// twice. What the page cache holds of it is not in that.
+// BenchmarkOpenMemory says what an open file takes of the heap and of page tables after so many of its pages
+// were read so many times. What the page cache holds of it is not in that.
 func BenchmarkOpenMemory(b *testing.B) {
-	const size, page, files = 64, 4 * benchtest.KB, 100
-	path, buf := data(b, rereadFile), benchtest.Buffer(size)
-	for _, pages := range []int{0, 32, 256, 4096} {
-		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
-			each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap}, func(b *testing.B, im impl) {
-				var grown int64
-				for b.Loop() {
+	const files = 32
+	if pageTables(b) == 0 {
+		b.Skip("this system does not tell the size of page tables")
+	}
+	path, buf := data(b, rereadFile), benchtest.Buffer(rereadSize)
+	for _, times := range results.OpenTimes {
+		for _, pages := range results.OpenPages {
+			b.Run(fmt.Sprintf("times=%d/pages=%d", times, pages), func(b *testing.B) {
+				each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap}, func(b *testing.B, im impl) {
+					var ofHeap, ofTables int64
 					open := make([]io.Closer, files)
-					before := heap()
-					for i := range open {
-						f, err := im.open(path, os.O_RDONLY, 0)
-						if err != nil {
-							b.Fatal(err)
-						}
-						open[i] = f
-						for at := range 2 * pages {
-							if n, err := f.(io.ReaderAt).ReadAt(buf, int64(at%pages*167%4096)*page); n != size {
-								b.Fatal(benchtest.Whole(n, err, size))
+					for b.Loop() {
+						heapBefore, tablesBefore := heap(), pageTables(b)
+						for i := range open {
+							f, err := im.open(path, os.O_RDONLY, 0)
+							if err != nil {
+								b.Fatal(err)
+							}
+							open[i] = f
+							if err := reread(f.(io.ReaderAt), buf, pages, times); err != nil {
+								b.Fatal(err)
 							}
 						}
-					}
-					grown += heap() - before
-					for _, f := range open {
-						if err := f.Close(); err != nil {
-							b.Fatal(err)
+						ofHeap += heap() - heapBefore
+						ofTables += pageTables(b) - tablesBefore
+						for i, f := range open {
+							if err := f.Close(); err != nil {
+								b.Fatal(err)
+							}
+							open[i] = nil
 						}
 					}
-				}
-				b.ReportMetric(float64(grown)/float64(b.N*files), "heap-B/file")
+					b.ReportMetric(float64(ofHeap)/float64(b.N*files), "heap-B/op")
+					b.ReportMetric(float64(ofTables)/float64(b.N*files), "page-tables-B/op")
+					b.ReportMetric(0, "ns/op") // it is no time of anything
+				})
 			})
-		})
+		}
 	}
 }
 
-// heap is how many bytes of it are in use.
+// heap returns how many bytes of it are in use.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
+	runtime.GC() // what has a cleanup goes in the second
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// pageTables returns how many bytes those of this process take, 0 if the system does not say.
+func pageTables(b *testing.B) int64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "\nVmPTE:")
+	var kib int64
+	fmt.Sscan(rest, &kib)
+	return kib * benchtest.KB
 }

@@ -48,6 +48,17 @@ func Digits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
+// Bytes prints an amount of memory to three digits, with a dash for none.
+func Bytes(v float64) string {
+	switch {
+	case v <= 0:
+		return "–"
+	case v < 1000:
+		return fmt.Sprintf("%.3g B", v)
+	}
+	return fmt.Sprintf("%.3g KiB", v/(1<<10))
+}
+
 // Plain is text without the marks of Markdown.
 func Plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 

@@ -19,6 +19,8 @@ type Set struct {
 	Config map[string]string
 	Rows   []string                        // in the order of the file, as "Read/size=1KB"
 	Times  map[string]map[string][]float64 // row, implementation or way: seconds per operation
+	// row, implementation: bytes that an open file takes of the heap and of page tables, where that was measured
+	Memory map[string]map[string][]float64
 	// row: percent of the file that was in memory before, where that was measured
 	Resident map[string][]float64
 	// row, implementation: what warming up has cost, where that was measured
@@ -42,6 +44,7 @@ func Parse(text io.Reader, file string) (*Set, error) {
 		File:     file,
 		Config:   map[string]string{},
 		Times:    map[string]map[string][]float64{},
+		Memory:   map[string]map[string][]float64{},
 		Resident: map[string][]float64{},
 		Warm:     map[string]map[string]*Warmed{},
 		runs:     map[string]map[string]string{},
@@ -89,30 +92,35 @@ func (res *Set) add(rec *benchfmt.Result) {
 	if impl == "" {
 		return
 	}
+	if heap, ok := rec.Value("heap-B/op"); ok {
+		pageTables, _ := rec.Value("page-tables-B/op")
+		res.addValue(res.Memory, row, impl, heap+pageTables)
+	}
 	for _, v := range rec.Values {
 		figure, ok := strings.CutSuffix(v.Unit, "-sec") // as p99-ns
 		if ok {
-			res.addTime(row+"/figure="+figure, impl, v.Value)
+			res.addValue(res.Times, row+"/figure="+figure, impl, v.Value)
 		}
 	}
 	sec, ok := rec.Value("sec/op")
 	if !ok {
 		return
 	}
-	res.addTime(row, impl, sec)
+	res.addValue(res.Times, row, impl, sec)
 	res.addWarm(row, impl, rec.Value)
 	if percent, ok := rec.Value("resident-%"); ok {
 		res.Resident[row] = append(res.Resident[row], percent)
 	}
 }
 
-func (res *Set) addTime(row, impl string, sec float64) {
-	if res.Times[row] == nil {
+// addValue adds a value to those of a row, which are res.Times or others.
+func (res *Set) addValue(values map[string]map[string][]float64, row, impl string, value float64) {
+	if values[row] == nil {
 		res.Rows = append(res.Rows, row)
 		res.runs[row] = res.Config
-		res.Times[row] = map[string][]float64{}
+		values[row] = map[string][]float64{}
 	}
-	res.Times[row][impl] = append(res.Times[row][impl], sec)
+	values[row][impl] = append(values[row][impl], value)
 }
 
 // Only returns the results of the rows that are wanted, with the configuration of the run of the last one.
@@ -160,9 +168,11 @@ func (res *Set) Ratio(row, impl, base string) float64 {
 // Rounds is how often the row was measured that was measured least.
 func (res *Set) Rounds() int {
 	n := math.MaxInt
-	for _, impls := range res.Times {
-		for _, times := range impls {
-			n = min(n, len(times))
+	for _, row := range res.Rows {
+		for _, values := range []map[string][]float64{res.Times[row], res.Memory[row]} {
+			for _, list := range values {
+				n = min(n, len(list))
+			}
 		}
 	}
 	return n

@@ -47,6 +47,22 @@ func TestResults(t *testing.T) {
 	}
 }
 
+func TestResults_Memory(t *testing.T) {
+	row := results.OpenRow(2, 16)
+	memory := "Benchmark" + row + "/impl=mmapfile-2 1 300 heap-B/op 4096 page-tables-B/op\n"
+	res := resultstest.Parse(t, memory+memory)
+	if got := results.Median(res.Memory[row]["mmapfile"]); got != 4396 || res.Rounds() != 2 || !slices.Equal(res.Rows, []string{row}) {
+		t.Errorf("%v bytes, %d rounds, rows %q", got, res.Rounds(), res.Rows)
+	}
+	// All benchmarks of internal/lab in one run are one of calls.
+	if kind := res.Kind(); kind != results.Reread {
+		t.Errorf("kind %s", kind)
+	}
+	if kind := resultstest.Parse(t, memory+resultstest.Sample).Kind(); kind != results.Calls {
+		t.Errorf("kind %s with calls", kind)
+	}
+}
+
 func TestNoResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "raw.txt")
 	if err := os.WriteFile(file, []byte("cpu: EPYC\n"), 0o644); err != nil {

@@ -75,6 +75,7 @@ var kinds = map[results.Kind]shown{
 	results.Programs: {programSections, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {coldSections, []block{onceBlock}, coldPages},
 	results.Regret:   {nil, []block{regretBlock}, regretPages},
+	results.Reread:   {rereadSections, []block{rereadBlock, openFileBlock}, nil},
 }
 
 // ResultsDir is the directory of the raw results, below that of the pages.

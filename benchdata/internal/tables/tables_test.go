@@ -255,13 +255,13 @@ func TestKind_Each(t *testing.T) {
 	for want, text := range map[results.Kind]string{
 		results.Calls: resultstest.Sample, results.Peers: peersSample(), results.Needle: needleSample(), results.Events: eventsSample(),
 		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample(),
-		results.Regret: regretSample(), results.Raft: raftSample(),
+		results.Regret: regretSample(), results.Raft: raftSample(), results.Reread: rereadSample(),
 	} {
 		if got := resultstest.Parse(t, text).Kind(); got != want {
 			t.Errorf("%s are taken for %s", want, got)
 		}
 	}
-	if len(kinds) != 9 {
+	if len(kinds) != 10 {
 		t.Errorf("%d kinds", len(kinds))
 	}
 }
