@@ -15,7 +15,7 @@ import (
 
 // What is published is that of the raw results that lie here. The files of calls take benchstat, which make check runs.
 func TestPublish_FilesAreThoseOfTheRawResults(t *testing.T) {
-	for _, file := range []string{"cold", "programs", "needle", "events", "durable", "raft", "peers", "regret"} {
+	for _, file := range []string{"cold", "programs", "needle", "events", "durable", "raft", "peers", "regret", "reread"} {
 		res, err := results.Read(filepath.Join("results", file+".txt"))
 		if err != nil {
 			t.Fatal(err)
