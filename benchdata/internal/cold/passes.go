@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -124,29 +123,6 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 func copyToWriter(_ *Work, f file) error {
 	_, err := io.Copy(new(plainWriter), f)
 	return err
-}
-
-// copyToTCP copies to a connection whose other end discards.
-func copyToTCP(_ *Work, f file) (err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	drained := make(chan error, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err == nil {
-			_, err = io.CopyBuffer(new(plainWriter), struct{ io.Reader }{conn}, make([]byte, 256<<10))
-			err = errors.Join(err, conn.Close())
-		}
-		drained <- err
-	}()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err == nil {
-		_, err = io.Copy(conn, f)
-		err = errors.Join(err, conn.Close(), <-drained)
-	}
-	return errors.Join(err, l.Close())
 }
 
 // inGoroutines runs n goroutines, and joins their errors.
