@@ -128,7 +128,7 @@ func BenchmarkWriteAtZeros(b *testing.B) {
 
 func clearFile(b *testing.B, path string) {
 	b.Helper()
-	if err := writeBlocks(osFile, path, make([]byte, hotFile), *pieceFlag); err != nil {
+	if err := writeBlocks(osFile, path, make([]byte, hotFile), filePiece); err != nil {
 		b.Fatal(err)
 	}
 }
