@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -64,11 +63,11 @@ func Regret(ctx context.Context, args []string) (res *results.Set, err error) {
 		run.tmpfs, run.dirs["tmpfs"] = true, shm
 	}
 	if *base != "" {
-		root := filepath.Join(dir, "base-tree")
-		if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, *base); err != nil {
-			return nil, fmt.Errorf("git worktree of %s: %w", *base, err)
+		root, remove, err := worktree(ctx, dir, *base, "base-tree")
+		if err != nil {
+			return nil, err
 		}
-		defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
+		defer remove()
 		modfile, err := moduleWith(ctx, filepath.Join(dir, "base"), root)
 		if err != nil {
 			return nil, err
