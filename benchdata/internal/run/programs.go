@@ -199,8 +199,7 @@ func (runs *programRuns) state(ctx context.Context, program listedProgram, state
 		}
 	}
 	for n := range times {
-		for i := range programImpls {
-			impl := programImpls[(i+n+first)%len(programImpls)]
+		for _, impl := range turns(programImpls, n+first) {
 			if err := runs.run(ctx, program.name, state, impl); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -113,17 +114,12 @@ func (run *regretRun) program(ctx context.Context, r *recording, how string, p r
 			return err
 		}
 	}
-	impls := make([]string, 0, len(run.binaries))
-	for impl := range run.binaries {
-		impls = append(impls, impl)
-	}
-	slices.Sort(impls)
+	impls := slices.Sorted(maps.Keys(run.binaries))
 	r.show(p.String())
 	fmt.Fprintf(r, "%s%d: %s %s\n", results.RegretProgram, r.round, how, p)
 	times := map[string][]float64{}
 	for round := range 4 * least {
-		for i := range impls {
-			impl := impls[(i+round)%len(impls)]
+		for _, impl := range turns(impls, round) {
 			figures, err := run.measure(ctx, impl, path, p)
 			if err != nil {
 				return fmt.Errorf("%s with %s: %w", p, impl, err)
