@@ -84,7 +84,7 @@ func (w *Work) readLong(goroutines, n int, offsets func(source *rand.Rand) func(
 func readFor(f file, atLeast time.Duration, goroutines, n int, offsets func(source *rand.Rand) func() int64) (all histogram, err error) {
 	var mu sync.Mutex
 	end := time.Now().Add(atLeast)
-	err = inGoroutines(goroutines, func(id int) (err error) {
+	err = benchtest.Together(goroutines, func(id int) (err error) {
 		next := offsets(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(id))))
 		var own histogram
 		p := make([]byte, n)
@@ -114,7 +114,7 @@ func (w *Work) fillHot() error {
 	}
 	const readers = 16
 	pages := min(w.Memory*8/10, w.Size) / block
-	err = inGoroutines(readers, func(id int) (err error) {
+	err = benchtest.Together(readers, func(id int) (err error) {
 		p := make([]byte, record)
 		for rank := pages - 1 - int64(id); rank >= 0 && err == nil; rank -= readers {
 			_, err = f.ReadAt(p, place(uint64(rank), w.Size))

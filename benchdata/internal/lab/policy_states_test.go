@@ -116,6 +116,6 @@ func halves(count int) func(f writeFile, r *benchtest.Random) error {
 	return func(f writeFile, r *benchtest.Random) error {
 		const half = stateFile / 2
 		own := [2]benchtest.Random{benchtest.Random(r.Below(1 << 30)), benchtest.Random(r.Below(1 << 30))}
-		return together(len(own), func(i int) error { return scatter(f, &own[i], count, 64, int64(i*half), half) })
+		return benchtest.Together(len(own), func(i int) error { return scatter(f, &own[i], count, 64, int64(i*half), half) })
 	}
 }

@@ -124,14 +124,6 @@ func TestPrograms_SmallRun(t *testing.T) {
 	}
 }
 
-func TestWorkerCounts_Sorted(t *testing.T) {
-	for procs, want := range map[int][]int{1: {1, 2, 4, 8}, 6: {1, 2, 4, 6, 8}, 32: {1, 2, 4, 8, 32}} {
-		if got := workerCounts(procs); !slices.Equal(got, want) {
-			t.Errorf("%d processors: %v", procs, got)
-		}
-	}
-}
-
 func TestPredecessorFlags_NotToBeHad(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOMODCACHE", t.TempDir())
