@@ -166,13 +166,11 @@ bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE 
 bench-peers: ## compare with Rust's mmap-io and memmap2 (needs cargo)
 	@$(benchdata) peers -rounds 10 -benchtime 50ms
 
-# PROGRAM=regexp selects some of them. The files are read into memory page by page, as random reads
-# do; FILL=order reads them in order, which makes large folios, and page faults cheaper. The data, 2.3 GB,
-# stays below the temporary directory.
+# PROGRAM=regexp selects some of them. The files are read into memory page by page, as random reads do. The data,
+# 2.3 GB, stays below the temporary directory.
 PROGRAM ?=
-FILL ?= pages
 bench-programs: ## compare Go programs (tar, SQLite, go-git and others) with os.File
-	@$(benchdata) programs -fill $(FILL) $(call select,PROGRAM)
+	@$(benchdata) programs $(call select,PROGRAM)
 
 # It needs Linux, and root for the rows with a loop device or a cgroup, which are left out without.
 # ROW='^(order|scan)' for some of them. COLD_ROUNDS=3 for a shorter run.

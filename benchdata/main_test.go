@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,43 +11,28 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
 
-// What is published is that of the raw results that lie here. The files of calls take benchstat, which make check runs.
-func TestPublish_FilesAreThoseOfTheRawResults(t *testing.T) {
-	for _, file := range []string{"cold", "programs", "needle", "events", "durable", "raft", "peers", "regret", "reread"} {
+// The pages and the charts are those of the raw results that lie here.
+func TestArtifacts_OfTheRawResults(t *testing.T) {
+	for file, kind := range map[string]results.Kind{
+		"bench-full": results.Calls, "cold": results.Cold, "programs": results.Programs, "needle": results.Needle, "events": results.Events,
+		"durable": results.Durable, "raft": results.Raft, "peers": results.Peers, "regret": results.Regret, "reread": results.Reread,
+	} {
 		res, err := results.Read(filepath.Join("results", file+".txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := publish(t.Context(), res, true); err != nil {
-			t.Error(err)
+		if res.Kind() != kind {
+			t.Errorf("%s is taken for %s", file, res.Kind())
 		}
-	}
-}
-
-func TestPublish_Picture(t *testing.T) {
-	raw, err := os.ReadFile("results/cold.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	if err := os.CopyFS(filepath.Join(root, "docs"), os.DirFS("../docs")); err != nil { // it has a table of this
-		t.Fatal(err)
-	}
-	res, err := results.Parse(bytes.NewReader(raw), filepath.Join(root, "benchdata", "results", "cold.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := publish(t.Context(), res, true); err == nil {
-		t.Error("nothing is published, and the check passes")
-	}
-	for _, check := range []bool{false, true} {
-		if err := publish(t.Context(), res, check); err != nil {
-			t.Fatal(err)
+		made, err := artifacts(res)
+		if err != nil || len(made) == 0 {
+			t.Errorf("%s: %d files, %v", file, len(made), err)
 		}
-	}
-	picture, err := os.ReadFile(filepath.Join(filepath.Dir(res.File), "..", "charts", "memory.svg"))
-	if err != nil || !bytes.Contains(picture, []byte("medians of 3 rounds")) {
-		t.Errorf("the picture: %v", err)
+		for _, a := range made {
+			if err := a.Put(true); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

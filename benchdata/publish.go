@@ -11,19 +11,11 @@ import (
 )
 
 // publish writes what is made from raw results: the pages, the charts, and the table of benchstat. With
-// check it only looks whether they are there. The pages are in the directory above that of the results.
+// check it only looks whether they are there.
 func publish(ctx context.Context, res *results.Set, check bool) error {
-	dir := filepath.Dir(filepath.Dir(res.File))
-	made, err := tables.Pages(res, dir)
+	made, err := artifacts(res)
 	if err != nil {
 		return err
-	}
-	charts, err := draw.Charts(res)
-	if err != nil {
-		return err
-	}
-	for file, svg := range charts {
-		made = append(made, tables.Artifact{Path: filepath.Join(dir, "charts", file), Text: svg})
 	}
 	if res.Kind() == results.Calls {
 		table, err := benchstat(ctx, res.File)
@@ -38,4 +30,18 @@ func publish(ctx context.Context, res *results.Set, check bool) error {
 		}
 	}
 	return nil
+}
+
+// artifacts are the pages and the charts. The pages are in the directory above that of the results.
+func artifacts(res *results.Set) ([]tables.Artifact, error) {
+	dir := filepath.Dir(filepath.Dir(res.File))
+	made, err := tables.Pages(res, dir)
+	if err != nil {
+		return nil, err
+	}
+	charts, err := draw.Charts(res)
+	for file, svg := range charts {
+		made = append(made, tables.Artifact{Path: filepath.Join(dir, "charts", file), Text: svg})
+	}
+	return made, err
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -82,7 +81,6 @@ func parseTargets(list string) ([]target, error) {
 type options struct {
 	short bool
 	run   string
-	jobs  int
 }
 
 func main() {
@@ -90,13 +88,11 @@ func main() {
 	list := flag.Bool("list", false, "list the targets")
 	flag.BoolVar(&o.short, "short", false, "run the tests with -short")
 	flag.StringVar(&o.run, "run", "", "run the tests that match, as for go test")
-	flag.IntVar(&o.jobs, "j", 1, "how many targets to run at a time")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: platforms [-short] [-run regexp] [-j n] [target...]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: platforms [-short] [-run regexp] [target...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	o.jobs = max(o.jobs, 1)
 	targets, err := parseTargets(targetList)
 	switch {
 	case err != nil:
@@ -151,32 +147,19 @@ func runAll(chosen []target, o options) error {
 	}
 	skips := reasons{}
 	var failed []string
-	var mu sync.Mutex // guards skips, failed and the output
-	var running sync.WaitGroup
-	limit := make(chan struct{}, o.jobs)
 	for _, t := range chosen {
-		limit <- struct{}{}
-		running.Go(func() {
-			defer func() { <-limit }()
-			missing := t.missing(root)
-			var r result
-			if missing == "" {
-				r = test(t.command(root, strings.TrimSpace(string(goroot)), o), o.newProgress(t.name))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case missing != "":
-				fmt.Printf("%-14s skipped: %s\n", t.name, missing)
-			case !r.print(t.name):
-				failed = append(failed, t.name)
-			}
-			for _, why := range r.why {
-				skips.add(why, t.name)
-			}
-		})
+		if why := t.missing(root); why != "" {
+			fmt.Printf("%-14s skipped: %s\n", t.name, why)
+			continue
+		}
+		r := test(t.command(root, strings.TrimSpace(string(goroot)), o), t.name)
+		if !r.print(t.name) {
+			failed = append(failed, t.name)
+		}
+		for _, why := range r.why {
+			skips.add(why, t.name)
+		}
 	}
-	running.Wait()
 	skips.print()
 	if failed != nil {
 		return fmt.Errorf("failed on %s", strings.Join(failed, ", "))

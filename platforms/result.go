@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -32,9 +31,13 @@ type result struct {
 	took                    time.Duration
 }
 
-// test runs cmd, which is go test -json.
-func test(cmd *exec.Cmd, p *progress) (r result) {
-	p.build()
+// test runs cmd, which is go test -json, and says what it is at.
+func test(cmd *exec.Cmd, name string) (r result) {
+	began := time.Now()
+	say := func(what string) {
+		fmt.Printf("%-14s %7s %s\n", name, time.Since(began).Round(time.Second), what)
+	}
+	say("building the tests")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -43,10 +46,9 @@ func test(cmd *exec.Cmd, p *progress) (r result) {
 	}
 	if err == nil {
 		r.output, r.running = map[string]*strings.Builder{}, map[string]bool{}
-		r.read(out, p)
+		r.read(out, say)
 		err = cmd.Wait()
 	}
-	p.end()
 	// A program that ends early with status 0 is no success.
 	switch {
 	case r.failed > 0:
@@ -57,7 +59,7 @@ func test(cmd *exec.Cmd, p *progress) (r result) {
 	case r.passed == 0:
 		r.fail("no test has run")
 	}
-	r.took = time.Since(p.began).Round(time.Second)
+	r.took = time.Since(began).Round(time.Second)
 	return r
 }
 
@@ -75,49 +77,7 @@ func (r *result) print(name string) bool {
 	return r.failed == 0
 }
 
-// progress shows what the tests of a platform are at: a line that is kept up to date on a terminal,
-// and elsewhere, or if several run at a time, a line for each package.
-type progress struct {
-	w        io.Writer
-	name     string
-	terminal bool
-	began    time.Time
-}
-
-func (o options) newProgress(name string) *progress {
-	fi, err := os.Stdout.Stat()
-	terminal := o.jobs == 1 && err == nil && fi.Mode()&os.ModeCharDevice != 0
-	return &progress{w: os.Stdout, name: name, terminal: terminal, began: time.Now()}
-}
-
-// show is called for each event, with the number of tests that passed so far.
-func (p *progress) show(e event, passed int) {
-	switch {
-	case p.terminal && e.Test != "":
-		p.line(fmt.Sprintf("%d passed so far; %s", passed, e.Test))
-	case !p.terminal && e.Action == "start":
-		fmt.Fprintf(p.w, "%-14s %7s testing %s\n", p.name, time.Since(p.began).Round(time.Second), e.Package)
-	}
-}
-
-// build says that no test runs yet.
-func (p *progress) build() {
-	if p.terminal {
-		p.line("building the tests")
-	} else {
-		fmt.Fprintf(p.w, "%-14s %7s building the tests\n", p.name, "0s")
-	}
-}
-
-func (p *progress) line(s string) { fmt.Fprintf(p.w, "\r\033[K%-14s %.60s", p.name, s) }
-
-func (p *progress) end() {
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\033[K")
-	}
-}
-
-func (r *result) read(out io.Reader, p *progress) {
+func (r *result) read(out io.Reader, say func(what string)) {
 	for d := json.NewDecoder(out); ; {
 		var e event
 		if err := d.Decode(&e); err == io.EOF {
@@ -128,7 +88,9 @@ func (r *result) read(out io.Reader, p *progress) {
 			return
 		}
 		r.add(e)
-		p.show(e, r.passed)
+		if e.Action == "start" {
+			say("testing " + e.Package)
+		}
 	}
 }
 

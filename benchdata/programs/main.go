@@ -36,7 +36,6 @@ func command(args []string) error {
 	implName := flags.String("impl", "os", "os or mmapfile")
 	state := flags.String("state", stateNew, "one-process, new-process or cold")
 	atLeast := flags.Duration("for", 300*time.Millisecond, "how long it runs in one process")
-	fill := flags.String("fill", fillPages, "order or pages: how the data is read into the page cache")
 	flags.Parse(args[1:])
 	switch args[0] {
 	case "list":
@@ -67,7 +66,7 @@ func command(args []string) error {
 				return err
 			}
 		}
-		return fillCache(e.path, *fill)
+		return eachFile(e.path, readPages)
 	case "run":
 		m, err := measure(p, e, *state, *atLeast)
 		if err != nil {

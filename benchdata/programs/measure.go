@@ -15,23 +15,6 @@ const (
 	stateCold = "cold"        // once in this process, the files having been dropped from the page cache
 )
 
-// The ways to read data into the page cache. How large the kernel's folios are depends on it.
-const (
-	fillOrder = "order" // in order, by large reads
-	fillPages = "pages" // page by page, without read-ahead
-)
-
-// fillCache reads the files at path into the page cache.
-func fillCache(path, how string) error {
-	switch how {
-	case fillOrder:
-		return eachFile(path, readAll)
-	case fillPages:
-		return eachFile(path, readPages)
-	}
-	return fmt.Errorf("no way %q to fill the page cache", how)
-}
-
 // measured is the time of a run and what it found.
 type measured struct {
 	runs int

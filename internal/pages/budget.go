@@ -239,14 +239,14 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 	t := p.begin()
 	rest := min(size-off, restMax)
 	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*min(t.faultOf(), faultUsual)
-	far = n > orderMax || calls < faults+faults/4
+	far = n > orderMax || calls < faults/4*aheadNeeds
 	if far && n <= orderMax { // the price may have been that of another file, or of a busy moment
 		t.fault.Store(t.fault.Load() / 8 * 7)
 		blockFault.Store(blockFault.Load() / 8 * 7)
 	}
 	if !mapped && !far {
 		ahead := (min(rest, AheadBytes)>>BlockBits + 1) * t.faultOf() // for BuyAhead
-		far = (calls-faults)*3/4 < mapPrice || !affords(max(mapNeeds, mapPrice+ahead))
+		far = (calls-faults)*3/4 < aheadPrice || !affords(max(mapNeeds, mapPrice+ahead))
 	}
 	if asked := t.asked.Load(); far && asked > 0 && off-asked >= farBytes {
 		return true, true // what was read since costs far more than the question

@@ -37,6 +37,8 @@ const (
 	orderFrom  = 8        // reads in order before the next ones are predicted: asking the system costs 0.3 µs
 	orderMax   = 32 << 10 // bytes of a small read: for longer ones mapping saves nothing
 	farBytes   = 4 << 20  // bytes from one question to the next in longer reads
+	aheadNeeds = 5        // fourths of the faults' price that mapping what is read ahead has to save
+	aheadPrice = mapPrice // and nanoseconds that are to be left if the file is not mapped
 
 	// AheadBytes is the number of bytes that one question to the system covers:
 	// bufio.Scanner.

@@ -36,6 +36,8 @@ const (
 	orderMax   = 32 << 10
 	AheadBytes = BlockSize
 	farBytes   = BlockSize
+	aheadNeeds = 0
+	aheadPrice = -1 << 40
 
 	savingMin  = 600
 	savingMax  = 16_000

@@ -28,7 +28,7 @@ func (u *upstream) benchmarks(ctx context.Context, p *project, base, changed str
 				return nil, err
 			}
 		}
-		if _, err := runIn(s.dir, "go", "test", "-c", "-o", s.program, p.benchPackage); err != nil {
+		if _, err := runIn(s.dir, "go", "test", "-c", "-vet=off", "-o", s.program, p.benchPackage); err != nil {
 			return nil, err
 		}
 	}

@@ -33,7 +33,6 @@ type upstream struct {
 	dir     string // the directory of the copies
 	tool    string // migrate
 	counted string // the overlay that counts mappings
-	eager   string // and that maps as soon as it can
 	line    string // what and where it was
 	timeout time.Duration
 	limit   time.Duration

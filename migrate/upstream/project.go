@@ -27,6 +27,7 @@ var unavailable = []leftOut{
 	{"github.com/rosedblabs/wal", notServed},
 	{"github.com/nutsdb/nutsdb", notServed},
 	{"github.com/restic/restic", notServed},
+	{"github.com/anacrolix/torrent", "it opens a file of a download for each read, so its suite maps nothing; it ends as over `os.File`"},
 	{"github.com/tidwall/wal", "it appends to its segments and reads them with `os.ReadFile`, so its suite maps nothing"},
 }
 
@@ -127,24 +128,6 @@ var projects = []*project{
 				{file: "osfs/os.go", old: "\t*os.File\n", new: "\t*mmapfile.File\n"},
 				{file: "osfs/os_rootfs.go", old: "= fs.root.OpenFile(", new: "= mmapfile.OpenRoot(fs.root, ", n: 2},
 			},
-		},
-	},
-	{
-		path: "github.com/anacrolix/torrent", version: "v1.59.1",
-		uses:     "the files of a download, if they are not mapped by the project itself",
-		packages: []string{"./storage"},
-		leftOut:  []leftOut{{"other packages", "they need the network, or open no file of a download; `test` hangs for minutes without one"}, {"storage/possum", "it needs a module that the proxy does not have"}},
-		flags:    []string{"-timeout=1m"}, // a transfer hangs now and then, on os.File as well
-		env:      []string{"TORRENT_STORAGE_DEFAULT_FILE_IO=classic"},
-		edits: []edit{
-			{file: "storage/file-io-classic.go", old: "\t*os.File\n", new: "\t*mmapfile.File\n"},
-			{file: "storage/file-io-classic.go", old: "os.Open(", new: "mmapfile.Open("},
-			{file: "storage/file-io-classic.go", old: "seekData(c.File,", new: "seekData(c.File.OS(),"},
-			{file: "storage/file-io-common.go", old: "f *os.File", new: "f *mmapfile.File"},
-			{file: "storage/file-io-common.go", old: "os.OpenFile(", new: "mmapfile.OpenFile(", n: 2},
-			{file: "storage/file-io-mmap.go", old: "mmap.Map(f, mmap.RDWR", new: "mmap.Map(f.OS(), mmap.RDWR"},
-			{file: "storage/file-handle-cache.go", old: "*os.File", new: "*mmapfile.File", n: 2},
-			{file: "storage/file-handle-cache.go", old: "os.Open(", new: "mmapfile.Open(", n: 2},
 		},
 	},
 	{

@@ -45,6 +45,9 @@ const (
 	eagerly  = "eager"
 )
 
+// eagerTag builds package mmapfile with the eager policy of its tests: it maps a file as soon as it can.
+const eagerTag = "-tags=mmapfile_eager"
+
 // benchmark has the nanoseconds of an operation in each round.
 type benchmark struct {
 	Name     string

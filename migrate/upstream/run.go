@@ -15,15 +15,12 @@ import (
 	"go.dw1.io/mmapfile/migrate/analyzer"
 )
 
-// prepare builds migrate and the overlays.
+// prepare builds migrate and the overlay.
 func (u *upstream) prepare(ctx context.Context) (err error) {
 	if u.tool, err = buildMigrate(u.root, u.dir); err != nil {
 		return err
 	}
-	if u.counted, err = overlay(u.root, filepath.Join(u.dir, "counted"), nil); err != nil {
-		return err
-	}
-	if u.eager, err = overlay(u.root, filepath.Join(u.dir, "eager"), eager); err != nil {
+	if u.counted, err = overlay(u.root, filepath.Join(u.dir, "counted")); err != nil {
 		return err
 	}
 	commit, err := runIn(u.root, "git", "rev-parse", "--short=12", "HEAD")
@@ -175,29 +172,29 @@ func (u *upstream) suites(ctx context.Context, p *project, r *record, variants [
 	if err != nil {
 		return err
 	}
-	want, err := u.suite(ctx, p, r, u.name(p, "os"), onOS, u.counted, packages, nil)
+	want, err := u.suite(ctx, p, r, u.name(p, "os"), onOS, packages, nil)
 	if err != nil {
 		return err
 	}
 	for _, variant := range variants {
-		if _, err := u.suite(ctx, p, r, u.name(p, variant), variant, u.counted, packages, want); err != nil {
+		if _, err := u.suite(ctx, p, r, u.name(p, variant), variant, packages, want); err != nil {
 			return err
 		}
 	}
-	_, err = u.suite(ctx, p, r, last, eagerly, u.eager, packages, want)
+	_, err = u.suite(ctx, p, r, last, eagerly, packages, want)
 	return err
 }
 
 // suite runs a variant of the suite, and records how it differs from want.
-func (u *upstream) suite(ctx context.Context, p *project, r *record, dir, variant, overlay string, packages []string, want outcome) (outcome, error) {
-	s, err := u.test(ctx, p, dir, variant, overlay, packages)
+func (u *upstream) suite(ctx context.Context, p *project, r *record, dir, variant string, packages []string, want outcome) (outcome, error) {
+	s, err := u.test(ctx, p, dir, variant, packages)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", variant, err)
 	}
 	var differ, flaky []string
 	if want != nil {
 		names := want.differences(s.outcome)
-		steady, err := u.steady(ctx, p, dir, variant, overlay, want, slices.Clone(names))
+		steady, err := u.steady(ctx, p, dir, variant, want, slices.Clone(names))
 		if err != nil {
 			return nil, fmt.Errorf("%s, again: %w", variant, err)
 		}
@@ -223,14 +220,14 @@ func (u *upstream) suite(ctx context.Context, p *project, r *record, dir, varian
 
 // steady runs tests that differ again, twice in dir and then on os.File. It returns those that
 // never end as on the other side: the rest are flaky.
-func (u *upstream) steady(ctx context.Context, p *project, dir, variant, overlay string, want outcome, names []testName) ([]testName, error) {
+func (u *upstream) steady(ctx context.Context, p *project, dir, variant string, want outcome, names []testName) ([]testName, error) {
 	got := outcome{}
 	for try := 0; try < 3 && len(names) > 0; try++ {
 		side := dir
 		if try == 2 {
-			side, variant, overlay = u.name(p, "os"), onOS, u.counted
+			side, variant = u.name(p, "os"), onOS
 		}
-		again, err := u.test(ctx, p, side, variant, overlay, packagesOf(names))
+		again, err := u.test(ctx, p, side, variant, packagesOf(names))
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,8 +63,7 @@ func main() {
 }
 `
 
-// All constants that the eager policy names exist. With it a file is mapped after fewer reads, and
-// mappings are counted.
+// Mappings are counted. With the eager policy a file is mapped after fewer reads.
 func TestOverlay_Counts(t *testing.T) {
 	root, dir := moduleRoot(t), t.TempDir()
 	writeFile(t, filepath.Join(dir, "program", "main.go"), program)
@@ -70,13 +71,13 @@ func TestOverlay_Counts(t *testing.T) {
 	if _, err := require(filepath.Join(dir, "program"), root); err != nil {
 		t.Fatal(err)
 	}
-	build := func(name string, constants map[string]string) (mappings func(reads string) int64) {
-		file, err := overlay(root, filepath.Join(dir, name), constants)
-		if err != nil {
-			t.Fatal(err)
-		}
+	file, err := overlay(root, filepath.Join(dir, "counted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(name string, flags ...string) (mappings func(reads string) int64) {
 		program, count := filepath.Join(dir, name+".exe"), filepath.Join(dir, name+".count")
-		if _, err := runIn(filepath.Join(dir, "program"), "go", "build", "-overlay="+file, "-o", program, "."); err != nil {
+		if _, err := runIn(filepath.Join(dir, "program"), "go", append([]string{"build", "-overlay=" + file, "-o", program}, flags...)...); err != nil {
 			t.Fatal(err)
 		}
 		return func(reads string) int64 {
@@ -94,7 +95,7 @@ func TestOverlay_Counts(t *testing.T) {
 			return fi.Size()
 		}
 	}
-	standard, soon := build("default", nil), build("eager", eager)
+	standard, soon := build("default"), build("eager", eagerTag)
 	if n := standard("10000"); n == 0 {
 		t.Skip("no file is mapped here, as in a tmpfs")
 	} else if n != 1 {
@@ -110,31 +111,12 @@ func TestOverlay_Counts(t *testing.T) {
 
 func TestOverlay_Missing(t *testing.T) {
 	root := t.TempDir()
-	writeFile(t, filepath.Join(root, "a.go"), "package a\n\nconst known = 1\n")
-	if _, err := overlay(root, t.TempDir(), map[string]string{"known": "2"}); err == nil || !strings.Contains(err.Error(), "counted") {
+	if _, err := overlay(root, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	writeFile(t, filepath.Join(root, "m.go"), "package a\n\nfunc publish() {\n"+countAnchor+"}\n")
-	if _, err := overlay(root, t.TempDir(), map[string]string{"known": "2"}); err != nil {
+	writeFile(t, filepath.Join(root, "mapping.go"), "package a\n")
+	if _, err := overlay(root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "counted") {
 		t.Error(err)
-	}
-	_, err := overlay(root, t.TempDir(), map[string]string{"known": "2", "gone": "3"})
-	if err == nil || !strings.Contains(err.Error(), "no constant gone") {
-		t.Error(err)
-	}
-	writeFile(t, filepath.Join(root, "internal", "pages", "b.go"), "package pages\n\nconst Known = 1\n")
-	if _, err := overlay(root, t.TempDir(), map[string]string{"known": "2"}); err == nil {
-		t.Error("a constant that is declared twice is no error")
-	}
-}
-
-func TestSetConstants_Source(t *testing.T) {
-	source := "package a\n\nconst (\n\tone, two = 1, 2 * one // both\n\tThree = iota\n)\n\nconst four = 4 << 10\n\nvar one2 = one\n"
-	want := "package a\n\nconst (\n\tone, two = 10, 20 // both\n\tThree = 30\n)\n\nconst four = 40\n\nvar one2 = one\n"
-	found := map[string]bool{}
-	got, err := setConstants("a.go", []byte(source), map[string]string{"one": "10", "two": "20", "three": "30", "four": "40", "five": "50"}, found)
-	if err != nil || string(got) != want || len(found) != 4 {
-		t.Errorf("%s%v, %v", got, found, err)
 	}
 }
 

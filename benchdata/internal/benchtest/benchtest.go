@@ -3,9 +3,11 @@ package benchtest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -74,6 +76,17 @@ func Whole[N int | int64](n N, err error, want int) error {
 		return fmt.Errorf("%d bytes, not %d", n, want)
 	}
 	return err
+}
+
+// Together runs fn on n goroutines, waits for all of them, and joins their errors.
+func Together(n int, fn func(i int) error) error {
+	failed := make([]error, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { failed[i] = fn(i) })
+	}
+	running.Wait()
+	return errors.Join(failed...)
 }
 
 // Random is a linear congruence, which costs a nanosecond: math/rand would be in the figures.

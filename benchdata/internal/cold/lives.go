@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
@@ -15,7 +14,7 @@ import (
 func life(read pass) func(w *Work) ([]Figure, error) {
 	return func(w *Work) ([]Figure, error) {
 		return w.repeated(func() error {
-			f, err := w.open(w.Impl, os.O_RDONLY)
+			f, err := w.open(w.Impl)
 			if err != nil {
 				return err
 			}
@@ -77,22 +76,6 @@ func hotOrder(w *Work) ([]Figure, error) {
 			return err
 		})
 	})
-}
-
-// writeAnywhere measures n writes of 64 B anywhere in a file in memory.
-func writeAnywhere(n int) func(w *Work) ([]Figure, error) {
-	return func(w *Work) ([]Figure, error) {
-		f, err := w.open(w.Impl, os.O_RDWR)
-		if err != nil {
-			return nil, err
-		}
-		p, began := make([]byte, 64), time.Now()
-		for i := 0; i < n && err == nil; i++ {
-			_, err = f.WriteAt(p, places.Below(int(w.Size)-len(p)+1))
-		}
-		ns := float64(time.Since(began).Nanoseconds()) / float64(n)
-		return one(ns), errors.Join(err, f.Close())
-	}
 }
 
 // WriteFile makes a file of noise by writes of so many bytes, and waits until it is on the disk. They decide

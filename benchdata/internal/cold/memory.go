@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
@@ -47,41 +46,22 @@ func zipf(goroutines int) func(w *Work) ([]Figure, error) {
 	}
 }
 
-// uniform measures reads of a block anywhere in a file that is a little larger than the memory of the group.
+// uniform measures reads of a block anywhere in a file that is a little larger than the memory of the group, after
+// the file was read by system call, so that its end is in memory.
 func uniform(goroutines int) func(w *Work) ([]Figure, error) {
 	return func(w *Work) ([]Figure, error) {
-		return w.afterAll(goroutines, func(source *rand.Rand) int64 { return source.Int64N(w.Size/block) * block })
-	}
-}
-
-// moving measures reads of a block in a part of the file that is another one eight times.
-func moving(w *Work) ([]Figure, error) {
-	const moves = 8
-	part, began := min(32<<20, w.Size), time.Now()
-	var start atomic.Int64
-	return w.afterAll(1, func(source *rand.Rand) int64 {
-		if source.Int64N(16) == 0 {
-			move := int64(time.Since(began) / (w.For / moves))
-			start.Store(move * part % (w.Size - w.Size%part))
+		f, err := os.Open(w.Path)
+		if err != nil {
+			return nil, err
 		}
-		return start.Load() + source.Int64N(part/block)*block
-	})
-}
-
-// afterAll measures reads of blocks at next, after the file was read by system call, so that its end is in
-// memory.
-func (w *Work) afterAll(goroutines int, next func(source *rand.Rand) int64) ([]Figure, error) {
-	f, err := os.Open(w.Path)
-	if err != nil {
-		return nil, err
+		if err := errors.Join(readBlocks(1<<20)(w, f), f.Close()); err != nil {
+			return nil, err
+		}
+		each, _, err := w.readLong(goroutines, block, func(source *rand.Rand) func() int64 {
+			return func() int64 { return source.Int64N(w.Size/block) * block }
+		})
+		return one(each), err
 	}
-	if err := errors.Join(readBlocks(1<<20)(w, f), f.Close()); err != nil {
-		return nil, err
-	}
-	each, _, err := w.readLong(goroutines, block, func(source *rand.Rand) func() int64 {
-		return func() int64 { return next(source) }
-	})
-	return one(each), err
 }
 
 // readLong reads n bytes at a time, in goroutines that each have a function of their own for the offsets. It
@@ -104,7 +84,7 @@ func (w *Work) readLong(goroutines, n int, offsets func(source *rand.Rand) func(
 func readFor(f file, atLeast time.Duration, goroutines, n int, offsets func(source *rand.Rand) func() int64) (all histogram, err error) {
 	var mu sync.Mutex
 	end := time.Now().Add(atLeast)
-	err = inGoroutines(goroutines, func(id int) (err error) {
+	err = benchtest.Together(goroutines, func(id int) (err error) {
 		next := offsets(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(id))))
 		var own histogram
 		p := make([]byte, n)
@@ -134,7 +114,7 @@ func (w *Work) fillHot() error {
 	}
 	const readers = 16
 	pages := min(w.Memory*8/10, w.Size) / block
-	err = inGoroutines(readers, func(id int) (err error) {
+	err = benchtest.Together(readers, func(id int) (err error) {
 		p := make([]byte, record)
 		for rank := pages - 1 - int64(id); rank >= 0 && err == nil; rank -= readers {
 			_, err = f.ReadAt(p, place(uint64(rank), w.Size))
@@ -150,7 +130,7 @@ func evictedBack(w *Work) ([]Figure, error) {
 	if err := pagecache.Drop(w.Path); err != nil { // so that its pages are those of this group
 		return nil, err
 	}
-	base, err := w.open(OS, os.O_RDONLY)
+	base, err := w.open(OS)
 	if err != nil {
 		return nil, err
 	}

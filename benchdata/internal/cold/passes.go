@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 	"go.dw1.io/mmapfile/benchdata/internal/pagecache"
 	"go.dw1.io/mmapfile/scan"
 )
@@ -126,40 +125,6 @@ func copyToWriter(_ *Work, f file) error {
 	return err
 }
 
-// copyToTCP copies to a connection whose other end discards.
-func copyToTCP(_ *Work, f file) (err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	drained := make(chan error, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err == nil {
-			_, err = io.CopyBuffer(new(plainWriter), struct{ io.Reader }{conn}, make([]byte, 256<<10))
-			err = errors.Join(err, conn.Close())
-		}
-		drained <- err
-	}()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err == nil {
-		_, err = io.Copy(conn, f)
-		err = errors.Join(err, conn.Close(), <-drained)
-	}
-	return errors.Join(err, l.Close())
-}
-
-// inGoroutines runs n goroutines, and joins their errors.
-func inGoroutines(n int, fn func(id int) error) error {
-	failed := make([]error, n)
-	var running sync.WaitGroup
-	for id := range n {
-		running.Go(func() { failed[id] = fn(id) })
-	}
-	running.Wait()
-	return errors.Join(failed...)
-}
-
 // countLines is package scan, or goroutines that each read pieces and count in them.
 func countLines(_ *Work, f file) error {
 	if f, ok := f.(*mmapfile.File); ok {
@@ -168,7 +133,7 @@ func countLines(_ *Work, f file) error {
 	}
 	const piece = 1 << 20
 	var next, lines atomic.Int64
-	return inGoroutines(4, func(int) error {
+	return benchtest.Together(4, func(int) error {
 		p := make([]byte, piece)
 		for {
 			n, err := f.ReadAt(p, next.Add(piece)-piece)
@@ -199,7 +164,7 @@ func blocksAnywhere(size int64) []int64 {
 func scattered(goroutines int) pass {
 	return func(w *Work, f file) error {
 		offsets := blocksAnywhere(w.Size)
-		return inGoroutines(goroutines, func(id int) (err error) {
+		return benchtest.Together(goroutines, func(id int) (err error) {
 			p := make([]byte, block)
 			for i := id; i < len(offsets) && err == nil; i += goroutines {
 				_, err = f.ReadAt(p, offsets[i])

@@ -67,7 +67,6 @@ func Sections() []Section {
 		{"A little larger than memory", "A memory cgroup of 128 MiB, which has all memory in the last row. The time is that of a read, with the goroutines side by side.", littleLargerRows()},
 		{"Events, not in memory", "128 MiB of events of 1 KiB. With `os.File`: reading their bytes in order in calls of 64 KiB, with their checksum.", eventRows()},
 		{"In memory, and read once", "The time is that of a life, from opening to closing.", lifeRows()},
-		{"Small writes anywhere", "The time is that of a write.", writeRows()},
 		{"tmpfs", "Files in `/dev/shm`. The time is that of a read.", tmpfsRows()},
 	}
 }
@@ -94,7 +93,6 @@ func orderRows() (rows []Row) {
 		{"read-64KB", "`Read` 64 KiB", readBlocks(64 << 10)},
 		{"scanner", "`bufio.Scanner`", scanLines},
 		{"copy", "`io.Copy` to a plain `Writer`", copyToWriter},
-		{"tcp", "`io.Copy` to a TCP connection", copyToTCP},
 	} {
 		rows = append(rows, onBoth(Row{Key: "order/device=%s/call=" + c.name, What: c.what, Size: 256 * mb, Drops: true, do: dropped(c.read)})...)
 	}
@@ -181,7 +179,6 @@ func littleLargerRows() (rows []Row) {
 	loop.Key, loop.Place = "slightly-larger/device=loop/goroutines=16", OnLoop
 	loop.What += fmt.Sprintf(", device that reads %d KiB ahead", LoopReadAhead)
 	return append(rows, loop,
-		Row{Key: "moving-hot-set", What: "`ReadAt` 4 KiB in 32 MiB of 512 MiB, another part eight times", Size: 4 * memory, Memory: memory, Long: long, do: moving},
 		Row{Key: "evicted-while-hot", What: "16 MiB evicted while `ReadAt` 4 KiB is hot: time until it is back at the rate of `os.File`", Size: 16 * mb, Memory: NoLimit, do: evictedBack})
 }
 
@@ -218,14 +215,6 @@ func lifeRows() (rows []Row) {
 		}
 		rows = append(rows, Row{Key: "laps/folios=" + folio.name, What: "`ReadAt` 64 B in each 64 KiB of 64 MiB, six times, " + folio.what,
 			Size: 64 * mb, Piece: folio.piece, do: life(readLaps)})
-	}
-	return rows
-}
-
-func writeRows() (rows []Row) {
-	for _, folio := range folios {
-		rows = append(rows, Row{Key: fmt.Sprintf("write-64B/piece=%dKB", folio.piece>>10), What: "200,000 × `WriteAt` 64 B in 64 MiB, " + folio.what,
-			Size: 64 * mb, Piece: folio.piece, do: writeAnywhere(200_000)})
 	}
 	return rows
 }

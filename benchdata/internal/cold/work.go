@@ -101,10 +101,8 @@ func (w *Work) run() (figures []Figure, err error) {
 
 // file is what an *os.File and a *mmapfile.File have.
 type file interface {
-	io.ReadWriteSeeker
+	io.ReadSeekCloser
 	io.ReaderAt
-	io.WriterAt
-	io.Closer
 }
 
 // mapping copies from mapped memory, and does nothing else.
@@ -117,12 +115,12 @@ func (m mapping) ReadAt(p []byte, off int64) (int, error) { return copy(p, m.mem
 func (m mapping) Close() error                            { return m.mem.Unmap() }
 
 // open opens the file of the work.
-func (w *Work) open(impl string, flag int) (file, error) {
+func (w *Work) open(impl string) (file, error) {
 	switch impl {
 	case OS:
-		return os.OpenFile(w.Path, flag, 0)
+		return os.Open(w.Path)
 	case Mmapfile:
-		return mmapfile.OpenFile(w.Path, flag, 0)
+		return mmapfile.Open(w.Path)
 	case Mapping:
 		f, err := os.Open(w.Path)
 		if err != nil {
@@ -136,7 +134,7 @@ func (w *Work) open(impl string, flag int) (file, error) {
 
 // opened calls fn with the file of the work.
 func (w *Work) opened(fn func(f file) ([]Figure, error)) ([]Figure, error) {
-	f, err := w.open(w.Impl, os.O_RDONLY)
+	f, err := w.open(w.Impl)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func benchmarkAppend(b *testing.B, flag int) {
 	for _, size := range []int{100, 4 * benchtest.KB} {
 		b.Run("size="+benchtest.SizeName(size), func(b *testing.B) {
 			p := benchtest.Content(size)
-			path := filepath.Join(tempDir(b), "log")
+			path := filepath.Join(benchtest.TempDir(b), "log")
 			eachOpen(b, size, path, flag|os.O_CREATE|os.O_TRUNC, func(b *testing.B, f growingFile) {
 				written := 0
 				write := func() error {
@@ -168,7 +168,7 @@ func BenchmarkCreateWriteClose(b *testing.B) {
 	p := benchtest.Content(size)
 	for _, block := range []int{4 * benchtest.KB, 64 * benchtest.KB, benchtest.MB} {
 		b.Run("block="+benchtest.SizeName(block), func(b *testing.B) {
-			path := filepath.Join(tempDir(b), "fresh")
+			path := filepath.Join(benchtest.TempDir(b), "fresh")
 			each[io.Writer](b, everyone, func(b *testing.B, im impl) {
 				b.SetBytes(size)
 				for b.Loop() {

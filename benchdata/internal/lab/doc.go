@@ -2,7 +2,7 @@
 // with the bare copy. It is nothing but benchmarks: "make bench" and "make bench-full" run them in
 // turns, and by hand they are
 //
-//	go -C benchdata test ./internal/lab -run '^$' -bench Policy -impl '^(os|mmapfile)$' -dir /mnt/xfs
+//	BENCH_DIR=/mnt/xfs go -C benchdata test ./internal/lab -run '^$' -bench Policy -impl '^(os|mmapfile)$'
 //
 // Those of v0.1.2 need -tags predecessor, and a registry that has this version.
 //

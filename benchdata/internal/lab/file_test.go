@@ -12,18 +12,15 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
-var (
-	dirFlag = flag.String("dir", os.Getenv("BENCH_DIR"), "`directory` for the files, on the file system to measure")
-	// A file that was made by one large write is in large folios on Linux, and a small write by
-	// os.File to it takes more than twice as long then.
-	pieceFlag = flag.Int("piece", 32*benchtest.KB, "size in `bytes` of the writes by which files are made; io.Copy's is the default")
-)
+// filePiece is the size of the writes by which files are made, io.Copy's. A file that was made by one large write is in large
+// folios on Linux, and a small write by os.File to it takes more than twice as long then.
+const filePiece = 32 * benchtest.KB
 
 // TestMain says in the results what was asked for.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f.Value.String() != "" {
-		fmt.Printf("piece: %s\n", benchtest.SizeName(*pieceFlag))
+		fmt.Printf("piece: %s\n", benchtest.SizeName(filePiece))
 		fmt.Printf("warm: at least %d rounds of %d calls (%d small ones), until the medians of two are within %.0f%%, for %v at most after %d calls\n",
 			warmFrom, warmRound, warmMany, 100*(warmAgree-1), warmMost, warmLeast)
 	}
@@ -34,25 +31,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tempDir is a directory for the files of b.
-func tempDir(b *testing.B) string {
-	b.Helper()
-	if *dirFlag == "" {
-		return b.TempDir()
-	}
-	dir, err := os.MkdirTemp(*dirFlag, "mmapfile-lab-")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // data makes a file of size bytes, all written, so that no implementation has a hole to fill.
 func data(b *testing.B, size int) string {
 	b.Helper()
-	path := filepath.Join(tempDir(b), "data")
-	if err := writeBlocks(osFile, path, benchtest.Content(size), *pieceFlag); err != nil {
+	path := filepath.Join(benchtest.TempDir(b), "data")
+	if err := writeBlocks(osFile, path, benchtest.Content(size), filePiece); err != nil {
 		b.Fatal(err)
 	}
 	return path
@@ -65,13 +48,13 @@ var readOnly = map[int]string{}
 func dataToRead(b *testing.B, size int) string {
 	b.Helper()
 	if readOnly[size] == "" {
-		dir, err := os.MkdirTemp(*dirFlag, "mmapfile-lab-")
+		dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "mmapfile-bench-")
 		if err != nil {
 			b.Fatal(err)
 		}
 		path := filepath.Join(dir, "data")
 		readOnly[size] = path // to be removed, whatever comes
-		if err := writeBlocks(osFile, path, benchtest.Content(size), *pieceFlag); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(size), filePiece); err != nil {
 			b.Fatal(err)
 		}
 	}

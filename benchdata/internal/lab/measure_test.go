@@ -2,7 +2,6 @@ package lab
 
 import (
 	"io"
-	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
@@ -28,22 +27,6 @@ func perCall(b *testing.B, calls int) {
 	if calls > 1 {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(calls), "ns/op")
 	}
-}
-
-// together runs fn on so many goroutines and waits for all of them.
-func together(goroutines int, fn func(i int) error) error {
-	errs := make(chan error, goroutines)
-	var wg sync.WaitGroup
-	for i := range goroutines {
-		wg.Go(func() { errs <- fn(i) })
-	}
-	wg.Wait()
-	for range goroutines {
-		if err := <-errs; err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // eachSize runs fn for every size, with a file of that many bytes that all implementations share.

@@ -1,9 +1,6 @@
 package lab
 
 import (
-	"errors"
-	"sync"
-
 	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
@@ -63,15 +60,7 @@ func writeStates() []writeState {
 
 // inOrder writes size bytes from the start of the file on, in pieces.
 func inOrder(piece, size int) func(f writeFile, r *benchtest.Random) error {
-	return func(f writeFile, _ *benchtest.Random) error {
-		p := benchtest.Content(piece)
-		for off := 0; off < size; off += piece {
-			if n, err := f.WriteAt(p, int64(off)); n != piece {
-				return benchtest.Whole(n, err, piece)
-			}
-		}
-		return nil
-	}
+	return func(f writeFile, _ *benchtest.Random) error { return writeAtThrough(f, benchtest.Content(piece), size) }
 }
 
 // strided writes a piece at each multiple of stride, from the middle on, so that it is no walk
@@ -126,13 +115,7 @@ func synced(op func(f writeFile, r *benchtest.Random) error) func(f writeFile, r
 func halves(count int) func(f writeFile, r *benchtest.Random) error {
 	return func(f writeFile, r *benchtest.Random) error {
 		const half = stateFile / 2
-		var errs [2]error
-		var wg sync.WaitGroup
-		for i := range errs {
-			own := benchtest.Random(r.Below(1 << 30))
-			wg.Go(func() { errs[i] = scatter(f, &own, count, 64, int64(i*half), half) })
-		}
-		wg.Wait()
-		return errors.Join(errs[:]...)
+		own := [2]benchtest.Random{benchtest.Random(r.Below(1 << 30)), benchtest.Random(r.Below(1 << 30))}
+		return benchtest.Together(len(own), func(i int) error { return scatter(f, &own[i], count, 64, int64(i*half), half) })
 	}
 }

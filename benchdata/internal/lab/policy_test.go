@@ -40,7 +40,7 @@ type writeState struct {
 	ground ground
 	first  bool // the file is opened anew each time, outside of the figure: no write came before
 	behind bool // another descriptor syncs the file all the time
-	piece  int  // of the writes that make the file, if it is not the flag's: Linux has large folios for large ones
+	piece  int  // of the writes that make the file, if it is not filePiece: Linux has large folios for large ones
 	bytes  int  // that op writes
 	op     func(f writeFile, r *benchtest.Random) error
 }
@@ -59,7 +59,7 @@ func BenchmarkPolicy(b *testing.B) {
 }
 
 func (s writeState) bench(b *testing.B, im impl) {
-	path := filepath.Join(tempDir(b), "data")
+	path := filepath.Join(benchtest.TempDir(b), "data")
 	f, err := s.prepare(im, path)
 	if err != nil {
 		b.Fatal(err)
@@ -117,7 +117,7 @@ func (s writeState) again(im impl, path string, f writeFile) (writeFile, error) 
 func (s writeState) prepare(im impl, path string) (writeFile, error) {
 	switch s.ground {
 	case scanned:
-		if err := writeBlocks(osFile, path, benchtest.Content(s.size), cmp.Or(s.piece, *pieceFlag)); err != nil {
+		if err := writeBlocks(osFile, path, benchtest.Content(s.size), cmp.Or(s.piece, filePiece)); err != nil {
 			return nil, err
 		}
 		if err := syncPath(path); err != nil {
@@ -153,14 +153,9 @@ func (s writeState) open(im impl, path string) (writeFile, error) {
 	}
 	f := c.(writeFile)
 	if s.ground == scanned {
-		buf := benchtest.Buffer(64 * benchtest.KB)
-		for off := 0; off < s.size; off += len(buf) {
-			if n, err := f.ReadAt(buf, int64(off)); n != len(buf) {
-				return nil, benchtest.Whole(n, err, len(buf))
-			}
-		}
+		err = readAtThrough(f, benchtest.Buffer(64*benchtest.KB), s.size)
 	}
-	return f, nil
+	return f, err
 }
 
 func syncPath(path string) error {

@@ -55,7 +55,7 @@ func BenchmarkReadAtParallel(b *testing.B) {
 			}
 			b.SetBytes(int64(n * reads * goroutines))
 			for b.Loop() {
-				err := together(goroutines, func(i int) error {
+				err := benchtest.Together(goroutines, func(i int) error {
 					buf, r := make([]byte, n), seeds[i]
 					for range reads {
 						if got, err := f.ReadAt(buf, r.Below(size-n+1)); got != n {

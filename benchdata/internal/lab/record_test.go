@@ -128,7 +128,7 @@ func BenchmarkWriteAtZeros(b *testing.B) {
 
 func clearFile(b *testing.B, path string) {
 	b.Helper()
-	if err := writeBlocks(osFile, path, make([]byte, hotFile), *pieceFlag); err != nil {
+	if err := writeBlocks(osFile, path, make([]byte, hotFile), filePiece); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -180,7 +180,7 @@ func measureGoroutines(b *testing.B, goroutines int, pass func(record []byte, i 
 	// Waking another processor takes tens of microseconds: with milliseconds of work, that does not matter.
 	passes := max(1, int(100*4*time.Millisecond/time.Since(began)))
 	measure(b, goroutines*passes*hotWindow/benchtest.KB, goroutines*passes*hotWindow, func() error {
-		return together(goroutines, func(i int) error {
+		return benchtest.Together(goroutines, func(i int) error {
 			for range passes {
 				if err := pass(records[i], i); err != nil {
 					return err

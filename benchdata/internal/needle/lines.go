@@ -2,6 +2,7 @@ package needle
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,9 +73,8 @@ var newline = []byte("\n")
 
 // WriteSources makes a file of size bytes of the Go files under root, one after the other and again
 // from the start until it is full, and counts its lines. The last byte is a newline, since grep counts
-// what is behind the last one too, if there is anything. It calls progress after each file, which
-// can stop it with an error.
-func WriteSources(path, root string, size int64, progress func(done int64) error) (lines int64, err error) {
+// what is behind the last one too, if there is anything.
+func WriteSources(ctx context.Context, path, root string, size int64) (lines int64, err error) {
 	var all []byte
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || filepath.Ext(name) != ".go" || int64(len(all)) >= size {
@@ -106,7 +106,7 @@ func WriteSources(path, root string, size int64, progress func(done int64) error
 		}
 		lines += int64(bytes.Count(all, newline))
 		done += int64(n)
-		if err := progress(done); err != nil {
+		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 	}

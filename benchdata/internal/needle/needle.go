@@ -3,6 +3,7 @@
 package needle
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -68,9 +69,8 @@ const word = "\xa1\xb2\xc3\xd4\xe5\xf6\x17\x28"
 // WordSize is the size of the needle.
 const WordSize = len(word)
 
-// WriteFile makes a file of zeros, really written, with the needle at its end. It calls progress
-// after each piece, which can stop it with an error.
-func WriteFile(path string, size int64, progress func(done int64) error) error {
+// WriteFile makes a file of zeros, really written, with the needle at its end.
+func WriteFile(ctx context.Context, path string, size int64) error {
 	if size < int64(WordSize) {
 		return errors.New("no room for the needle")
 	}
@@ -78,21 +78,13 @@ func WriteFile(path string, size int64, progress func(done int64) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeTo(f, size, progress), f.Close())
-}
-
-func writeTo(f *os.File, size int64, progress func(done int64) error) error {
 	zeros := make([]byte, 1<<20)
-	for off := int64(0); off < size; off += int64(len(zeros)) {
-		if _, err := f.Write(zeros[:min(int64(len(zeros)), size-off)]); err != nil {
-			return err
-		}
-		if err := progress(off); err != nil {
-			return err
-		}
+	for off := int64(0); off < size && err == nil; off += int64(len(zeros)) {
+		_, err = f.Write(zeros[:min(int64(len(zeros)), size-off)])
+		err = errors.Join(err, ctx.Err())
 	}
-	if _, err := f.WriteAt([]byte(word), size-int64(WordSize)); err != nil {
-		return err
+	if err == nil {
+		_, err = f.WriteAt([]byte(word), size-int64(WordSize))
 	}
-	return f.Sync()
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -81,7 +81,7 @@ func TestEachWayFindsTheFirstByteThatIsNotZero(t *testing.T) {
 func TestEachWayFindsTheNeedle(t *testing.T) {
 	for _, size := range []int64{8, 9, 64, 4096 + 13, 2*piece + 1003} {
 		path := filepath.Join(t.TempDir(), "file")
-		if err := WriteFile(path, size, func(int64) error { return nil }); err != nil {
+		if err := WriteFile(t.Context(), path, size); err != nil {
 			t.Fatal(err)
 		}
 		fi, err := os.Stat(path)
@@ -136,26 +136,24 @@ func TestNoFile(t *testing.T) {
 
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := WriteFile(path, int64(WordSize)-1, nil); err == nil {
+	if err := WriteFile(t.Context(), path, int64(WordSize)-1); err == nil {
 		t.Error("no error without room for the needle")
 	}
-	stop := errors.New("stop")
-	if err := WriteFile(path, 1<<20, func(int64) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("error %v", err)
+	if err := WriteFile(t.Context(), path, 1<<20); err != nil {
+		t.Error(err)
 	}
-	if err := WriteFile(path, 1<<20, func(int64) error { return nil }); !errors.Is(err, os.ErrExist) {
+	if err := WriteFile(t.Context(), path, 1<<20); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that is there already: %v", err)
 	}
 }
 
 func TestEachWayCountsTheLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sources")
-	none := func(int64) error { return nil }
-	if _, err := WriteSources(path, t.TempDir(), 1000, none); err == nil {
+	if _, err := WriteSources(t.Context(), path, t.TempDir(), 1000); err == nil {
 		t.Error("sources without any")
 	}
 	const size = 3*chunk + 77 // the files of this package several times over
-	want, err := WriteSources(path, ".", size, none)
+	want, err := WriteSources(t.Context(), path, ".", size)
 	if err != nil {
 		t.Fatal(err)
 	}

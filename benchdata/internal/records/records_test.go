@@ -72,12 +72,7 @@ func (j job) eachWay(b *testing.B, fresh bool) {
 	}
 	for _, w := range ways {
 		b.Run("way="+w.name, func(b *testing.B) {
-			dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "records")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer os.RemoveAll(dir)
-			j.name = filepath.Join(dir, "file")
+			j.name = filepath.Join(benchtest.TempDir(b), "file")
 			j.run(b, w, fresh)
 		})
 	}

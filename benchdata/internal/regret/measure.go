@@ -8,10 +8,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/benchdata/internal/benchtest"
 )
 
 // Command is the argument by which benchdata is started as the process that runs one program.
@@ -185,17 +185,10 @@ func (p Program) share(f file, bufs [][]byte, calls []call, done *int) error {
 	if p.Goroutines == 1 {
 		return p.make(f, bufs[0], calls, done)
 	}
-	errs := make([]error, p.Goroutines)
-	var wg sync.WaitGroup
-	for i := range errs {
-		part := calls[i*len(calls)/p.Goroutines : (i+1)*len(calls)/p.Goroutines]
-		wg.Go(func() {
-			own := 0
-			errs[i] = p.make(f, bufs[i], part, &own)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return benchtest.Together(p.Goroutines, func(i int) error {
+		own := 0
+		return p.make(f, bufs[i], calls[i*len(calls)/p.Goroutines:(i+1)*len(calls)/p.Goroutines], &own)
+	})
 }
 
 func (p Program) make(f file, buf []byte, calls []call, done *int) error {

@@ -116,9 +116,6 @@ func KeyedSize(text string) (int64, error) {
 	if text == "none" {
 		return 0, nil
 	}
-	if n, err := strconv.ParseInt(strings.TrimSuffix(text, "B"), 10, 64); err == nil {
-		return n, nil
-	}
 	return ParseSize(strings.TrimSuffix(text, "B"))
 }
 
@@ -127,6 +124,5 @@ func KeyedName(key string) string {
 	if key == "none" {
 		return key
 	}
-	n, _ := KeyedSize(key)
-	return SizeName(FormatSize(n))
+	return SizeName(strings.TrimSuffix(key, "B"))
 }

@@ -94,8 +94,7 @@ func (run *coldRun) measure(ctx context.Context, r *recording) error {
 				return err
 			}
 		}
-		for i := range row.Impls {
-			impl := row.Impls[(i+n+r.round)%len(row.Impls)]
+		for _, impl := range turns(row.Impls, n+r.round) {
 			r.show(row.Key + " " + impl)
 			if err := run.do(ctx, r, row, impl); err != nil {
 				return err

@@ -41,14 +41,20 @@ func Compare(ctx context.Context, args []string) error {
 			return err
 		}
 		if i < flags.NArg() && flags.Arg(i) != "" {
-			root = filepath.Join(dir, p.tree)
-			if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, flags.Arg(i)); err != nil {
-				return fmt.Errorf("git worktree of %s: %w", flags.Arg(i), err)
+			var remove func()
+			if root, remove, err = worktree(ctx, dir, flags.Arg(i), p.tree); err != nil {
+				return err
 			}
-			defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
+			defer remove()
 		}
 		p.bench, p.skip, p.args = opt.bench("."), *skip, []string{"-impl=^mmapfile$"}
-		if p.path, err = buildLabWith(ctx, filepath.Join(dir, p.tree+"-lab"), root); err != nil {
+		lab := filepath.Join(dir, p.tree+"-lab")
+		mod, err := moduleWith(ctx, lab, root)
+		if err != nil {
+			return err
+		}
+		// The package may require something else there than it does here.
+		if p.path, err = buildTest(ctx, lab, ".", labPackage, "-modfile="+mod, "-mod=mod"); err != nil {
 			return err
 		}
 	}
@@ -69,14 +75,15 @@ func Compare(ctx context.Context, args []string) error {
 	return err
 }
 
-// buildLabWith builds the benchmarks that stand here, in the new directory dir, with the package that is in root.
-func buildLabWith(ctx context.Context, dir, root string) (string, error) {
-	mod, err := moduleWith(ctx, dir, root)
-	if err != nil {
-		return "", err
+// worktree checks a commit out below dir, until remove is called.
+func worktree(ctx context.Context, dir, commit, name string) (root string, remove func(), err error) {
+	root = filepath.Join(dir, name)
+	if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, commit); err != nil {
+		return "", nil, fmt.Errorf("git worktree of %s: %w", commit, err)
 	}
-	// The package may require something else there than it does here.
-	return buildTest(ctx, dir, ".", labPackage, "-modfile="+mod, "-mod=mod")
+	return root, func() {
+		tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
+	}, nil
 }
 
 // moduleWith makes a go.mod of this module in the new directory dir, with the package that is in root.

@@ -33,7 +33,6 @@ type testBinary struct {
 // testBinaries measures the benchmarks of some packages in turns.
 func testBinaries(ctx context.Context, command string, args []string, binaries ...testBinary) (*results.Set, error) {
 	flags, opt := newFlags(command, 6, "20ms", goTest)
-	skip := flags.String("skip", "", "benchmarks to skip, as for go test")
 	flags.Parse(args)
 	dir, err := scratch()
 	if err != nil {
@@ -46,7 +45,7 @@ func testBinaries(ctx context.Context, command string, args []string, binaries .
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, program{path: path, bench: opt.bench(b.bench), skip: *skip, turns: b.turns})
+		programs = append(programs, program{path: path, bench: opt.bench(b.bench), turns: b.turns})
 	}
 	return opt.runPrograms(ctx, dir, nil, programs)
 }

@@ -48,7 +48,7 @@ func firstLine(file string) string {
 func procLine(file, key string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
-		if k, value, ok := strings.Cut(line, ":"); ok && k == key {
+		if k, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
 			return strings.TrimSpace(value)
 		}
 	}
@@ -78,13 +78,4 @@ func within(dir, parent string) bool {
 }
 
 // processor is the name that Linux has for it.
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
-}
+func processor() string { return cmp.Or(procLine("/proc/cpuinfo", "model name"), runtime.GOARCH) }

@@ -66,10 +66,9 @@ func Needle(ctx context.Context, args []string) (*results.Set, error) {
 // searchedFiles makes the files in dir.
 func searchedFiles(ctx context.Context, dir string, size int64) ([]*searches, error) {
 	fmt.Fprintf(os.Stderr, "writing a file of %s\n", results.SizeName(results.FormatSize(size)))
-	writing := func(int64) error { return ctx.Err() }
 	zeros := &searches{name: "Needle", ways: needle.Ways(), cold: true, want: size - int64(needle.WordSize),
 		path: filepath.Join(dir, "zeros"), size: size}
-	if err := needle.WriteFile(zeros.path, size, writing); err != nil {
+	if err := needle.WriteFile(ctx, zeros.path, size); err != nil {
 		return nil, err
 	}
 	lines := &searches{name: "Lines", ways: needle.LineWays(), path: filepath.Join(dir, "sources"), size: size}
@@ -78,7 +77,7 @@ func searchedFiles(ctx context.Context, dir string, size int64) ([]*searches, er
 		return nil, err
 	}
 	sources := filepath.Join(strings.TrimSpace(string(root)), "src")
-	if lines.want, err = needle.WriteSources(lines.path, sources, size, writing); err != nil {
+	if lines.want, err = needle.WriteSources(ctx, lines.path, sources, size); err != nil {
 		return nil, err
 	}
 	return []*searches{zeros, lines}, nil

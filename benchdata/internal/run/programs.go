@@ -21,11 +21,11 @@ var programImpls = []string{"os", "mmapfile", "os-again"}
 
 // programRuns measures the programs of the nested module in programs/.
 type programRuns struct {
-	binary, dir, scale, benchtime, fill string
-	list                                []listedProgram
-	states                              []string
-	r                                   *recording
-	found                               map[string]string // by program: what the first run found
+	binary, dir, scale, benchtime string
+	list                          []listedProgram
+	states                        []string
+	r                             *recording
+	found                         map[string]string // by program: what the first run found
 }
 
 // listedProgram is a line of the list that the binary prints.
@@ -42,8 +42,6 @@ func Programs(ctx context.Context, args []string) (*results.Set, error) {
 	dir := flags.String("dir", filepath.Join(cmp.Or(os.Getenv("BENCH_DIR"), os.TempDir()), "mmapfile-programs"),
 		"`directory` of the data, about 2.3 GB, which is kept for the next time")
 	scale := flags.Float64("scale", 1, "size of the data and of the work")
-	states := flags.String("state", "", "`regexp` of the states: one-process, new-process, cold; all if empty")
-	fill := flags.String("fill", "pages", "how the files come into memory: `pages`, one by one, or order, which makes large folios")
 	flags.Parse(args)
 
 	scratchDir, err := scratch()
@@ -55,12 +53,12 @@ func Programs(ctx context.Context, args []string) (*results.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime, fill: *fill,
+	runs := &programRuns{dir: absolute, scale: strconv.FormatFloat(*scale, 'g', -1, 64), benchtime: opt.benchtime,
 		binary: filepath.Join(scratchDir, "programs.exe"), found: map[string]string{}}
 	if err := build(ctx, "-C", "programs", "build", "-o", runs.binary, "go.dw1.io/mmapfile/benchdata/programs"); err != nil {
 		return nil, err
 	}
-	if err := runs.choose(ctx, opt.row, *states); err != nil {
+	if err := runs.choose(ctx, opt.row); err != nil {
 		return nil, err
 	}
 	config, err := runs.prepare(ctx)
@@ -80,12 +78,8 @@ func Programs(ctx context.Context, args []string) (*results.Set, error) {
 }
 
 // choose asks the binary for its programs, and keeps those that match.
-func (runs *programRuns) choose(ctx context.Context, only, states string) error {
+func (runs *programRuns) choose(ctx context.Context, only string) error {
 	program, err := regexp.Compile(only)
-	if err != nil {
-		return err
-	}
-	state, err := regexp.Compile(states)
 	if err != nil {
 		return err
 	}
@@ -107,12 +101,10 @@ func (runs *programRuns) choose(ctx context.Context, only, states string) error 
 		}
 	}
 	for _, s := range results.ProgramStates {
-		if state.MatchString(s.Key) {
-			runs.states = append(runs.states, s.Key)
-		}
+		runs.states = append(runs.states, s.Key)
 	}
-	if len(runs.list) == 0 || len(runs.states) == 0 {
-		return errors.New("no program and state matches")
+	if len(runs.list) == 0 {
+		return errors.New("no program matches")
 	}
 	return nil
 }
@@ -143,7 +135,7 @@ func (runs *programRuns) prepare(ctx context.Context) ([][2]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := ownConfig([2]string{"scale", runs.scale}, [2]string{"fill", runs.fill})
+	config := ownConfig([2]string{"scale", runs.scale})
 	if missing := strings.TrimSpace(missing); missing != "" {
 		config = append(config, [2]string{"missing-cold", missing})
 		runs.states = slices.DeleteFunc(runs.states, func(s string) bool { return s == "cold" })
@@ -176,7 +168,7 @@ func (runs *programRuns) groups() (groups [][]listedProgram) {
 // memory once.
 func (runs *programRuns) round(ctx context.Context, group []listedProgram) error {
 	runs.r.show(group[0].data)
-	if _, err := runs.callProgram(ctx, "fill", group[0].name, "-fill="+runs.fill); err != nil {
+	if _, err := runs.callProgram(ctx, "fill", group[0].name); err != nil {
 		return err
 	}
 	for _, cold := range []bool{false, true} {
@@ -207,8 +199,7 @@ func (runs *programRuns) state(ctx context.Context, program listedProgram, state
 		}
 	}
 	for n := range times {
-		for i := range programImpls {
-			impl := programImpls[(i+n+first)%len(programImpls)]
+		for _, impl := range turns(programImpls, n+first) {
 			if err := runs.run(ctx, program.name, state, impl); err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -64,11 +64,11 @@ func Regret(ctx context.Context, args []string) (res *results.Set, err error) {
 		run.tmpfs, run.dirs["tmpfs"] = true, shm
 	}
 	if *base != "" {
-		root := filepath.Join(dir, "base-tree")
-		if err := tool(ctx, io.Discard, "git", "worktree", "add", "--quiet", "--detach", root, *base); err != nil {
-			return nil, fmt.Errorf("git worktree of %s: %w", *base, err)
+		root, remove, err := worktree(ctx, dir, *base, "base-tree")
+		if err != nil {
+			return nil, err
 		}
-		defer tool(context.WithoutCancel(ctx), io.Discard, "git", "worktree", "remove", "--force", root)
+		defer remove()
 		modfile, err := moduleWith(ctx, filepath.Join(dir, "base"), root)
 		if err != nil {
 			return nil, err
@@ -114,17 +114,12 @@ func (run *regretRun) program(ctx context.Context, r *recording, how string, p r
 			return err
 		}
 	}
-	impls := make([]string, 0, len(run.binaries))
-	for impl := range run.binaries {
-		impls = append(impls, impl)
-	}
-	slices.Sort(impls)
+	impls := slices.Sorted(maps.Keys(run.binaries))
 	r.show(p.String())
 	fmt.Fprintf(r, "%s%d: %s %s\n", results.RegretProgram, r.round, how, p)
 	times := map[string][]float64{}
 	for round := range 4 * least {
-		for i := range impls {
-			impl := impls[(i+round)%len(impls)]
+		for _, impl := range turns(impls, round) {
 			figures, err := run.measure(ctx, impl, path, p)
 			if err != nil {
 				return fmt.Errorf("%s with %s: %w", p, impl, err)

@@ -158,6 +158,12 @@ type program struct {
 	turns       bool     // it takes -turn, the round: the implementations of a row begin in turns
 }
 
+// turns are the elements of a list in an order that begins with another one for each number.
+func turns[T any](list []T, number int) []T {
+	first := number % len(list)
+	return slices.Concat(list[first:], list[:first])
+}
+
 // runPrograms keeps what the programs print.
 func (opt *options) runPrograms(ctx context.Context, dir string, config [][2]string, programs []program) (*results.Set, error) {
 	return opt.keep(ctx, dir, config, func(r *recording) error { return opt.runEach(ctx, dir, r, programs) })
@@ -165,9 +171,9 @@ func (opt *options) runPrograms(ctx context.Context, dir string, config [][2]str
 
 // runEach runs the programs once. One of them has to have a benchmark that matches.
 func (opt *options) runEach(ctx context.Context, dir string, r *recording, programs []program) error {
+	r.show("the first row") // the others are shown when they end
 	r.seen = false
-	for i := range programs {
-		prog := programs[(i+r.round)%len(programs)] // each is the first one in its turn
+	for _, prog := range turns(programs, r.round) {
 		if prog.tree != "" {
 			fmt.Fprintf(r, "tree: %s\n", prog.tree)
 		}
@@ -193,15 +199,14 @@ func (prog program) measure(ctx context.Context, r *recording, dir, benchtime st
 	cmd.Env = append(os.Environ(), "BENCH_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return err
 	}
 	other, copyErr := copyResults(r, stdout, r.progress)
-	err = errors.Join(copyErr, cmd.Wait())
-	if err != nil {
+	if err := errors.Join(copyErr, cmd.Wait()); err != nil {
 		return fmt.Errorf("%w\n%s", err, other)
 	}
 	return nil
@@ -210,47 +215,22 @@ func (prog program) measure(ctx context.Context, r *recording, dir, benchtime st
 // copyResults copies the results from a benchmark's output to raw, with the configuration lines
 // in the first round. It returns the other lines, which say what went wrong.
 func copyResults(raw io.Writer, stdout io.Reader, p *progress) (other string, err error) {
-	r := bufio.NewReader(stdout)
 	var rest strings.Builder
-	for {
-		// The name comes before the benchmark runs, the figures when it is done.
-		name, err := r.ReadString('\t')
-		for {
-			line, more, ok := strings.Cut(name, "\n")
-			if !ok {
-				break
-			}
-			switch {
-			case isConfig(line):
-				if p.round == 1 {
-					fmt.Fprintln(raw, line)
-				}
-			default:
-				fmt.Fprintln(&rest, line)
-			}
-			name = more
-		}
-		if err == io.EOF {
-			rest.WriteString(name)
-			return rest.String(), nil
-		}
-		if err != nil {
-			return rest.String(), err
-		}
-		p.show(strings.TrimSpace(name))
-		figures, err := r.ReadString('\n')
-		if err != nil {
-			rest.WriteString(name + figures)
-			return rest.String(), ignoreEOF(err)
-		}
-		if !strings.HasPrefix(name, "Benchmark") || !strings.Contains(figures, "/op") {
-			rest.WriteString(name + figures)
-			continue
-		}
-		if _, err := fmt.Fprintln(raw, compact(name+figures)); err != nil {
-			return rest.String(), err
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && err == nil {
+		line := lines.Text()
+		name, figures, _ := strings.Cut(line, "\t")
+		switch {
+		case strings.HasPrefix(name, "Benchmark") && strings.Contains(figures, "/op"):
+			p.show(strings.TrimSpace(name))
+			_, err = fmt.Fprintln(raw, compact(line))
+		case !isConfig(line):
+			fmt.Fprintln(&rest, line)
+		case p.round == 1:
+			_, err = fmt.Fprintln(raw, line)
 		}
 	}
+	return rest.String(), errors.Join(err, lines.Err())
 }
 
 // compact is a line of a benchmark without the columns for the eye, and without MB/s, which follows from the rest.
@@ -263,13 +243,6 @@ func compact(line string) string {
 		}
 	}
 	return text
-}
-
-func ignoreEOF(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
 }
 
 func isConfig(line string) bool {

@@ -91,43 +91,32 @@ func rates(res *results.Set, volumes []volume, what, pass string) grid {
 	return g
 }
 
-// reading is the table of what is read back.
-func reading(res *results.Set, volumes []volume) grid {
-	g := grid{{"GB/s, reading back"}}
-	for _, v := range volumes {
-		g[0] = append(g[0], v.String())
-	}
-	for _, w := range []struct{ way, what string }{
-		{"eventlog", "`Events`, verified"},
-		{"crc32", "`crc32` of the same memory"},
-	} {
-		line := []string{w.what}
-		for _, v := range volumes {
-			line = append(line, results.Digits(readSpeed(res, v, w.way)))
-		}
-		g = append(g, line)
-	}
-	return g
-}
-
-// readSpeed is in GB/s, 0 if it was not measured.
-func readSpeed(res *results.Set, v volume, way string) float64 {
-	if t := res.Median(v.row("EventsRead", ""), way); t > 0 {
-		return float64(v.messages*v.size) / t / 1e9
-	}
-	return 0
-}
-
 // faster is how many times the rate of base way has.
 func faster(pass, way, base string) func(res *results.Set, v volume) float64 {
 	return func(res *results.Set, v volume) float64 { return res.Ratio(v.row("Events", "/pass="+pass), base, way) }
 }
 
-// eventRatios are the lines of the table that relates eventlog to other ways.
-var eventRatios = []struct {
+// readSpeed is in GB/s, 0 if it was not measured.
+func readSpeed(way string) func(res *results.Set, v volume) float64 {
+	return func(res *results.Set, v volume) float64 {
+		if t := res.Median(v.row("EventsRead", ""), way); t > 0 {
+			return float64(v.messages*v.size) / t / 1e9
+		}
+		return 0
+	}
+}
+
+// eventLine is a line with a figure for each volume.
+type eventLine struct {
 	what  string
 	value func(res *results.Set, v volume) float64
-}{
+}
+
+// eventSpeeds are the lines of the table of what is read back.
+var eventSpeeds = []eventLine{{"`Events`, verified", readSpeed("eventlog")}, {"`crc32` of the same memory", readSpeed("crc32")}}
+
+// eventRatios are the lines of the table that relates eventlog to other ways.
+var eventRatios = []eventLine{
 	{"first pass: rate / buffered", faster("fresh", "eventlog", "bufio")},
 	{"first pass: rate / the bare mapped loop", faster("fresh", "eventlog", "bare")},
 	{"later passes: rate / buffered", faster("later", "eventlog", "bufio")},
@@ -139,16 +128,16 @@ var eventRatios = []struct {
 	}},
 }
 
-// related is that table.
-func related(res *results.Set, volumes []volume) grid {
-	g := grid{{"`eventlog`"}}
+// eventGrid is the table of these lines.
+func eventGrid(res *results.Set, head string, volumes []volume, lines []eventLine) grid {
+	g := grid{{head}}
 	for _, v := range volumes {
 		g[0] = append(g[0], v.String())
 	}
-	for _, r := range eventRatios {
-		line := []string{r.what}
+	for _, l := range lines {
+		line := []string{l.what}
 		for _, v := range volumes {
-			line = append(line, results.Digits(r.value(res, v)))
+			line = append(line, results.Digits(l.value(res, v)))
 		}
 		g = append(g, line)
 	}
@@ -231,8 +220,8 @@ func eventSections(res *results.Set) (list []section, err error) {
 		list = []section{
 			{grid: rates(res, volumes, "first pass over a fresh file", "fresh")},
 			{grid: rates(res, volumes, "later passes", "later")},
-			{grid: reading(res, volumes)},
-			{grid: related(res, volumes)},
+			{grid: eventGrid(res, "GB/s, reading back", volumes, eventSpeeds)},
+			{grid: eventGrid(res, "`eventlog`", volumes, eventRatios)},
 		}
 	}
 	g, err := records(res)

@@ -69,8 +69,10 @@ func printSections(out io.Writer, list ...section) error {
 		if s.title != "" {
 			fmt.Fprintf(out, "\n%s\n", s.title)
 		}
-		if err := s.grid.print(out); err != nil {
-			return err
+		if s.grid != nil {
+			if err := s.grid.print(out); err != nil {
+				return err
+			}
 		}
 		if s.notes != "" {
 			fmt.Fprintf(out, "\n%s\n", results.Plain(s.notes))

@@ -74,7 +74,7 @@ var kinds = map[results.Kind]shown{
 	results.Raft:     {raftSections, []block{raftBlock}, nil},
 	results.Programs: {programSections, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
 	results.Cold:     {coldSections, []block{onceBlock}, coldPages},
-	results.Regret:   {nil, []block{regretBlock}, regretPages},
+	results.Regret:   {regretSections, []block{regretBlock}, regretPages},
 	results.Reread:   {rereadSections, []block{rereadBlock, openFileBlock}, nil},
 }
 
@@ -83,11 +83,8 @@ const ResultsDir = "results"
 
 // Report prints the tables of a run.
 func Report(out io.Writer, res *results.Set) error {
-	switch res.Kind() {
-	case results.Calls:
+	if res.Kind() == results.Calls {
 		return report(out, res)
-	case results.Regret:
-		return reportRegret(out, res)
 	}
 	list, err := kinds[res.Kind()].sections(res)
 	if err == nil {

@@ -141,12 +141,6 @@ func renderPrograms(res *results.Set) (string, error) {
 
 func programsOrigin(res *results.Set) string { return origin(res, "make bench-programs") }
 
-// fillText says how the files came into memory.
-var fillText = map[string]string{
-	"order": "What is in memory was read in order, so that the page cache has large folios.",
-	"pages": "What is in memory was read page by page, so that the page cache has no large folios.",
-}
-
 func programSections(res *results.Set) ([]section, error) {
 	return []section{{grid: programGrid(res), notes: programLosses(res)}}, nil
 }
@@ -160,10 +154,10 @@ func programPages(res *results.Set, dir string) ([]Artifact, error) {
 			"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
 			"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.",
 		grid:  list[0].grid,
-		notes: list[0].notes + "\n\n" + fillText[res.Config["fill"]],
+		notes: list[0].notes + "\n\nWhat is in memory was read page by page, so that the page cache has no large folios.",
 	}
 	if why := res.Config["missing-cold"]; why != "" {
-		s.notes += "\n\nNothing was measured on files that are not in memory: " + why + "."
+		s.notes = list[0].notes + "\n\nNothing was measured on files that are not in memory: " + why + "."
 	}
 	page := "# Programs\n\n" + markdown(s) + programsOrigin(res)
 	return []Artifact{{filepath.Join(dir, "programs.md"), []byte(page)}}, programsComplete(res)

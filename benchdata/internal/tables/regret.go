@@ -3,11 +3,8 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.dw1.io/mmapfile/benchdata/internal/results"
 )
@@ -21,22 +18,25 @@ var regretFigures = []struct{ figure, impl, what string }{
 	{"wall", "mmapfile", "wall time, mmapfile"}, {"wall", "base", "wall time, mmapfile before"}, {"wall", "os-again", "wall time, `os.File` again"},
 }
 
+// drawnRatios are the times of the programs that were drawn, relative to os.File.
+func drawnRatios(list []results.Program, figure, impl string) (ratios []float64) {
+	for _, p := range list {
+		if ratio := p.Ratio(figure, impl); p.Drawn && ratio > 0 {
+			ratios = append(ratios, ratio)
+		}
+	}
+	return ratios
+}
+
 // percentileGrid is the table of the programs that were drawn.
 func percentileGrid(list []results.Program) grid {
 	g := grid{{"relative to `os.File`", "geometric mean", "median", "90th percentile", "97th", "worst"}}
 	for _, f := range regretFigures {
-		var ratios []float64
-		logs := 0.0
-		for _, p := range list {
-			if ratio := p.Ratio(f.figure, f.impl); p.Drawn && ratio > 0 {
-				ratios = append(ratios, ratio)
-				logs += math.Log(ratio)
-			}
-		}
+		ratios := drawnRatios(list, f.figure, f.impl)
 		if len(ratios) == 0 {
 			continue
 		}
-		line := []string{f.what, results.Number(math.Exp(logs / float64(len(ratios))))}
+		line := []string{f.what, results.Number(results.Geomean(ratios))}
 		for _, share := range []float64{0.5, 0.9, 0.97, 1} {
 			line = append(line, results.Number(results.Percentile(ratios, share)))
 		}
@@ -76,7 +76,7 @@ func lostCount(list []results.Program) string {
 			mutated++
 		}
 	}
-	return fmt.Sprintf("Confirmed slower by more than 5%%: %d of %d programs that were drawn, and %d of %d that were made of losers.\n\n", lost, drawn, worse, mutated)
+	return fmt.Sprintf("Confirmed slower by more than 5%%: %d of %d programs that were drawn, and %d of %d that were made of losers.", lost, drawn, worse, mutated)
 }
 
 // renderRegret is what a visitor needs to know of the search: a sentence.
@@ -87,52 +87,36 @@ func renderRegret(res *results.Set) (string, error) {
 	}
 	var said [2]string
 	for i, impl := range []string{"mmapfile", "os-again"} {
-		var ratios []float64
-		for _, p := range list {
-			if ratio := p.Ratio("cpu", impl); p.Drawn && ratio > 0 {
-				ratios = append(ratios, ratio)
-			}
-		}
+		ratios := drawnRatios(list, "cpu", impl)
 		said[i] = fmt.Sprintf("half took at most %s, 97 of 100 at most %s, and the worst %s",
 			results.Number(results.Percentile(ratios, 0.5)), results.Number(results.Percentile(ratios, 0.97)), results.Number(results.Percentile(ratios, 1)))
 	}
 	return fmt.Sprintf("A [search](benchdata/regret.md) draws random programs of calls. Of the CPU time with `os.File`, %s.\nOf `os.File` against itself, %s.\n", said[0], said[1]), nil
 }
 
-// regretPages is the page.
-func regretPages(res *results.Set, dir string) ([]Artifact, error) {
+// regretSections are the tables. A program that was measured alone is named.
+func regretSections(res *results.Set) ([]section, error) {
 	list, err := res.RandomPrograms()
 	if err != nil {
 		return nil, err
 	}
-	var b strings.Builder
-	b.WriteString("# Where a File loses\n\n" +
+	percentiles := section{title: "Percentiles", grid: percentileGrid(list), notes: lostCount(list),
+		text: fmt.Sprintf("Of %s programs of seed %s, those that were drawn, and not made of losers.", res.Config["programs"], res.Config["seed"])}
+	if len(list) == 1 {
+		percentiles.notes = fmt.Sprintf("%s, %d rounds", list[0].Text, list[0].Rounds)
+		return []section{percentiles}, nil
+	}
+	return []section{percentiles, {text: "![Number of programs by their time relative to os.File](charts/regret.svg)"}, {title: "The worst", grid: worstGrid(list)}}, nil
+}
+
+// regretPages is the page.
+func regretPages(res *results.Set, dir string) ([]Artifact, error) {
+	list, err := regretSections(res)
+	page := "# Where a File loses\n\n" +
 		"A search over random programs of calls: file system, content, size, calls between opening and closing, pattern, length, writes, goroutines, in memory or not. " +
 		"Each program runs in a process of its own, in turns with `os.File`, `os.File` again and mmapfile, and again until a loss is confirmed against both or is none. " +
 		"A fourth of the programs is made of losers by changing one or two fields. " +
 		"A program is judged by its CPU time, or by its wall time if the file is not in memory. " +
-		"Made from [regret.txt](results/regret.txt) by `make -C benchdata readme`.\n\n")
-	fmt.Fprintf(&b, "## Percentiles\n\nOf %s programs of seed %s, those that were drawn, and not made of losers.\n\n", res.Config["programs"], res.Config["seed"])
-	percentileGrid(list).markdown(&b)
-	b.WriteString(lostCount(list) + "![Number of programs by their time relative to os.File](charts/regret.svg)\n\n## The worst\n\n")
-	worstGrid(list).markdown(&b)
-	b.WriteString(origin(res, "make regret"))
-	return []Artifact{{filepath.Join(dir, "regret.md"), []byte(b.String())}}, nil
-}
-
-// reportRegret prints the tables.
-func reportRegret(out io.Writer, res *results.Set) error {
-	list, err := res.RandomPrograms()
-	if err != nil {
-		return err
-	}
-	if err := percentileGrid(list).print(out); err != nil {
-		return err
-	}
-	if len(list) == 1 {
-		_, err = fmt.Fprintf(out, "\n%s, %d rounds\n", list[0].Text, list[0].Rounds)
-		return err
-	}
-	fmt.Fprint(out, "\n"+lostCount(list))
-	return worstGrid(list).print(out)
+		"Made from [regret.txt](results/regret.txt) by `make -C benchdata readme`.\n\n"
+	return []Artifact{{filepath.Join(dir, "regret.md"), []byte(page + markdown(list...) + origin(res, "make regret"))}}, err
 }

@@ -28,10 +28,6 @@ func TestWarmText_MedianAndDearestRow(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, text)
 		}
 	}
-	block, err := renderPerformance(resultstest.Parse(t, everything()+"BenchmarkStat/impl=mmapfile-2 1 50 ns/op 16 warm-calls 1.5 warm-ratio\n"))
-	if err != nil || !strings.HasSuffix(block, "`Stat`: 16 calls of 1.50 times its figure).\n") {
-		t.Errorf("%v; the block ends with %q", err, block[max(0, len(block)-200):])
-	}
 }
 
 // A run without v0.1.2 has no columns for it, and no line about what is slower.

@@ -2,12 +2,9 @@ package tables
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,39 +12,165 @@ import (
 	"go.dw1.io/mmapfile/benchdata/internal/results/resultstest"
 )
 
-func TestPublished(t *testing.T) {
-	rows := published()
-	if len(rows) != 6*8+5 {
-		t.Errorf("%d rows", len(rows))
+// measured are the raw results that lie in the repository, with lines that match a pattern replaced. The command's tests
+// compare the pages with them as they are.
+func measured(t *testing.T, name, pattern, replacement string) *results.Set {
+	t.Helper()
+	file := filepath.Join("..", "..", ResultsDir, name+".txt")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, row := range []string{"ReadAtParallel/size=500MB", "Close"} {
-		if !slices.Contains(rows, row) {
-			t.Errorf("%s is missing", row)
+	text := regexp.MustCompile("(?m)"+pattern).ReplaceAll(raw, []byte(replacement))
+	if pattern != "^$" && bytes.Equal(text, raw) {
+		t.Fatalf("%s has no match of %s", name, pattern)
+	}
+	res, err := results.Parse(bytes.NewReader(text), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// printed is what a report prints, with a tab for each run of spaces.
+func printed(t *testing.T, res *results.Set) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Report(&out, res); err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
+}
+
+// No row or way is left out without a reason.
+func TestPages_Incomplete(t *testing.T) {
+	for name, changes := range map[string][][2]string{
+		"reread":     {{"^BenchmarkReread/times=20/.*\n", ""}, {"^.*/pages=4096/impl=exp.*\n", ""}},
+		"bench-full": {{"^BenchmarkStat/.*\n", ""}, {"^BenchmarkPipe/.*\n", ""}, {"^BenchmarkSliceCopy/.*\n", ""}},
+		"cold":       {{"^.*/device=loop/.*\n", ""}, {"^BenchmarkCold/scan/.*\n", ""}, {"^.*/figure=p99/.*\n", ""}},
+		"durable": {{"^.*goroutines=16.*/way=tidwall.*\n", ""}, {"^.*batch=16.*\n", ""},
+			{"^BenchmarkDurable.*\n", "${0}BenchmarkDurable/goroutines=2/batch=2/size=1024/way=bare-2 1 5 ns/op\n"}},
+		"events": {{"^.*/pass=later/way=bare.*\n", ""}, {"^BenchmarkEventsRead/.*/way=eventlog.*\n", ""}, {"^BenchmarkRecords/.*\n", ""},
+			{"^BenchmarkRecords/.*/way=map.*\n", ""}, {"^BenchmarkEvents/.*/pass=later.*\n", ""}, {"/size=64/", "/size=x/"}, {"/record=100B/", "/record=x/"}},
+		"needle":   {{"^.*/way=mmap-words/.*\n", ""}, {"^size: .*\n", ""}, {"^workers: .*\n", ""}},
+		"peers":    {{"^BenchmarkGrow/.*\n", ""}, {"^BenchmarkGrow(.*\n)", "${0}BenchmarkShrink${1}"}},
+		"programs": {{"^.*program=tar-list/state=cold.*\n", ""}, {"^scale: 1\n", "scale: 0.01\n"}},
+		"raft":     {{"^.*DeleteRange.*\n", ""}},
+		"regret":   {{"^program-1: .*\n", ""}},
+	} {
+		for _, c := range changes {
+			if _, err := Pages(measured(t, name, c[0], c[1]), filepath.Join("..", "..")); err == nil {
+				t.Errorf("%s with %q for %q is published", name, c[1], c[0])
+			}
 		}
 	}
 }
 
-func TestReport(t *testing.T) {
-	for text, wanted := range map[string][]string{
-		resultstest.Sample: {
-			"Geometric mean over 2 of 53 rows published for v0.1.2: 0.548 of os.File.",
-			"of os.File.\nToo few rounds (2) to tell in which of 2 rows mmapfile is slower than os.File.",
-			"Read/size=1KB  400 ns",
+// What cannot be measured on a machine is said to be missing.
+func TestPages_Missing(t *testing.T) {
+	for _, c := range []struct{ name, pattern, reason, want string }{
+		{"cold", "^.*/device=loop/.*\n", "missing-loop: no losetup", "no losetup"},
+		{"cold", "^.*Cold/(ticker|larger|sweep|slightly|moving|evicted|.*/memory=).*\n", "missing-group: no cgroup", "no cgroup"},
+		{"programs", "^.*state=cold.*\n", "missing-cold: no fadvise", "not in memory: no fadvise.\n"},
+		{"needle", "^.*/(state=cold|way=grep)/.*\n", "missing-cold: no mincore\nmissing-grep: no grep", "Not measured: cold; no mincore.\n"},
+	} {
+		res := measured(t, c.name, c.pattern, "")
+		for line := range strings.SplitSeq(c.reason, "\n") {
+			key, why, _ := strings.Cut(line, ": ")
+			res.Config[key] = why
+		}
+		made, err := kinds[res.Kind()].pages(res, "")
+		if err != nil || !strings.Contains(string(made[0].Text), c.want) {
+			t.Errorf("%s without %s: %v in\n%s", c.name, c.pattern, err, made)
+		}
+	}
+}
+
+func TestNeedle_Resident(t *testing.T) {
+	for _, c := range []struct{ state, percent, want string }{
+		{"cold", "12.50", "Up to 12.5% of the file stayed"},
+		{"cold", "99.90", "cold is warm here"},
+		{"warm", "50.00", "As little as 50% of the file"},
+	} {
+		res := measured(t, "needle", "^(.*/state="+c.state+`/.*\s)\S+ resident-%`, "${1}"+c.percent+" resident-%")
+		resultstest.Contains(t, printed(t, res), c.want)
+	}
+}
+
+// The tables of each kind are printed, too, and those of a part of the rows.
+func TestReport_EachKind(t *testing.T) {
+	for _, c := range []struct{ name, without, want string }{
+		{"bench-full", "^$", "slower than x/exp/mmap|than x/exp/mmap beyond"},
+		{"cold", "^$", "\ngoroutines: 4, 99th percentile\t(.*\n)*\nA ticker beside a slow disk\n"},
+		{"durable", "^$", "time of eventlog /\tbare loop\tbufio and Sync\traft-wal\ttidwall/wal\none goroutine\t"},
+		{"durable", "^.*batch=16.*\n", "one goroutine, batches of 16\t–\t–"},
+		{"events", "^BenchmarkEvents.*\n", "(?s)^\nnanoseconds for a record, by the buffer\tnone\t"},
+		{"needle", "^$", "counting lines, [0-9]+ workers where in parallel\twarm, GB/s\tspeed-up\n"},
+		{"peers", "^$", "\tmmapfile / mmap-io\tmmapfile / memmap2\nwalk through 16 MiB in windows of 4 KiB\t"},
+		{"programs", "^$", "archive/tar: list 500 MB\tone process\t"},
+		{"raft", "^.*DeleteRange.*\n", "GetLog, first\t.*\n"},
+		{"regret", "^$", "made of losers.\n(.*\n)*.*judged by\t"},
+	} {
+		if text := printed(t, measured(t, c.name, c.without, "")); !regexp.MustCompile(c.want).MatchString(text) {
+			t.Errorf("%s: no %q in\n%s", c.name, c.want, text)
+		}
+	}
+}
+
+// Each figure of a message, of a record and of a search follows from the times.
+func TestSections_Arithmetic(t *testing.T) {
+	for text, want := range map[string][]string{
+		"BenchmarkEvents/messages=10000/size=1024/pass=later/way=bufio 1 10000000 ns/op\n" +
+			"BenchmarkEvents/messages=10000/size=1024/pass=later/way=eventlog 1 2000000 ns/op\n" +
+			"BenchmarkEvents/messages=10000/size=1024/pass=later/way=limit 1 1000000 ns/op\n" +
+			"BenchmarkEventsRead/messages=10000/size=1024/way=eventlog 1 1000000 ns/op\n" +
+			"BenchmarkEventsRead/messages=10000/size=1024/way=crc32 1 600000 ns/op\n": {
+			"later passes\t10,000 × 1 KiB\tpublished\n", "buffered: bufio\t1000\t1042\n", "\neventlog\t5000\t", "Events, verified\t10.2\n",
+			"later passes: rate / buffered\t5.00\n", "later passes: time / the limit\t2.00\n", "reading back: speed / crc32\t0.60\n",
 		},
-		everything(): {
-			"Geometric mean over 53 rows published for v0.1.2: 0.500 of os.File",
-			"to tell in which of 81 rows",
+		"BenchmarkRecords/file=1KB/pass=later/record=8B/buffer=none/way=writeat 1 256 ns/op\n" +
+			"BenchmarkRecords/file=1KB/pass=later/record=8B/buffer=none/way=bufio 1 512 ns/op\n" +
+			"BenchmarkRecords/file=1KB/pass=later/record=8B/buffer=1KB/way=map/reading=corrected 1 128 ns/op\n" +
+			"BenchmarkRecords/file=1KB/pass=later/record=8B/buffer=1KB/way=map/reading=asPublished 1 64 ns/op\n": {
+			"by the buffer\tnone\t1 KiB\n", "8 bytes, later pass over 1 KiB: WriteAt\t2.00\t–\n", "corrected\t–\t1.00\n", "as published\t–\t0.50\n",
+		},
+		"size: 1G\nworkers: 2\nBenchmarkNeedle/way=readfile-bytes/state=warm/workers=1 1 2000000000 ns/op\n" +
+			"BenchmarkNeedle/way=scan/state=warm/workers=1 1 1000000000 ns/op\nBenchmarkNeedle/way=scan/state=warm/workers=2 1 500000000 ns/op\n": {
+			"os.ReadFile, byte by byte\t0.54\t1.00\t–\t–\n", "scan, with opening and mapping\t2.15\t4.00\t", "opening and mapping, warm\t1.07\t2.15\n",
+		},
+		"BenchmarkGrow/impl=mmapfile 1 200 ns/op\nBenchmarkGrow/impl=mmap-io 1 400 ns/op\nBenchmarkRandomView/size=64B/impl=mmapfile 1 200 ns/op\n" +
+			"BenchmarkRandomWindow/size=64B/impl=memmap2 1 100 ns/op\n": {"and back\t200 ns\t400 ns\t–\t0.50\t–\n", "in View\t200 ns\t–\t100 ns\t–\t2.00\n"},
+		"program-1: drawn life=90\nprogram-2: mutated life=96\n" + strings.Repeat("BenchmarkRegret/program=1/figure=cpu/impl=os 1 1000 ns/op\n"+
+			"BenchmarkRegret/program=1/figure=cpu/impl=os-again 1 1010 ns/op\nBenchmarkRegret/program=1/figure=cpu/impl=mmapfile 1 1200 ns/op\n"+
+			"BenchmarkRegret/program=2/figure=cpu/impl=os 1 1000 ns/op\nBenchmarkRegret/program=2/figure=cpu/impl=os-again 1 1010 ns/op\n"+
+			"BenchmarkRegret/program=2/figure=cpu/impl=mmapfile 1 1300 ns/op\n", 7): {
+			"CPU time, mmapfile\t1.20\t1.20\t", "1 of 1 programs that were drawn, and 1 of 1 that were made of losers", "\nlife=96\tcpu\t1.30\t1.01\t7\nlife=90\t",
 		},
 	} {
-		var out bytes.Buffer
-		if err := report(&out, resultstest.Parse(t, text)); err != nil {
-			t.Fatal(err)
+		resultstest.Contains(t, printed(t, resultstest.Parse(t, text)), want...)
+	}
+}
+
+// A difference that may be an accident is not in bold.
+func TestSignificant_Bold(t *testing.T) {
+	for rounds, want := range map[int]string{7: "**1.20**", 3: "1.20"} {
+		times := []float64{120, 121.2, 122.4, 123.6, 124.8, 126, 127.2}[:rounds]
+		if got := significant(resultstest.Parse(t, resultstest.Rounds("A", times...)), "A", "mmapfile", "os"); got != want {
+			t.Errorf("%d rounds: %s, want %s", rounds, got, want)
 		}
-		for _, want := range wanted {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%q is missing in\n%s", want, &out)
-			}
-		}
+	}
+}
+
+// What is compared is of one run: the noise of an earlier one does not hide that a row is slower.
+func TestCold_TwoRuns(t *testing.T) {
+	const row = "Cold/life/reads=1"
+	rounds := resultstest.Rounds(row, 120, 121, 122, 123, 124, 125, 126)
+	earlier := regexp.MustCompile("1[0-9][0-9] ns").ReplaceAllString(strings.ReplaceAll(rounds, row, "Cold/life/reads=0"), "100 ns")
+	earlier = strings.ReplaceAll(earlier, "os-again-2 1 100 ns", "os-again-2 1 300 ns")
+	resultstest.Contains(t, printed(t, resultstest.Parse(t, "date: a\n"+earlier+"date: b\n"+rounds)), "open and close\t100 ns\t100 ns\t1.00\t3.00\n", "64 KiB\t103 ns\t123 ns\t1.19\t1.04\n")
+	list, err := coldSections(resultstest.Parse(t, "date: a\n"+earlier+"date: b\n"+rounds))
+	if err != nil || len(list) != 1 || list[0].grid[2][3] != "**1.19**" {
+		t.Errorf("%v, %v", list, err)
 	}
 }
 
@@ -69,167 +192,19 @@ func TestALostRowIsSlowerThanTheNoiseAndSignificantly(t *testing.T) {
 	}
 }
 
-// everything is a run in which mmapfile needs half of os.File's time in each row.
-func everything() string {
-	rows := published()
-	for _, list := range [][]named{callRows, mappingRows} {
-		for _, r := range list {
-			if !slices.Contains(rows, r.row) {
-				rows = append(rows, r.row)
-			}
+func TestBlock_Replace(t *testing.T) {
+	b := block{name: "bench"}
+	got, err := b.replace([]byte("before\n"+b.begin()+"old\n"+b.end()+"after\n"), "new\n")
+	if want := "before\n" + b.begin() + "new\n" + b.end() + "after\n"; err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, text := range []string{"no marks\n", b.begin()} {
+		if _, err := b.replace([]byte(text), "new\n"); err == nil {
+			t.Errorf("no error for %q", text)
 		}
 	}
-	for _, r := range reasonRows {
-		for _, row := range r.rows {
-			if !slices.Contains(rows, row.row) {
-				rows = append(rows, row.row)
-			}
-		}
-	}
-	text := "date: 2026-01-02T03:04:05Z\nfs: ext4\n"
-	for _, row := range rows {
-		text += fmt.Sprintf("Benchmark%s/impl=os-2 1 200 ns/op\nBenchmark%[1]s/impl=mmapfile-2 1 100 ns/op\n", row)
-	}
-	return text
-}
-
-func TestRenderCalls(t *testing.T) {
-	if _, err := renderCalls(resultstest.Parse(t, resultstest.Sample)); err == nil {
-		t.Error("no error for a selection of rows")
-	}
-	block, err := renderCalls(resultstest.Parse(t, "note: on battery\n"+everything()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resultstest.Contains(t, block,
-		"| `Stat` | 200 ns | 100 ns | 0.50 |\n",
-		"| **geometric mean of 53 rows published for v0.1.2** |  |  | **0.50** |\n",
-		"`make bench-full` on 2026-01-02: medians of 1 interleaved rounds",
-		"ext4", "; on battery.\n",
-	)
-}
-
-// A visitor of the README has a minute.
-func TestRenderFirst_FiveRows(t *testing.T) {
-	if _, err := renderFirst(resultstest.Parse(t, resultstest.Sample)); err == nil {
-		t.Error("no error for a selection of rows")
-	}
-	block, err := renderFirst(resultstest.Parse(t, everything()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, rest, _ := strings.Cut(block, "\n\n")
-	if lines := strings.Split(table, "\n"); len(lines) != 2+5 || lines[2] != "| `ReadAt` 1 KiB | 200 ns | 100 ns | 0.50 |" {
-		t.Errorf("not a table of five rows:\n%s", table)
-	}
-	if !strings.HasPrefix(rest, "Too few rounds (1)") || !strings.Contains(rest, "\n\n`make bench-full` on 2026-01-02") || strings.Contains(block, "v0.1.2") {
-		t.Errorf("unexpected text:\n%s", block)
-	}
-}
-
-func TestRenderPerformance(t *testing.T) {
-	if _, err := renderPerformance(resultstest.Parse(t, resultstest.Sample)); err == nil {
-		t.Error("no error for a selection of rows")
-	}
-	block, err := renderPerformance(resultstest.Parse(t, everything()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resultstest.Contains(t, block,
-		"Too few rounds (1) to tell in which of 81 rows mmapfile is slower than `os.File`.\n",
-		"| streams | 64 KiB through a pipe | 200 ns | – | 100 ns | 0.50 | – |\n",
-		"(charts/writes.svg)\n",
-		"| `ReadAt` 1 KiB | – | – | – | – | 100 ns |\n",
-	)
-}
-
-// oldPages writes raw results, and pages with an old block for each of blocks, as they lie in the
-// repository. It returns the file of the results, and what reads a page.
-func oldPages(t *testing.T, text string, blocks ...block) (file string, page func(b block) string) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "benchdata")
-	if err := os.MkdirAll(filepath.Join(dir, ResultsDir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file = filepath.Join(dir, ResultsDir, "raw.txt")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(file, text)
-	pages := map[string]string{}
-	for _, b := range blocks {
-		pages[b.page] += "before " + b.name + "\n" + b.begin() + "old\n" + b.end() + "after " + b.name + "\n"
-	}
-	for name, text := range pages {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		write(path, text)
-	}
-	return file, func(b block) string {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, b.page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-}
-
-// publish writes the pages of the raw results in file, or with check fails if they are others.
-func publish(file string, check bool) error {
-	res, err := results.Read(file)
-	if err != nil {
-		return err
-	}
-	made, err := Pages(res, filepath.Dir(filepath.Dir(file)))
-	for _, a := range made {
-		err = errors.Join(err, a.Put(check))
-	}
-	return err
-}
-
-// putBlocks puts the blocks of the raw results into their pages: before that they are stale, afterwards not.
-func putBlocks(t *testing.T, file string) {
-	t.Helper()
-	if err := publish(file, true); err == nil {
-		t.Error("check passes for an old block")
-	}
-	if err := publish(file, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := publish(file, true); err != nil {
-		t.Error("check after readme:", err)
-	}
-}
-
-func TestReadme(t *testing.T) {
-	file, page := oldPages(t, everything(), firstBlock, callsBlock, performanceBlock, programsBlock, paysBlock)
-	putBlocks(t, file)
-	if s := page(firstBlock); !strings.HasPrefix(s, "before bench\n"+firstBlock.begin()+"| op") ||
-		!strings.HasSuffix(s, ".\n"+firstBlock.end()+"after bench\n") {
-		t.Errorf("unexpected text:\n%s", s)
-	}
-	s := page(callsBlock)
-	resultstest.Contains(t, s,
-		"before calls\n"+callsBlock.begin()+"| op", callsBlock.end()+"after calls\n",
-		performanceBlock.begin()+"Too few rounds", performanceBlock.end()+"after performance\n",
-		programsBlock.begin()+"old\n"+programsBlock.end(), // it is of other results
-	)
-
-	file, _ = oldPages(t, everything(), firstBlock)
-	if err := publish(file, false); err == nil {
+	if _, err := Pages(measured(t, "durable", "^$", ""), t.TempDir()); err == nil {
 		t.Error("no error without a page")
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "..", callsBlock.page), []byte("no marks\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := publish(file, false); err == nil {
-		t.Error("no error without the marks")
 	}
 }
 
@@ -250,28 +225,10 @@ func TestArtifact_StaleFailsTheCheck(t *testing.T) {
 	}
 }
 
-// Results of each kind are taken for that and for no other.
-func TestKind_Each(t *testing.T) {
-	for want, text := range map[results.Kind]string{
-		results.Calls: resultstest.Sample, results.Peers: peersSample(), results.Needle: needleSample(), results.Events: eventsSample(),
-		results.Durable: durableSample(1), results.Programs: programsSample("1"), results.Cold: coldSample(),
-		results.Regret: regretSample(), results.Raft: raftSample(), results.Reread: rereadSample(),
-	} {
-		if got := resultstest.Parse(t, text).Kind(); got != want {
-			t.Errorf("%s are taken for %s", want, got)
+func TestPays_ReasonForEachProgram(t *testing.T) {
+	for _, name := range programNames(measured(t, "programs", "^$", "")) {
+		if programReasons[name] == "" {
+			t.Errorf("%s has no reason", name)
 		}
 	}
-	if len(kinds) != 10 {
-		t.Errorf("%d kinds", len(kinds))
-	}
-}
-
-// printed is what a report prints, with a tab for each run of spaces.
-func printed(t *testing.T, res *results.Set) string {
-	t.Helper()
-	var out bytes.Buffer
-	if err := Report(&out, res); err != nil {
-		t.Fatal(err)
-	}
-	return regexp.MustCompile(` {2,}`).ReplaceAllString(out.String(), "\t")
 }
