@@ -35,7 +35,7 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 	}
 	t, end := p.begin(), off+int64(n)
 	stands := uint64(t.stands.Load())
-	enough, own, price := true, true, t.blockPrice()
+	enough, own, price, ownPrice := true, true, t.blockPrice(), t.ownPrice()
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w, l := p.grow(uint64(block))
 		if w == nil {
@@ -52,7 +52,7 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 			l.written.Store(true)
 		}
 		enough = enough && (saved >= price || off-block<<BlockBits < int64(n) && p.continuesRun(block, n, price))
-		own = own && saved >= min(price*prefaultOwn, savedMax)
+		own = own && saved >= min(ownPrice*weight(part), savedMax)
 	}
 	return enough && (own || affords(int64(t.prefaultPrice())*((end-1)>>BlockBits-off>>BlockBits+1)))
 }
@@ -69,6 +69,17 @@ func (r *record) prefaultPrice() uint64 {
 // cost doubles for each loss that gains have not offset.
 func (r *record) blockPrice() uint64 {
 	return min(max(r.prefaultPrice()/r.writeSaving(), 1)<<r.losses.Load(), savedMax)
+}
+
+// ownPrice returns how many calls of a block have taken prefaultOwn times what prefaulting it
+// costs. A call has taken at least what is measured of one, which may be less than savingMin.
+// How many bytes it moved is not remembered, so larger ones are not believed to have taken longer.
+func (r *record) ownPrice() uint64 {
+	took := uint64(callNow())
+	if saving := uint64(r.saving.Load()); saving > savingMin {
+		took = saving
+	}
+	return (r.prefaultPrice() << r.losses.Load()) * prefaultOwn / took
 }
 
 // continuesRun predicts whether writes of n bytes in order will reach block and save the cost of
