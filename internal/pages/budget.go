@@ -241,8 +241,8 @@ func (p *Pages) Plan(off, n, size int64, mapped bool) (ask, far bool) {
 	calls, faults := rest*callTime/n, (rest>>BlockBits+1)*min(t.faultOf(), faultUsual)
 	far = n > orderMax || calls < faults/4*aheadNeeds
 	if far && n <= orderMax { // the price may have been that of another file, or of a busy moment
-		t.fault.Store(t.fault.Load() / 8 * 7)
-		blockFault.Store(blockFault.Load() / 8 * 7)
+		blockFault.Store(t.faultOf() / 8 * 7)
+		t.fault.Store(0) // so the next faults are measured: what is guessed is not what they take
 	}
 	if !mapped && !far {
 		ahead := (min(rest, AheadBytes)>>BlockBits + 1) * t.faultOf() // for BuyAhead

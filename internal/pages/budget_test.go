@@ -420,6 +420,7 @@ func FuzzBudget(f *testing.F) {
 	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13}) // on a host with fast system calls
 	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})  // mapped by reading ahead, shortly before Close
 	f.Add([]byte{49, 251, 255, 48, 48, 39, 48, 48}) // long writes of one lap after the other, on a host with fast system calls
+	f.Add([]byte{88, 225, 206, 48, 48, 36, 66, 48}) // reads in order that are predicted with a price that is too low
 	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
