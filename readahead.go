@@ -149,10 +149,14 @@ func (f *file) cached(off, end int64) bool {
 
 // readNextPage reads the page after off in. A read that ends in zeros, with ready pages,
 // looks there for the end of the file (see provesZero). It returns false if the file has no such
-// page, or it was known.
+// page, it was known, or the budget does not suffice.
 func (f *file) readNextPage(off int64) bool {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page >= f.length.Known() || f.pages.Known(page, 1) {
+		return false
+	}
+	ok, measure := f.pages.BuyProof(page)
+	if !ok {
 		return false
 	}
 	if f.sparse() {
@@ -163,6 +167,9 @@ func (f *file) readNextPage(off int64) bool {
 		if size, regular := f.stat(); regular { // it may have been truncated
 			f.pages.Truncated(size)
 		}
+	}
+	if measure && f.pages.Known(page, 1) {
+		f.measureFaults(page, 1)
 	}
 	return true
 }

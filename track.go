@@ -37,8 +37,13 @@ func (f *file) noteRead(off, n int64, short bool) {
 		return
 	}
 	f.follow(next, off+n)
-	if next.Reread && f.m.Load() != nil && !f.readNextPage(off+n) && !short {
+	if next.Reread && f.mapsTo(off+n) && !f.readNextPage(off+n) && !short {
 		f.pages.Unproven(off + n - 1)
+	}
+	if next.Joined {
+		if took := f.loadBlocks(off+n-1, 1); took > 0 {
+			f.pages.SetJoined(took)
+		}
 	}
 	if next.Due && f.mapsTo(off+n) {
 		f.buy(off, n)
@@ -142,9 +147,17 @@ func (f *file) measureCall(off int64) {
 // measureFaults loads pages of so many blocks from off on, which are in memory, to measure what
 // the faults take.
 func (f *file) measureFaults(off, blocks int64) {
+	if took := f.loadBlocks(off, blocks); took > 0 {
+		f.pages.SetFault(took, blocks)
+	}
+}
+
+// loadBlocks loads a page of so many blocks from off on, and returns the nanoseconds that it took,
+// or 0 if they are not mapped.
+func (f *file) loadBlocks(off, blocks int64) (took int64) {
 	m := f.m.Load()
 	if blocks == 0 || m == nil || off+(blocks-1)*pages.BlockSize >= int64(m.callLen) || !f.tryLockMapping(m) {
-		return
+		return 0
 	}
 	defer f.unlockMappings()
 	var ok bool
@@ -154,7 +167,8 @@ func (f *file) measureFaults(off, blocks int64) {
 	for i := range blocks - 1 {
 		m.touch((off/pages.BlockSize + i + 1) * pages.BlockSize)
 	}
-	f.pages.SetFault(int64(time.Since(began)), blocks)
+	took = max(int64(time.Since(began)), 1)
 	ok = true
 	runtime.KeepAlive(f)
+	return took
 }

@@ -20,6 +20,8 @@ const (
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
 	faultUsual  = 5_000  // one that takes longer is not what the next ones take
+	joinedFault = 400    // mean of loads above which most are faults
+	joinedMax   = 1_200  // the fault of one page: one that took longer has waited, or is that of a block
 )
 
 // budget is what trying may cost the process by now, in nanoseconds. See the package comment.
@@ -151,6 +153,18 @@ func (p *Pages) SetFault(took, blocks int64) {
 	blockFault.Store(max(took, 1))
 }
 
+// SetJoined records what a load of a page that joined has taken. If most of them are faults, the
+// budget pays for those that are not measured, too. The first load of a block is its fault, which is
+// paid for, so one alone counts for little.
+func (p *Pages) SetJoined(took int64) {
+	t := p.begin()
+	mean := int64(t.joinedTook.Load())
+	mean += (min(took, joinedMax) - mean) / 4
+	if t.joinedTook.Store(uint32(max(mean, 0))); mean > joinedFault {
+		budget.Add(-mean * joinedEvery)
+	}
+}
+
 // Buy makes the seen pages of n bytes at off ready, in blocks that were reread often enough,
 // if the budget allows the faults. The file must be mapped. If exists is true, the system
 // must confirm that the pages exist, and Note makes them ready. If measure is not negative,
@@ -177,7 +191,7 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 		if fault && !t.pay(1) {
 			continue
 		}
-		if fault && t.measures(1) {
+		if fault { // now, so that pages which join need none
 			measure = max(off, block<<BlockBits)
 		}
 		if t.confirm {
@@ -196,7 +210,7 @@ func (p *Pages) Buy(off, n int64) (exists bool, measure int64) {
 	return exists, measure
 }
 
-// measures reports whether the faults of the n blocks that were just bought are to be
+// measures reports whether the faults of the n blocks that were just bought ahead are to be
 // measured: those of the first two of a file, since one may have waited, and of a quarter of the rest.
 func (r *record) measures(n uint32) bool {
 	return r.fault.Load() == 0 || (r.bought.Load()-n)%(8*n) < 2*n
@@ -230,6 +244,26 @@ func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 		return 0
 	}
 	return blocks
+}
+
+// BuyProof reports whether the page at off is to be read, so that mapped calls which end in zeros
+// before it find their proof there. The budget pays for that read, for the call that had no proof,
+// and, if the block of the page has no ready pages, for its fault. If measure is true, the caller
+// is to load the page after it was read, for SetFault.
+func (p *Pages) BuyProof(off int64) (ok, measure bool) {
+	t, price := p.begin(), 2*callNow()
+	w := p.word(uint64(off >> BlockBits))
+	fault := w == nil || w.Load()>>readyShift == 0
+	if fault {
+		price += t.faultOf()
+	}
+	if !pays(price) {
+		return false, false
+	}
+	if fault {
+		t.bought.Add(1)
+	}
+	return true, fault
 }
 
 // Plan decides about reads of n bytes in order at off, in a file of size bytes. ask says that
@@ -268,7 +302,9 @@ func (r *record) unprovable(block int64) uint64 {
 // most reads of the file are so, the page is not ready any more, until the file has grown.
 func (p *Pages) Unproven(off int64) {
 	t := p.begin()
-	budget.Add(-callNow()) // Ready has counted it as saved
+	if t.saved.Load() <= t.limit.Load() {
+		budget.Add(-callNow()) // Ready has counted it as saved
+	}
 	if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
 		return
 	}

@@ -22,9 +22,10 @@ type simulation struct {
 	size     int64
 	large    bool // folios
 	memory   bool // a tmpfs: holes must not be mapped
+	zeros    bool // all of it is zeros, which prove nothing
 	mapped   bool
-	faulted  map[int64]bool // blocks that the mapping shows
-	resident map[int64]bool // blocks in memory; nil for all
+	faulted  map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
+	resident map[int64]bool  // blocks in memory; nil for all
 	writes   Writes
 	period   bool // of mapped writes
 	told     bool // that the file is read in order
@@ -43,8 +44,8 @@ func newSimulation(seed uint64) *simulation {
 func (s *simulation) both(ns float64) { s.cost += ns; s.base += ns }
 
 func (s *simulation) open(size int64, large, memory, cold bool) {
-	s.p, s.size, s.large, s.memory, s.mapped, s.told, s.leaves = new(Pages), size, large, memory, false, false, 0
-	s.faulted, s.resident, s.writes, s.period = map[int64]bool{}, nil, Writes{}, false
+	s.p, s.size, s.large, s.memory, s.mapped, s.told, s.zeros, s.leaves = new(Pages), size, large, memory, false, false, false, 0
+	s.faulted, s.resident, s.writes, s.period = map[int64]int64{}, nil, Writes{}, false
 	if cold {
 		s.resident = map[int64]bool{}
 	}
@@ -68,10 +69,14 @@ func (s *simulation) faultPrice() float64 {
 // fault maps the blocks of n bytes at off.
 func (s *simulation) fault(off, n int64) (took float64) {
 	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
-		if !s.faulted[block] {
-			s.faulted[block] = true
+		if shown := s.faulted[block]; shown == 0 {
 			took += s.faultPrice()
+		} else if min(off+n, (block+1)<<BlockBits) > shown {
+			took += pageFault
+		} else {
+			continue
 		}
+		s.faulted[block] = s.size
 	}
 	s.cost += took
 	return took
@@ -135,10 +140,17 @@ func (s *simulation) read(off, n int64) {
 	bytes := float64(n) * perKiB / 1024
 	s.calls++
 	s.base += s.pread + bytes
+	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
 	if s.mapped && s.p.Ready(off, int(n)) {
 		s.cost += hitPrice + bytes
 		s.fault(off, n)
-		return
+		if !s.zeros {
+			return
+		}
+		if page < s.size && s.p.Known(page, 1) {
+			s.fault(page, 1)
+			return
+		}
 	}
 	s.load(off, n)
 	s.cost += s.pread + bytes
@@ -148,6 +160,13 @@ func (s *simulation) read(off, n int64) {
 	}
 	next := s.p.Read(off, n, off+n == s.size)
 	s.follow(next)
+	if next.Reread && s.mapped {
+		s.readNextPage(page, off+n)
+	}
+	if next.Joined {
+		s.cost += joinedCost
+		s.p.SetJoined(joinedCost + int64(s.fault(off+n-1, 1)))
+	}
 	if next.Due && s.mapped {
 		exists, measure := s.p.Buy(off, n)
 		if exists {
@@ -169,6 +188,23 @@ func (s *simulation) read(off, n int64) {
 		s.told = false
 	case next.Ask:
 		s.lookAhead(off+n, n)
+	}
+}
+
+func (s *simulation) readNextPage(page, end int64) {
+	ok, measure := false, false
+	if page < s.size && !s.p.Known(page, 1) {
+		ok, measure = s.p.BuyProof(page)
+	}
+	if ok {
+		s.load(page, 1)
+		s.cost += s.pread
+		s.p.Note(Ready, page, 1)
+		if measure {
+			s.p.SetFault(int64(s.fault(page, 1)), 1)
+		}
+	} else if end < s.size {
+		s.p.Unproven(end - 1)
 	}
 }
 
@@ -211,7 +247,7 @@ func (s *simulation) write(off, n int64) {
 			s.p.SetPrice(blocks<<BlockBits, time.Duration(took))
 			s.p.NotePrefaulted(from, blocks<<BlockBits)
 			for block := range blocks {
-				s.faulted[from>>BlockBits+block] = true
+				s.faulted[from>>BlockBits+block] = s.size
 			}
 			prefaulted = true
 		}
@@ -269,6 +305,7 @@ func (s *simulation) run(program []byte) {
 		step := BlockSize >> (b[7] % 5)
 		for ; repeat > 0 && calls < callsMax; repeat-- {
 			s.open(size, large, memory, cold)
+			s.zeros = b[6]&192 == 192 && n <= 512
 			var next int64
 			for i := range life {
 				var off int64
@@ -417,10 +454,11 @@ func FuzzBudget(f *testing.F) {
 	f.Add([]byte{232, 241, 0, 3, 17, 160, 96, 241})
 	f.Add([]byte{88, 253, 48, 49, 0, 134, 64, 9})
 	f.Add([]byte{50, 234, 48, 49, 0, 134, 128, 9})
-	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13}) // on a host with fast system calls
-	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})  // mapped by reading ahead, shortly before Close
+	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13})  // on a host with fast system calls
+	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})   // mapped by reading ahead, shortly before Close
 	f.Add([]byte{49, 251, 255, 48, 48, 39, 48, 48}) // long writes of one lap after the other, on a host with fast system calls
 	f.Add([]byte{88, 225, 206, 48, 48, 36, 66, 48}) // reads in order that are predicted with a price that is too low
+	f.Add([]byte{17, 255, 96, 3, 3, 0, 192, 0})     // laps over zeros
 	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
@@ -630,6 +668,79 @@ func TestRead_JoinsReadyPages(t *testing.T) {
 	p.Note(Ready, 4*BlockSize, PageSize)
 	if p.Read(4*BlockSize+PageSize, 64, false); p.MayRead(4*BlockSize+PageSize, 64) {
 		t.Error("what may be a hole is ready")
+	}
+}
+
+// A page that was added to a file after the fault of its block is a fault of its own once it has
+// joined the block. The budget pays for these, too.
+func TestSetJoined_FileGrows(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, reads := range []int{2, 3} {
+		s := newSimulation(1)
+		s.open(PageSize, true, false, false)
+		for range 20_000 {
+			for range reads {
+				s.read(s.size-PageSize+100, 64)
+			}
+			s.size += PageSize
+			s.both(s.pread)
+			s.calls++
+		}
+		t.Logf("%d reads of each page: %.2f of os.File", reads, s.cost/s.base)
+		if s.cost > s.allowed() {
+			t.Errorf("%d reads of each page: %.0f ns, %.0f with os.File: %.0f more than allowed",
+				reads, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
+// Pages that join and are no faults cost nothing, so the budget is left for blocks.
+func TestSetJoined_NoFaults(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no budget")
+	}
+	defer Unbound()
+	budget.Store(1000)
+	var p Pages
+	for i := range int64(1000) {
+		if took := int64(60); i%20 == 0 { // the first load of a block
+			p.SetJoined(took + faultPrice)
+		} else {
+			p.SetJoined(took)
+		}
+	}
+	if left := budget.Load(); left != 1000 {
+		t.Errorf("%d are left of 1000", left)
+	}
+}
+
+// Where zeros prove nothing, the page that does is in the next block. Its fault is paid as well, so
+// reads that end in zeros do not go from block to block for nothing.
+func TestBuyProof_BlockAfterBlock(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		s.open(4096*BlockSize, large, false, false)
+		s.zeros = true
+		for range 300 {
+			s.read(BlockSize-200, 64)
+		}
+		for block := range int64(4000) {
+			for range 3 {
+				s.read((block+1)*BlockSize-200, 64)
+			}
+		}
+		s.close()
+		t.Logf("%.2f of os.File", s.cost/s.base)
+		if s.cost > s.allowed() {
+			t.Errorf("large folios %v: %.0f ns, %.0f with os.File: %.0f more than allowed", large, s.cost, s.base, s.cost-s.allowed())
+		}
 	}
 }
 

@@ -106,6 +106,8 @@ type record struct {
 	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)
 	unproven     atomic.Uint32 // mapped reads that could not prove the end of the file
 	unwatched    atomic.Uint32 // groups of LookEvery calls since the last one that was recorded
+	joined       atomic.Uint32 // reads that made pages of a block ready which had some
+	joinedTook   atomic.Uint32 // nanoseconds that the load of such a page takes
 	stands       atomic.Uint32 // for how many calls each of a recorded group stands (see watches)
 	lastPage     atomic.Int64  // the page that made them, plus 1; 0 for none
 	failures     atomic.Uint32 // attempts to map the file that failed

@@ -29,6 +29,7 @@ const (
 	savedMap     = 1024            // mapped calls that are counted for a mapping: mixtures of good and bad lives
 	savedBlock   = 64              // and for each block: reads that are scattered
 	savedEvery   = 16              // calls from one addition to the budget to the next
+	joinedEvery  = 8               // pages that join a block from one that is measured to the next
 	restMax      = 2 << 20         // bytes of the rest of a file for which reads in order are predicted
 	prefaultOwn  = 32              // times that a block's writes have paid for prefaulting it, if the budget does not
 	periodOwn    = 256             // writes from one that begins a period to the next, if the budget does not suffice

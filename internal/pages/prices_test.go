@@ -24,6 +24,8 @@ const (
 	revokePrice   = 5_000 // the range taken away at Close, and its end
 	smallFault    = 4_280 // 64 KiB with small folios
 	largeFault    = 720   // and with large ones
+	pageFault     = 900   // one page that was added to the file since the fault of its block
+	joinedCost    = 60    // a page that joins is loaded, and that is measured
 	smallPrefault = 9_000 // 64 KiB made writable, and its pages
 	largePrefault = 1_500
 	diskPrice     = 20_000 // a page that is not in memory

@@ -13,6 +13,7 @@ type Next struct {
 	Due    bool   // call Buy if the file is mapped
 	Ask    bool   // reads are in order: call Plan
 	Broken bool   // the order has ended
+	Joined bool   // load the page that was read last, for SetJoined
 }
 
 // Early counts a read or write of n bytes by system call, instead of Read and Write, and
@@ -66,6 +67,7 @@ func (p *Pages) Read(off, n int64, short bool) Next {
 		p.advanceCounted()
 	}
 	t, old, state, next := p.count(n)
+	next.Joined = joined != nil && p.begin().joined.Add(1)%joinedEvery == 1
 	state |= uint64(end) & offsetMask
 	if t == nil {
 		p.state.Store(state)
@@ -106,10 +108,11 @@ func (p *Pages) Joins(off int64, n int) bool {
 }
 
 // joining returns the word of a block that has ready pages, and those of n bytes at off, unless
-// they are ready, too. The fault of the block has most likely mapped them.
+// they are ready, too. The fault of the block has most likely mapped them, but not what was added
+// to the file since (see SetJoined).
 func (p *Pages) joining(off, n int64) (w *atomic.Uint64, pages uint64) {
 	t, block := p.table.Load(), off>>BlockBits
-	if t == nil || t.confirm || block != (off+n-1)>>BlockBits {
+	if t == nil || t.confirm || !affords(0) || block != (off+n-1)>>BlockBits {
 		return nil, 0
 	}
 	if w = p.word(uint64(block)); w == nil {
