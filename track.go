@@ -1,6 +1,7 @@
 package mmapfile
 
 import (
+	"io"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -88,10 +89,10 @@ func (f *file) follow(next pages.Next, end int64) {
 func (f *file) storageOf() sys.Storage {
 	kind := sys.Storage(f.storage.Load())
 	if kind == 0 {
-		kind = sys.StorageOf(f.inner)
-		if f.storage.Store(uint32(kind)); kind == sys.StorageMemory {
-			f.pages.Confirm()
+		if kind = sys.StorageOf(f.inner); kind == sys.StorageMemory {
+			f.pages.Confirm() // before another call can map the file
 		}
+		f.storage.Store(uint32(kind))
 	}
 	return kind
 }
@@ -137,6 +138,9 @@ func (f *file) measureCall(off int64) {
 	for range 3 {
 		began := time.Now()
 		if _, err := f.inner.ReadAt(b[:], off); err != nil {
+			if err != io.EOF { // it is open for writing only, or has O_DIRECT
+				f.never.Store(true)
+			}
 			return
 		}
 		least = min(least, time.Since(began))

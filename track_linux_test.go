@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -563,6 +564,20 @@ func TestRead_DeviceIsReadOnce(t *testing.T) {
 			t.Errorf("%d reads by system call for %d of the File", n, pages.LookEvery)
 		}
 		f.Close()
+	}
+}
+
+// Nor is it on a file that cannot be read, which is not asked again.
+func TestWrite_OnlyForWritingIsNotTracked(t *testing.T) {
+	t.Parallel()
+	f, err := OpenFile(filepath.Join(t.TempDir(), "log"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.measureCall(0)
+	if f.tracks() {
+		t.Error("calls are still recorded")
 	}
 }
 
