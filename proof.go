@@ -64,7 +64,7 @@ func (f *file) provesZero(m *mapping, i int) bool {
 		return true
 	}
 	page := pageAfter(i)
-	if f.isLast(m, page) || !f.pages.Known(page, 1) {
+	if f.isLast(m, page) || !f.pages.Proves(page) {
 		return false
 	}
 	m.touch(page)

@@ -152,7 +152,7 @@ func (f *file) cached(off, end int64) bool {
 // page, it was known, or the budget does not suffice.
 func (f *file) readNextPage(off int64) bool {
 	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
-	if page >= f.length.Known() || f.pages.Known(page, 1) {
+	if page >= f.length.Known() || f.pages.Proves(page) {
 		return false
 	}
 	ok, measure := f.pages.BuyProof(page)

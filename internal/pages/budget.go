@@ -235,6 +235,9 @@ func (r *record) pay(n int64) bool {
 // the caller is to load a page of each of so many blocks now, for SetFault.
 func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 	t := p.begin()
+	if page := t.lastPage.Load() - 1; page >= 0 { // what proves nothing is not read ahead
+		end = min(end, page<<PageBits)
+	}
 	blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 	if end <= off || !t.pay(blocks) {
 		return 0

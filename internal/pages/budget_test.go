@@ -147,7 +147,7 @@ func (s *simulation) read(off, n int64) {
 		if !s.zeros {
 			return
 		}
-		if page < s.size && s.p.Known(page, 1) {
+		if page < s.size && s.p.Proves(page) {
 			s.fault(page, 1)
 			return
 		}
@@ -158,7 +158,7 @@ func (s *simulation) read(off, n int64) {
 		s.cost += earlyOverhead
 		return
 	}
-	next := s.p.Read(off, n, off+n == s.size)
+	next := s.p.Read(off, n, false) // a read that ends where the file does is not short
 	s.follow(next)
 	if next.Reread && s.mapped {
 		s.readNextPage(page, off+n)
@@ -193,7 +193,7 @@ func (s *simulation) read(off, n int64) {
 
 func (s *simulation) readNextPage(page, end int64) {
 	ok, measure := false, false
-	if page < s.size && !s.p.Known(page, 1) {
+	if page < s.size && !s.p.Proves(page) {
 		ok, measure = s.p.BuyProof(page)
 	}
 	if ok {
@@ -203,7 +203,7 @@ func (s *simulation) readNextPage(page, end int64) {
 		if measure {
 			s.p.SetFault(int64(s.fault(page, 1)), 1)
 		}
-	} else if end < s.size {
+	} else {
 		s.p.Unproven(end - 1)
 	}
 }

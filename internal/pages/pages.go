@@ -304,6 +304,15 @@ func (p *Pages) resetFront(r *record) {
 // Known reports whether all pages of n bytes at off are known to be in memory.
 func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().knownShift(), off, n) }
 
+// Proves reports whether a load of the page at off may prove that the file has it: the page is known
+// to be in memory, and the fault of its block is not one that was not paid for.
+func (p *Pages) Proves(off int64) bool {
+	if off%BlockSize == 0 {
+		return p.MayRead(off, 1)
+	}
+	return p.Known(off, 1)
+}
+
 // knownShift returns the bit that says of a block's first page that it is in memory.
 func (t *table) knownShift() uint {
 	if t != nil && t.confirm { // what is only seen may be a hole

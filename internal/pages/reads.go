@@ -60,13 +60,14 @@ func (p *Pages) count(n int64) (t *table, old, state uint64, next Next) {
 // Read records a read of n bytes at off by system call. short says that it met the end of
 // the file. A positive n is required. Pages of a block that has ready ones are ready from now on.
 func (p *Pages) Read(off, n int64, short bool) Next {
-	end := off + n
+	end, ready := off+n, p.MayRead(off, int(n))
 	joined, pages := p.joining(off, n)
 	if joined != nil {
 		joined.Or(pages * uint64(Ready))
 		p.advanceCounted()
 	}
 	t, old, state, next := p.count(n)
+	next.Reread = ready
 	next.Joined = joined != nil && p.begin().joined.Add(1)%joinedEvery == 1
 	state |= uint64(end) & offsetMask
 	if t == nil {
@@ -79,7 +80,7 @@ func (p *Pages) Read(off, n int64, short bool) Next {
 	}
 	// Of a page in which both begin and end, only the read before may have seen the rest.
 	goesOn := off%PageSize != 0 && old&offsetMask == uint64(off)&offsetMask && old&cameBack == 0
-	if p.Note(Seen, off, n) && !goesOn && joined == nil {
+	if p.Note(Seen, off, n) && !goesOn {
 		state |= cameBack
 		p.countReread(off, n, &next)
 	}
@@ -225,7 +226,7 @@ func (p *Pages) countReread(off, n int64, next *Next) {
 		all = all && old>>readyShift&pages == pages
 		due = due || reads >= readyFrom
 	}
-	next.Credit, next.Reread, next.Due = weight(n)*stands, all, due && !all
+	next.Credit, next.Due = weight(n)*stands, due && !all
 }
 
 // Confirm says that a page which was read may be a hole, which a load from the mapping
