@@ -215,6 +215,6 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	stats.prefaults.Add(1)
-	f.readNextPage(to) // which tells a mapped write that the file was not truncated
+	f.readNextPage(to, 0) // which tells a mapped write that the file was not truncated
 	return true
 }

@@ -147,15 +147,15 @@ func (f *file) cached(off, end int64) bool {
 	return err == nil && in
 }
 
-// readNextPage reads the page after off in. A read that ends in zeros, with ready pages,
+// readNextPage reads the page after n bytes at off in. A read that ends in zeros, with ready pages,
 // looks there for the end of the file (see provesZero). It returns false if the file has no such
 // page, it was known, or the budget does not suffice.
-func (f *file) readNextPage(off int64) bool {
-	page := (off + int64(pageSize) - 1) &^ int64(pageSize-1)
+func (f *file) readNextPage(off, n int64) bool {
+	page := (off + n + int64(pageSize) - 1) &^ int64(pageSize-1)
 	if page >= f.length.Known() || f.pages.Proves(page) {
 		return false
 	}
-	ok, measure := f.pages.BuyProof(page)
+	ok, measure := f.pages.BuyProof(page, n)
 	if !ok {
 		return false
 	}

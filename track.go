@@ -38,8 +38,8 @@ func (f *file) noteRead(off, n int64, short bool) {
 		return
 	}
 	f.follow(next, off+n)
-	if next.Reread && f.mapsTo(off+n) && !f.readNextPage(off+n) && !short {
-		f.pages.Unproven(off + n - 1)
+	if next.Reread && f.mapsTo(off+n) && !f.readNextPage(off, n) && !short {
+		f.pages.Unproven(off, n, pageAfter(int(off+n-1)) >= f.length.Known())
 	}
 	if next.Joined {
 		if took := f.loadBlocks(off+n-1, 1); took > 0 {

@@ -17,6 +17,8 @@ const (
 	notePrice   = 30     // a call that is recorded
 	periodPrice = 4_000  // a period of mapped writes: fstat, a timer, and the new modification time
 	askPrice    = 890    // the question what is in memory: two system calls
+	copyPrice   = 20     // a read from the mapping, and
+	copyBytes   = 64     // bytes that it copies in a nanosecond
 	faultPrice  = 720    // the fault of a block, until one is measured: 720 with large folios, 4,280 with small ones
 	faultMax    = 16_000 // one that took longer has waited for a processor
 	faultUsual  = 5_000  // one that takes longer is not what the next ones take
@@ -250,11 +252,11 @@ func (p *Pages) BuyAhead(off, end int64) (measure int64) {
 }
 
 // BuyProof reports whether the page at off is to be read, so that mapped calls which end in zeros
-// before it find their proof there. The budget pays for that read, for the call that had no proof,
-// and, if the block of the page has no ready pages, for its fault. If measure is true, the caller
+// before it find their proof there. The budget pays for that read, for the call of n bytes that had
+// no proof, and, if the block of the page has no ready pages, for its fault. If measure is true, the caller
 // is to load the page after it was read, for SetFault.
-func (p *Pages) BuyProof(off int64) (ok, measure bool) {
-	t, price := p.begin(), 2*callNow()
+func (p *Pages) BuyProof(off, n int64) (ok, measure bool) {
+	t, price := p.begin(), 2*callNow()+vain(n)
 	w := p.word(uint64(off >> BlockBits))
 	fault := w == nil || w.Load()>>readyShift == 0
 	if fault {
@@ -300,20 +302,30 @@ func (r *record) unprovable(block int64) uint64 {
 	return seen << (page % 16) & seen
 }
 
-// Unproven records that a read copied from the mapping up to a byte of the file's last page,
-// which is at off, and could not prove that the file reaches it: the page ends in zeros. If
-// most reads of the file are so, the page is not ready any more, until the file has grown.
-func (p *Pages) Unproven(off int64) {
+// vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
+func vain(n int64) int64 { return copyPrice + n/copyBytes + notePrice }
+
+// Unproven records that a read of n bytes at off was copied from the mapping, and that nothing
+// proved that the file has its last byte: it ends in zeros. If that is in the last page, and most
+// reads of the file are so, the page is not ready any more until the file has grown. Elsewhere
+// the budget could not pay for the proof, and the block has to be bought again.
+func (p *Pages) Unproven(off, n int64, last bool) {
 	t := p.begin()
+	off += n - 1
+	budget.Add(-vain(n))
 	if t.saved.Load() <= t.limit.Load() {
 		budget.Add(-callNow()) // Ready has counted it as saved
 	}
-	if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
-		return
+	void := uint64(ready | readsMax<<readsShift)
+	if last {
+		if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
+			return
+		}
+		t.lastPage.Store(off>>PageBits + 1)
+		void = t.unprovable(off>>BlockBits) << readyShift
 	}
-	t.lastPage.Store(off>>PageBits + 1)
 	if w := p.word(uint64(off >> BlockBits)); w != nil {
-		w.And(^(t.unprovable(off>>BlockBits) << readyShift))
+		w.And(^void)
 	}
 	t.mu.Lock()
 	p.resetFront(t.record)

@@ -161,7 +161,7 @@ func (s *simulation) read(off, n int64) {
 	next := s.p.Read(off, n, false) // a read that ends where the file does is not short
 	s.follow(next)
 	if next.Reread && s.mapped {
-		s.readNextPage(page, off+n)
+		s.readNextPage(page, off, n)
 	}
 	if next.Joined {
 		s.cost += joinedCost
@@ -191,10 +191,10 @@ func (s *simulation) read(off, n int64) {
 	}
 }
 
-func (s *simulation) readNextPage(page, end int64) {
+func (s *simulation) readNextPage(page, off, n int64) {
 	ok, measure := false, false
 	if page < s.size && !s.p.Proves(page) {
-		ok, measure = s.p.BuyProof(page)
+		ok, measure = s.p.BuyProof(page, n)
 	}
 	if ok {
 		s.load(page, 1)
@@ -204,7 +204,7 @@ func (s *simulation) readNextPage(page, end int64) {
 			s.p.SetFault(int64(s.fault(page, 1)), 1)
 		}
 	} else {
-		s.p.Unproven(end - 1)
+		s.p.Unproven(off, n, page >= s.size)
 	}
 }
 
@@ -305,7 +305,7 @@ func (s *simulation) run(program []byte) {
 		step := BlockSize >> (b[7] % 5)
 		for ; repeat > 0 && calls < callsMax; repeat-- {
 			s.open(size, large, memory, cold)
-			s.zeros = b[6]&192 == 192 && n <= 512
+			s.zeros = b[6]&192 == 192
 			var next int64
 			for i := range life {
 				var off int64
@@ -454,11 +454,17 @@ func FuzzBudget(f *testing.F) {
 	f.Add([]byte{232, 241, 0, 3, 17, 160, 96, 241})
 	f.Add([]byte{88, 253, 48, 49, 0, 134, 64, 9})
 	f.Add([]byte{50, 234, 48, 49, 0, 134, 128, 9})
-	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13})  // on a host with fast system calls
-	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})   // mapped by reading ahead, shortly before Close
-	f.Add([]byte{49, 251, 255, 48, 48, 39, 48, 48}) // long writes of one lap after the other, on a host with fast system calls
-	f.Add([]byte{88, 225, 206, 48, 48, 36, 66, 48}) // reads in order that are predicted with a price that is too low
-	f.Add([]byte{17, 255, 96, 3, 3, 0, 192, 0})     // laps over zeros
+	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13})    // on a host with fast system calls
+	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})     // mapped by reading ahead, shortly before Close
+	f.Add([]byte{49, 251, 255, 48, 48, 39, 48, 48})   // long writes of one lap after the other, on a host with fast system calls
+	f.Add([]byte{88, 225, 206, 48, 48, 36, 66, 48})   // reads in order that are predicted with a price that is too low
+	f.Add([]byte{17, 255, 96, 3, 3, 0, 192, 0})       // laps over zeros
+	f.Add([]byte{90, 252, 48, 48, 48, 36, 252, 48})   // a page of zeros that is read ahead again and again
+	f.Add([]byte{55, 127, 48, 48, 48, 48, 232, 48})   // and is never reread
+	f.Add([]byte{48, 184, 48, 57, 65, 48, 216, 49})   // a proof in a block that is not paid for
+	f.Add([]byte{48, 186, 186, 48, 67, 56, 193, 48})  // reads that end in zeros, and find no proof without another read
+	f.Add([]byte{50, 255, 255, 88, 48, 48, 241, 211}) // nor the budget for that
+	f.Add([]byte{149, 203, 225, 228, 195, 9, 254, 186})
 	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {

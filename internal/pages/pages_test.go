@@ -283,7 +283,7 @@ func TestUnproven_LastPage(t *testing.T) {
 			}
 			break
 		}
-		p.Unproven(page + 63)
+		p.Unproven(page, 64, true)
 	}
 	if p.Ready(page, 64) || !p.Ready(0, page) {
 		t.Error("the last page is still ready, or the others are not")
