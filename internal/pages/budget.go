@@ -262,9 +262,10 @@ func (p *Pages) BuyProof(off, n int64) (ok, measure bool) {
 	if fault {
 		price += t.faultOf()
 	}
-	if !pays(price) {
+	if !affords(0) {
 		return false, false
 	}
+	budget.Add(-price) // once below zero: it is worth more than a block, which waits for its price
 	if fault {
 		t.bought.Add(1)
 	}
@@ -308,7 +309,7 @@ func vain(n int64) int64 { return copyPrice + n/copyBytes + notePrice }
 // Unproven records that a read of n bytes at off was copied from the mapping, and that nothing
 // proved that the file has its last byte: it ends in zeros. If that is in the last page, and most
 // reads of the file are so, the page is not ready any more until the file has grown. Elsewhere
-// the budget could not pay for the proof, and the block has to be bought again.
+// the budget could not pay for the proof. Then the page is not ready until it joins again.
 func (p *Pages) Unproven(off, n int64, last bool) {
 	t := p.begin()
 	off += n - 1
@@ -316,7 +317,7 @@ func (p *Pages) Unproven(off, n int64, last bool) {
 	if t.saved.Load() <= t.limit.Load() {
 		budget.Add(-callNow()) // Ready has counted it as saved
 	}
-	void := uint64(ready | readsMax<<readsShift)
+	void := blockMask(off>>BlockBits, off, off+1) << readyShift
 	if last {
 		if k := t.unproven.Add(1); k%32 != 0 || 2*k < t.saved.Load() {
 			return
