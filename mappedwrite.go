@@ -215,6 +215,8 @@ func (f *file) prefault(m *mapping, off, end int64) bool {
 		return false
 	}
 	stats.prefaults.Add(1)
-	f.readNextPage(to, 0) // which tells a mapped write that the file was not truncated
+	if to < f.length.Known() && !f.pages.Known(to, 1) {
+		f.readPage(to) // it tells a mapped write that the file was not truncated
+	}
 	return true
 }

@@ -159,19 +159,24 @@ func (f *file) readNextPage(off, n int64) bool {
 	if !ok {
 		return false
 	}
-	if f.sparse() {
-		if f.cached(page, page+1) {
-			f.pages.Note(pages.Ready, page, 1)
-		}
-	} else if !f.readIn(page, page+1) {
-		if size, regular := f.stat(); regular { // it may have been truncated
-			f.pages.Truncated(size)
-		}
-	}
+	f.readPage(page)
 	if measure && f.pages.Known(page, 1) {
 		f.measureFaults(page, 1)
 	}
 	return true
+}
+
+// readPage reads the page at off in.
+func (f *file) readPage(off int64) {
+	if f.sparse() {
+		if f.cached(off, off+1) {
+			f.pages.Note(pages.Ready, off, 1)
+		}
+	} else if !f.readIn(off, off+1) {
+		if size, regular := f.stat(); regular { // it may have been truncated
+			f.pages.Truncated(size)
+		}
+	}
 }
 
 // preread loads the n bytes at off of the mapped file into memory before user code or a
