@@ -42,8 +42,10 @@ func TestChartsAreTheSameEachTimeAndWellFormed(t *testing.T) {
 
 func TestCharts_Reread(t *testing.T) {
 	text := ""
-	for _, n := range results.RereadTimes {
-		text += resultstest.Rounds(results.RereadRow(n), 10)
+	for _, pages := range results.RereadPages {
+		for _, n := range results.RereadTimes {
+			text += resultstest.Rounds(results.RereadRow(pages, n), 10)
+		}
 	}
 	for _, n := range results.OpenTimes {
 		for _, pages := range results.OpenPages {
@@ -55,7 +57,7 @@ func TestCharts_Reread(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, wants := range map[string][]string{
-		"reread.svg":   {"(log scale)", ">20<", ">100<", ">50 ns<"},
+		"reread.svg":   {"(log scale)", ">20<", ">100<", ">50 ns<", "side by side", "one in each 64 KiB"},
 		"openfile.svg": {"(log scale)", ">4096<", ">16 KiB<", "each page read 100 times"},
 	} {
 		resultstest.Contains(t, string(made[file]), append(wants, "prefers-color-scheme: dark", "x/exp/mmap")...)

@@ -14,15 +14,23 @@ var rereadImpls = []string{"os", "exp", "mmapfile"}
 
 // rereadChart shows the time of a ReadAt against how often the same pages are read.
 func rereadChart(res *results.Set) figure {
-	fig := figure{title: "Time of a ReadAt of 64 B, by how often the same pages are read", height: 330}
-	p := newPanel("time, with a share of opening and closing the file (log scale)")
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{results.Duration}
-	overCounts(p, "times that the same 256 pages of 16 MiB are read (log scale)", results.RereadTimes)
+	fig := figure{title: "Time of a ReadAt of 64 B with its share of opening and closing, by how often 256 pages are read",
+		height: 330, panels: [][]*plot.Plot{nil}}
+	for i, where := range [len(results.RereadPages)]string{"side by side", "one in each 64 KiB"} {
+		p := newPanel("the pages are " + where + ": time (log scale)")
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{results.Duration}
+		p.Y.Min, p.Y.Max = 10, 3000
+		overCounts(p, "times that they are read (log scale)", results.RereadTimes)
+		for _, impl := range rereadImpls {
+			addLine(p, look(impl), byCount(results.RereadTimes, func(n int) float64 {
+				return res.Median(results.RereadRow(results.RereadPages[i], n), impl)
+			}))
+		}
+		fig.panels[0] = append(fig.panels[0], p)
+	}
 	for _, impl := range rereadImpls {
-		addLine(p, look(impl), byCount(results.RereadTimes, func(n int) float64 { return res.Median(results.RereadRow(n), impl) }))
 		fig.legend = append(fig.legend, look(impl))
 	}
-	fig.panels = [][]*plot.Plot{{p}}
 	return fig
 }
 

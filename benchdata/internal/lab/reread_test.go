@@ -18,12 +18,12 @@ const (
 	rereadSize = 64 // of a read
 )
 
-// reread reads so many pages of a file of rereadFile bytes, as far from each other as they can be and in an order
+// reread reads so many pages of a file of rereadFile bytes, each step pages after the one before, in an order
 // without a pattern, so many times over.
-func reread(f io.ReaderAt, buf []byte, pages, times int) error {
+func reread(f io.ReaderAt, buf []byte, pages, step, times int) error {
 	for range times {
 		for i := range pages {
-			page := i * 167 % pages * (rereadFile / rereadPage / pages) // 167 is odd, and pages a power of two
+			page := i * 167 % pages * step // 167 is odd, and pages a power of two
 			if n, err := f.ReadAt(buf, int64(page*rereadPage)); n != len(buf) {
 				return benchtest.Whole(n, err, len(buf))
 			}
@@ -37,26 +37,31 @@ func reread(f io.ReaderAt, buf []byte, pages, times int) error {
 func BenchmarkReread(b *testing.B) {
 	const pages = 256
 	path, buf := data(b, rereadFile), benchtest.Buffer(rereadSize)
-	for _, times := range results.RereadTimes {
-		b.Run(fmt.Sprintf("times=%d", times), func(b *testing.B) {
-			each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap, osAgain}, func(b *testing.B, im impl) {
-				for b.Loop() {
-					f, err := im.open(path, os.O_RDONLY, 0)
-					if err != nil {
-						b.Fatal(err)
+	for i, step := range [len(results.RereadPages)]int{1, farthest(pages)} {
+		for _, times := range results.RereadTimes {
+			b.Run(fmt.Sprintf("pages=%s/times=%d", results.RereadPages[i], times), func(b *testing.B) {
+				each[io.ReaderAt](b, []impl{osFile, mmapFile, expMmap, osAgain}, func(b *testing.B, im impl) {
+					for b.Loop() {
+						f, err := im.open(path, os.O_RDONLY, 0)
+						if err != nil {
+							b.Fatal(err)
+						}
+						if err := reread(f.(io.ReaderAt), buf, pages, step, times); err != nil {
+							b.Fatal(err)
+						}
+						if err := f.Close(); err != nil {
+							b.Fatal(err)
+						}
 					}
-					if err := reread(f.(io.ReaderAt), buf, pages, times); err != nil {
-						b.Fatal(err)
-					}
-					if err := f.Close(); err != nil {
-						b.Fatal(err)
-					}
-				}
-				perCall(b, times*pages)
+					perCall(b, times*pages)
+				})
 			})
-		})
+		}
 	}
 }
+
+// farthest is the step with which so many pages are as far from each other as they can be.
+func farthest(pages int) int { return rereadFile / rereadPage / pages }
 
 // BenchmarkOpenMemory says what an open file takes of the heap and of page tables after so many of its pages
 // were read so many times. What the page cache holds of it is not in that.
@@ -80,7 +85,7 @@ func BenchmarkOpenMemory(b *testing.B) {
 								b.Fatal(err)
 							}
 							open[i] = f
-							if err := reread(f.(io.ReaderAt), buf, pages, times); err != nil {
+							if err := reread(f.(io.ReaderAt), buf, pages, farthest(pages), times); err != nil {
 								b.Fatal(err)
 							}
 						}

@@ -94,11 +94,16 @@ func ColdRow(key, figure string) string {
 	return ColdRows + key
 }
 
-// RereadTimes are how often the same pages are read, in the rows of RereadRow.
-var RereadTimes = []int{1, 2, 5, 20, 100}
+// RereadPages and RereadTimes are which pages are read how often, in the rows of RereadRow.
+var (
+	RereadPages = [2]string{"near", "far"} // side by side, and one in each 64 KiB
+	RereadTimes = []int{1, 2, 5, 20, 100}
+)
 
-// RereadRow is the row of pages that are read so many times.
-func RereadRow(times int) string { return fmt.Sprintf("Reread/times=%d", times) }
+// RereadRow is the row of such pages that are read so many times.
+func RereadRow(pages string, times int) string {
+	return fmt.Sprintf("Reread/pages=%s/times=%d", pages, times)
+}
 
 // OpenTimes and OpenPages are how often how many pages of a file were read, in the rows of OpenRow.
 var (

@@ -16,13 +16,15 @@ var (
 // rereadSections are the figures that the two pictures show.
 func rereadSections(res *results.Set) ([]section, error) {
 	reads := grid{{"the same pages", "os.File", "x/exp/mmap", "mmapfile", "mmapfile / os.File", "noise"}}
-	for _, n := range results.RereadTimes {
-		line := []string{fmt.Sprintf("%d times", n)}
-		row := results.RereadRow(n)
-		for _, impl := range []string{"os", "exp", "mmapfile"} {
-			line = append(line, results.Duration(res.Median(row, impl)))
+	for _, pages := range results.RereadPages {
+		for _, n := range results.RereadTimes {
+			line := []string{fmt.Sprintf("%s, %d times", pages, n)}
+			row := results.RereadRow(pages, n)
+			for _, impl := range []string{"os", "exp", "mmapfile"} {
+				line = append(line, results.Duration(res.Median(row, impl)))
+			}
+			reads = append(reads, append(line, results.Number(res.Ratio(row, "mmapfile", "os")), results.Number(res.Ratio(row, "os-again", "os"))))
 		}
-		reads = append(reads, append(line, results.Number(res.Ratio(row, "mmapfile", "os")), results.Number(res.Ratio(row, "os-again", "os"))))
 	}
 	memory := grid{{"read", "pages", "os.File", "x/exp/mmap", "mmapfile"}}
 	for _, n := range results.OpenTimes {
@@ -39,9 +41,22 @@ func rereadSections(res *results.Set) ([]section, error) {
 
 // renderReread is the picture of reads, and what it shows.
 func renderReread(res *results.Set) (string, error) {
+	text := "![Time of a ReadAt by how often the same pages are read](benchdata/charts/reread.svg)\n\n"
+	for i, where := range [len(results.RereadPages)]string{"side by side", "of which each 64 KiB has one"} {
+		sentence, err := rereadGain(res, results.RereadPages[i], where)
+		if err != nil {
+			return "", err
+		}
+		text += sentence + "\n"
+	}
+	return text, nil
+}
+
+// rereadGain says from how often on pages gain if they are read again.
+func rereadGain(res *results.Set, pages, where string) (string, error) {
 	var rows []string
 	for _, n := range results.RereadTimes {
-		rows = append(rows, results.RereadRow(n))
+		rows = append(rows, results.RereadRow(pages, n))
 	}
 	if err := res.Complete(rows); err != nil {
 		return "", err
@@ -53,28 +68,22 @@ func renderReread(res *results.Set) (string, error) {
 		}
 		first--
 	}
-	text := "![Time of a ReadAt by how often the same pages are read](benchdata/charts/reread.svg)\n\n"
-	least, gains := results.RereadTimes[:first], results.RereadTimes[first:]
-	took := func(times []int, impl string) string {
+	part := func(from, to int) string {
 		var ratios []float64
-		for _, n := range times {
-			ratios = append(ratios, res.Ratio(results.RereadRow(n), impl, "os"))
+		for _, row := range rows[from:to] {
+			ratios = append(ratios, res.Ratio(row, "mmapfile", "os"))
 		}
-		return span(results.Number(slices.Min(ratios)), results.Number(slices.Max(ratios)))
+		return fmt.Sprintf("read %s times %s", span(fmt.Sprint(results.RereadTimes[from]), fmt.Sprint(results.RereadTimes[to-1])),
+			span(results.Number(slices.Min(ratios)), results.Number(slices.Max(ratios))))
 	}
-	read := func(times []int) string {
-		return span(fmt.Sprint(times[0]), fmt.Sprint(times[len(times)-1])) + " times"
+	said := "Of the time of `os.File`, pages " + where + " take, "
+	switch first {
+	case 0:
+		return said + part(0, len(rows)) + ": a gain.", nil
+	case len(rows):
+		return said + part(0, len(rows)) + ": no gain.", nil
 	}
-	switch {
-	case len(gains) == 0:
-		text += fmt.Sprintf("Pages that are read %s gain nothing: `File` takes %s of the time of `os.File`.", read(least), took(least, "mmapfile"))
-	case len(least) == 0:
-		text += fmt.Sprintf("Pages that are read %s gain: `File` takes %s of the time of `os.File`.", read(gains), took(gains, "mmapfile"))
-	default:
-		text += fmt.Sprintf("Pages that are read %s gain nothing: `File` takes %s of the time of `os.File`. Those that are read %s take %s.",
-			read(least), took(least, "mmapfile"), read(gains), took(gains, "mmapfile"))
-	}
-	return text + "\n", nil
+	return said + part(0, first) + ": no gain; " + part(first, len(rows)) + ".", nil
 }
 
 // renderOpenFile is the picture of memory, and what it shows.
