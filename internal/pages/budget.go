@@ -100,10 +100,11 @@ func (p *Pages) Unmapped(took time.Duration) {
 	unmapping.Store(max(old+(price-old)/4, 1))
 }
 
-// BeginsPeriod reports whether a mapped write may begin a period, which it pays for. If the
-// budget does not suffice, only one in periodOwn writes may.
+// BeginsPeriod reports whether a mapped write may begin a period, which it pays for. That may take
+// the budget below zero once, since only mapped writes earn. From then on one in periodOwn writes may.
 func (w *Writes) BeginsPeriod() bool {
-	if pays(periodPrice) {
+	if affords(0) {
+		budget.Add(-periodPrice)
 		return true
 	}
 	w.denied++
@@ -115,8 +116,11 @@ func (w *Writes) BeginsPeriod() bool {
 // calls then stands for those of the groups that were left out.
 func (r *record) watches() bool {
 	const price = LookEvery * notePrice
-	since := r.unwatched.Add(1)
-	if since < watchOne && !spares(price) {
+	since, waits := r.unwatched.Add(1), int64(0)
+	if r.waited.Load() { // then what is saved up for prefaulting a block is not spent here
+		waits = int64(r.prefaultPrice())
+	}
+	if since < watchOne && (!affords(waits+price) || !spares(price)) {
 		return false
 	}
 	r.unwatched.Store(0)

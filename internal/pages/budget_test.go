@@ -794,9 +794,47 @@ func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
 		s.write(100, 64)
 		s.period = false
 	}
-	if s.cost > s.allowed() || budget.Load() < 0 {
+	if s.cost > s.allowed() || budget.Load() < -periodPrice {
 		t.Errorf("%.0f ns, %.0f with os.File: %.0f more than allowed; %d are left",
 			s.cost, s.base, s.cost-s.allowed(), budget.Load())
+	}
+}
+
+// Without a budget at first, blocks are prefaulted late between two Syncs. Their writes then do not pay
+// for them, which is no reason to prefault later still.
+func TestJudge_WaitedForTheBudget(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no budget")
+	}
+	defer Unbound()
+	for prefault, limit := range map[uint32]float64{
+		0:      0.5,
+		40_000: 0.85, // one has waited for a processor, so it is believed to take more than is saved up for a mapping
+	} {
+		s := newSimulation(1)
+		s.pread = 250
+		s.open(16*BlockSize, true, false, false)
+		for range 20 {
+			if budget.Store(0); s.mapped && prefault > 0 {
+				s.p.begin().price.Store(prefault)
+			}
+			for range 5000 {
+				s.write(s.random.Int64N(s.size-64), 64)
+			}
+			s.sync()
+		}
+		cost, base := s.cost, s.base
+		for range 40 {
+			for range 5000 {
+				s.write(s.random.Int64N(s.size-64), 64)
+			}
+			s.sync()
+		}
+		ratio := (s.cost - cost) / (s.base - base)
+		t.Logf("%.2f of os.File, at first %.2f", ratio, cost/base)
+		if ratio > limit {
+			t.Errorf("%.2f of os.File, at first %.2f", ratio, cost/base)
+		}
 	}
 }
 

@@ -122,6 +122,7 @@ type record struct {
 	saving        atomic.Uint32 // nanoseconds that a small mapped write saves; 0 if it is not known
 	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
 	losses, gains atomic.Uint32 // intervals between Syncs in which prefaulting cost more than it saved, and less
+	waited        atomic.Bool   // a block has waited for the budget since the last Sync
 }
 
 const (

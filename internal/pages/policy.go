@@ -32,7 +32,7 @@ const (
 	joinedEvery  = 8               // pages that join a block from one that is measured to the next
 	restMax      = 2 << 20         // bytes of the rest of a file for which reads in order are predicted
 	prefaultOwn  = 32              // times that a block's writes have paid for prefaulting it, if the budget does not
-	periodOwn    = 256             // writes from one that begins a period to the next, if the budget does not suffice
+	periodOwn    = 256             // writes from one that begins a period to the next, if the budget is below zero
 
 	savedShare = 14       // each 2^14 bytes of a call count as one more call: rereading in 1 MiB pieces
 	orderFrom  = 8        // reads in order before the next ones are predicted: asking the system costs 0.3 µs

@@ -54,7 +54,16 @@ func (p *Pages) Prefaults(off int64, n int) bool {
 		enough = enough && (saved >= price || off-block<<BlockBits < int64(n) && p.continuesRun(block, n, price))
 		own = own && saved >= min(ownPrice*weight(part), savedMax)
 	}
-	return enough && (own || affords(int64(t.prefaultPrice())*((end-1)>>BlockBits-off>>BlockBits+1)))
+	if !enough {
+		return false
+	}
+	if own || affords(int64(t.prefaultPrice())*((end-1)>>BlockBits-off>>BlockBits+1)) {
+		return true
+	}
+	if !t.waited.Load() {
+		t.waited.Store(true)
+	}
+	return false
 }
 
 // prefaultPrice returns the nanoseconds that prefaulting a block takes.
@@ -140,20 +149,21 @@ func (r *record) gained() {
 }
 
 // Judge ends a period of mapped writes at a Sync. It was a loss if prefaulting took longer
-// than the writes saved, whose number writes returns.
+// than the writes saved, whose number writes returns. That tells nothing of a period in which
+// blocks had to wait for the budget.
 func (p *Pages) Judge(writes func() int64) {
 	t := p.table.Load()
 	if t == nil {
 		return
 	}
-	spent := t.spent.Swap(0)
+	spent, waited := t.spent.Swap(0), t.waited.Swap(false)
 	if spent == 0 {
 		return
 	}
-	if saved := writes() * int64(t.writeSaving()); saved < spent {
-		t.lost()
-	} else {
+	if saved := writes() * int64(t.writeSaving()); saved >= spent {
 		t.gained()
+	} else if !waited {
+		t.lost()
 	}
 }
 
