@@ -157,7 +157,7 @@ bench-full: ## compare with os.File and other mappings: everything, ten times
 
 # REREAD_ROUNDS=3 for a shorter run.
 bench-reread: ## compare by how often the same pages are read: time, and the memory of an open file
-	@$(benchdata) run -rounds $(or $(REREAD_ROUNDS),10) -benchtime 20ms -row '$(REREAD)' -out results/reread.txt
+	@$(benchdata) run -rounds $(or $(REREAD_ROUNDS),10) -benchtime 100ms -row '$(REREAD)' -out results/reread.txt
 
 bench-compare: ## fail if HEAD (what is here) is significantly slower than BASE (main), by 15% or more
 	@$(benchdata) compare -rounds 10 -benchtime 10ms $(call select,BENCH) \

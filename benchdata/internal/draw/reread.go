@@ -19,7 +19,7 @@ func rereadChart(res *results.Set) figure {
 	for i, where := range [len(results.RereadPages)]string{"side by side", "one in each 64 KiB"} {
 		p := newPanel("the pages are " + where + ": time (log scale)")
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{results.Duration}
-		p.Y.Min, p.Y.Max = 10, 3000
+		p.Y.Min, p.Y.Max = 5e-9, 3e-6
 		overCounts(p, "times that they are read (log scale)", results.RereadTimes)
 		for _, impl := range rereadImpls {
 			addLine(p, look(impl), byCount(results.RereadTimes, func(n int) float64 {

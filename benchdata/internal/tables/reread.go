@@ -42,7 +42,7 @@ func rereadSections(res *results.Set) ([]section, error) {
 // renderReread is the picture of reads, and what it shows.
 func renderReread(res *results.Set) (string, error) {
 	text := "![Time of a ReadAt by how often the same pages are read](benchdata/charts/reread.svg)\n\n"
-	for i, where := range [len(results.RereadPages)]string{"side by side", "of which each 64 KiB has one"} {
+	for i, where := range [len(results.RereadPages)]string{"side by side", "one in each 64 KiB"} {
 		sentence, err := rereadGain(res, results.RereadPages[i], where)
 		if err != nil {
 			return "", err
@@ -68,22 +68,27 @@ func rereadGain(res *results.Set, pages, where string) (string, error) {
 		}
 		first--
 	}
-	part := func(from, to int) string {
-		var ratios []float64
+	part := func(from, to int) (times, ratios string) {
+		var all []float64
 		for _, row := range rows[from:to] {
-			ratios = append(ratios, res.Ratio(row, "mmapfile", "os"))
+			all = append(all, res.Ratio(row, "mmapfile", "os"))
 		}
-		return fmt.Sprintf("read %s times %s", span(fmt.Sprint(results.RereadTimes[from]), fmt.Sprint(results.RereadTimes[to-1])),
-			span(results.Number(slices.Min(ratios)), results.Number(slices.Max(ratios))))
+		return span(fmt.Sprint(results.RereadTimes[from]), fmt.Sprint(results.RereadTimes[to-1])),
+			span(results.Number(slices.Min(all)), results.Number(slices.Max(all)))
 	}
-	said := "Of the time of `os.File`, pages " + where + " take, "
-	switch first {
-	case 0:
-		return said + part(0, len(rows)) + ": a gain.", nil
-	case len(rows):
-		return said + part(0, len(rows)) + ": no gain.", nil
+	const whole = "read %s times, `File` takes %s of the time of `os.File`"
+	few, many := "", ""
+	if first > 0 {
+		times, ratios := part(0, first)
+		few = fmt.Sprintf(whole+", which is no gain", times, ratios)
 	}
-	return said + part(0, first) + ": no gain; " + part(first, len(rows)) + ".", nil
+	if first < len(rows) {
+		times, ratios := part(first, len(rows))
+		if many = fmt.Sprintf(whole, times, ratios); first > 0 {
+			many = fmt.Sprintf("; read %s times, %s", times, ratios)
+		}
+	}
+	return "Pages " + where + ": " + few + many + ".", nil
 }
 
 // renderOpenFile is the picture of memory, and what it shows.

@@ -10,11 +10,11 @@ import (
 // os.File takes 100 to 104 ns in each row, and mmapfile some 2 more than what is given here.
 func TestRenderReread_Gains(t *testing.T) {
 	for want, ns := range map[string][]float64{
-		"take, read 1 to 5 times 1.10 to 1.29: no gain; read 20 to 100 times 0.22 to 0.41.\n": {110, 130, 120, 40, 20},
-		"take, read 1 to 100 times 1.02 to 1.49: no gain.\n":                                  {102, 103, 110, 150, 120},
-		"take, read 1 to 100 times 0.12 to 0.51: a gain.\n":                                   {50, 40, 30, 20, 10},
+		": read 1 to 5 times, `File` takes 1.10 to 1.29 of the time of `os.File`, which is no gain; read 20 to 100 times, 0.22 to 0.41.\n": {110, 130, 120, 40, 20},
+		": read 1 to 100 times, `File` takes 1.02 to 1.49 of the time of `os.File`, which is no gain.\n":                                   {102, 103, 110, 150, 120},
+		": read 1 to 100 times, `File` takes 0.12 to 0.51 of the time of `os.File`.\n":                                                     {50, 40, 30, 20, 10},
 		// A gain that is lost again is none.
-		"read 1 to 20 times 0.51 to 1.20: no gain; read 100 times 0.12.\n": {50, 105, 106, 120, 10},
+		": read 1 to 20 times, `File` takes 0.51 to 1.20 of the time of `os.File`, which is no gain; read 100 times, 0.12.\n": {50, 105, 106, 120, 10},
 	} {
 		raw := ""
 		for _, pages := range results.RereadPages {
@@ -26,7 +26,7 @@ func TestRenderReread_Gains(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resultstest.Contains(t, text, "pages side by side take", "one take", want)
+		resultstest.Contains(t, text, "Pages side by side: ", "Pages one in each 64 KiB: ", want)
 	}
 }
 
