@@ -11,7 +11,7 @@ ROW ?=
 # What bench leaves to bench-reread, and to bench-full, which takes many times as long.
 REREAD := Reread|OpenMemory
 BENCH_SKIP := $(REREAD)|/size=(10KB|100KB|2MB|10MB|500MB|1GB)$$|/goroutines=4|/state=first|/block=1MB|ReadOneCall|Zeros|ToDiscard
-BENCH_SKIP := $(BENCH_SKIP)|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|behind|sync-(rewrite|[12]0000))
+BENCH_SKIP := $(BENCH_SKIP)|Policy/state=(random-64B-1GB|once|rewrite|fresh|sparse|allocated|halves|written-back|sync-(rewrite|[12]0000))
 # And what compare does too: it is for calls, and the disk has its own moods.
 COMPARE_SKIP := $(BENCH_SKIP)|Policy|/state=cold|Sync|TCP
 # For bench-compare: the commits. HEAD may be empty, for what stands here.

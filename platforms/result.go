@@ -136,7 +136,7 @@ func (r *result) add(e event) {
 	delete(r.running, key)
 }
 
-// reason is what a skipped test gave for its reason: the text behind file and line.
+// reason is what a skipped test gave for its reason: the text after file and line.
 func reason(output string) string {
 	for line := range strings.Lines(output) {
 		if strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "    ---") {

@@ -13,6 +13,30 @@ import (
 	"testing"
 )
 
+// Comments use no private language, in all modules.
+func TestComments_Language(t *testing.T) {
+	t.Chdir(root)
+	fset, n := token.NewFileSet(), 0
+	for _, name := range files(t, ".go") {
+		if strings.Contains(name, "testdata/") {
+			continue // some are no Go, by intention
+		}
+		f, err := parser.ParseFile(fset, filepath.FromSlash(name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Comments {
+			n++
+			if word := private.FindString(c.Text()); word != "" {
+				t.Errorf("%s: %q", fset.Position(c.Pos()), word)
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("%d comments", n)
+	}
+}
+
 // What go doc prints for a name of the root package fits on a screen, and the package's comment on one and a half.
 func TestGoDoc_Screen(t *testing.T) {
 	t.Chdir(root)

@@ -37,14 +37,23 @@ type mdPage struct {
 // mdPages returns all of them.
 func mdPages(t *testing.T) (all []mdPage) {
 	t.Helper()
+	for _, name := range files(t, ".md") {
+		all = append(all, mdPage{name, fileLines(t, name)})
+	}
+	return all
+}
+
+// files returns the names of the files of the repository with that extension, with slashes.
+func files(t *testing.T, ext string) (all []string) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "bin" || len(name) > 1 && name[0] == '.'):
 			return filepath.SkipDir
-		case !d.IsDir() && filepath.Ext(name) == ".md":
-			all = append(all, mdPage{filepath.ToSlash(name), fileLines(t, name)})
+		case !d.IsDir() && filepath.Ext(name) == ext:
+			all = append(all, filepath.ToSlash(name))
 		}
 		return nil
 	})
@@ -362,6 +371,9 @@ func (p mdPage) paragraphs() (list []string) {
 	return list
 }
 
+// private are words for which the field has others.
+var private = regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|behind|as far as|cut off|lends|lent)\b`)
+
 // Sentences are short, and use no private language. Generated text is exempt.
 func TestReadme_Language(t *testing.T) {
 	t.Chdir(root)
@@ -369,7 +381,6 @@ func TestReadme_Language(t *testing.T) {
 		"benchdata/peers.md"}
 	const most = 25
 	sentence := regexp.MustCompile(`[.!?]\**(?:\s|$)`)
-	private := regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|behind|as far as|cut off|lends|lent)\b`)
 	for _, p := range mdPages(t) {
 		if !slices.Contains(written, p.name) && !strings.HasPrefix(p.name, "docs/") {
 			continue

@@ -46,7 +46,7 @@ type Before struct {
 // another proof.
 func (l *Length) Known() int64 { return l.known.Load() }
 
-// Current reports whether Known is the length, as far as calls of this process tell.
+// Current reports whether Known is the length, unless another process has changed it.
 func (l *Length) Current() bool { return l.seen.Load() == l.gen.Load()+1 }
 
 // Stale records that the length is not known any more.

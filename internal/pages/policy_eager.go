@@ -27,7 +27,7 @@ const (
 	savedMap     = 1024
 	savedBlock   = 64
 	savedEvery   = 16
-	joinedEvery  = 8 // pages that join a block from one that is measured to the next
+	joinedEvery  = 8
 	restMax      = 2 << 20
 	prefaultOwn  = 1
 	periodOwn    = 1

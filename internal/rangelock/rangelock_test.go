@@ -91,7 +91,7 @@ func TestRetire_NothingWaits(t *testing.T) {
 	}
 }
 
-// together runs both functions at the same moment, as far as the processors allow, b later by
+// together runs both functions at the same moment, or as near as the processors allow, b later by
 // some loads.
 func together(later int, a, b func()) {
 	var ready atomic.Int32

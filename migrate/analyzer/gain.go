@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// use is one use of a file, as far as it tells whether a mapping pays.
+// use is what one use of a file tells of whether a mapping pays.
 type use struct {
 	name  string // name of the method, or of one that the interface has
 	again bool   // it may run more than once for one file

@@ -230,7 +230,7 @@ func (d decades) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// wholeTicks are the library's, without digits behind the point.
+// wholeTicks are the library's, without digits after the point.
 func wholeTicks(low, high float64) []plot.Tick {
 	ticks := plot.DefaultTicks{}.Ticks(low, high)
 	for i, t := range ticks {

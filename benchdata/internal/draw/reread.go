@@ -16,7 +16,7 @@ var rereadImpls = []string{"os", "exp", "mmapfile"}
 func rereadChart(res *results.Set) figure {
 	fig := figure{title: "Time of a ReadAt of 64 B with its share of opening and closing, by how often 256 pages are read",
 		height: 330, panels: [][]*plot.Plot{nil}}
-	for i, where := range [len(results.RereadPages)]string{"side by side", "one in each 64 KiB"} {
+	for i, where := range results.RereadWhere {
 		p := newPanel("the pages are " + where + ": time (log scale)")
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{results.Duration}
 		p.Y.Min, p.Y.Max = 5e-9, 3e-6

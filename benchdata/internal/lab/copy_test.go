@@ -76,7 +76,7 @@ func dialReceiver(b *testing.B, size int) (net.Conn, <-chan error) {
 	}
 	b.Cleanup(func() { peer.Close() })
 
-	done := make(chan error, 1) // room for the last error, which nobody waits for
+	done := make(chan error, 1) // room for the last error, which is not waited for
 	go func() {
 		buf := make([]byte, benchtest.MB)
 		for got := 0; ; {

@@ -34,7 +34,7 @@ var (
 	mmapGo   = impl{"edsrzf", mmapGoFile{}, openMmapGo}
 	bareCopy = impl{"copy", bare{}, openBare}
 
-	// everyone is what a row compares, as far as they can.
+	// everyone is what a row compares, if it can be measured there.
 	everyone = slices.Concat([]impl{osFile, mmapFile}, predecessor, []impl{expMmap, mmapGo, bareCopy, osAgain})
 )
 

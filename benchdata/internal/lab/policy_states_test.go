@@ -53,8 +53,8 @@ func writeStates() []writeState {
 
 		// With others.
 		{name: "halves-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: halves(100_000)},
-		{name: "behind-64B", size: stateFile, behind: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
-		{name: "behind-4KB", size: stateFile, behind: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
+		{name: "written-back-64B", size: stateFile, writtenBack: true, bytes: 20_000 * 64, op: anywhere(20_000, 64, stateFile)},
+		{name: "written-back-4KB", size: stateFile, writtenBack: true, bytes: stateFile, op: inOrder(4*benchtest.KB, stateFile)},
 	}
 }
 

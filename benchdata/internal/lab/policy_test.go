@@ -35,14 +35,14 @@ const (
 // writeState is a row of BenchmarkPolicy: writes in a certain state of the file. The figure is the
 // time of all the writes and syncs in op.
 type writeState struct {
-	name   string
-	size   int // of the file
-	ground ground
-	first  bool // the file is opened anew each time, outside of the figure: no write came before
-	behind bool // another descriptor syncs the file all the time
-	piece  int  // of the writes that make the file, if it is not filePiece: Linux has large folios for large ones
-	bytes  int  // that op writes
-	op     func(f writeFile, r *benchtest.Random) error
+	name        string
+	size        int // of the file
+	ground      ground
+	first       bool // the file is opened anew each time, outside of the figure: no write came before
+	writtenBack bool // another descriptor syncs the file all the time
+	piece       int  // of the writes that make the file, if it is not filePiece: Linux has large folios for large ones
+	bytes       int  // that op writes
+	op          func(f writeFile, r *benchtest.Random) error
 }
 
 // BenchmarkPolicy shows the choice between a mapped write and a system call, state by state.
@@ -64,8 +64,8 @@ func (s writeState) bench(b *testing.B, im impl) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if s.behind {
-		defer syncBehind(b, path)()
+	if s.writtenBack {
+		defer writeBack(b, path)()
 	}
 	r := new(benchtest.Random)
 	var w warmed
@@ -167,9 +167,9 @@ func syncPath(path string) error {
 	return f.Sync()
 }
 
-// syncBehind has the file written back all the time, by a descriptor of its own, until the function
+// writeBack has the file written back all the time, by a descriptor of its own, until the function
 // that it returns is called.
-func syncBehind(b *testing.B, path string) (stop func()) {
+func writeBack(b *testing.B, path string) (stop func()) {
 	b.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

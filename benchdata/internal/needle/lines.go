@@ -73,7 +73,7 @@ var newline = []byte("\n")
 
 // WriteSources makes a file of size bytes of the Go files under root, one after the other and again
 // from the start until it is full, and counts its lines. The last byte is a newline, since grep counts
-// what is behind the last one too, if there is anything.
+// what comes after the last one, too.
 func WriteSources(ctx context.Context, path, root string, size int64) (lines int64, err error) {
 	var all []byte
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

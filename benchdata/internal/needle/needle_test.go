@@ -63,7 +63,7 @@ func TestEachWayFindsTheFirstByteThatIsNotZero(t *testing.T) {
 				}
 			}
 			check(-1)
-			// From the end on, so that there is always something behind that must not be found.
+			// From the end on, so that there is always one after it that must not be found.
 			for _, at := range []int{size - 1, size - 8, size - 65, size * 2 / 3, size / 2, 64, 9, 0} {
 				if at < 0 || at >= size {
 					continue

@@ -94,9 +94,11 @@ func ColdRow(key, figure string) string {
 	return ColdRows + key
 }
 
-// RereadPages and RereadTimes are which pages are read how often, in the rows of RereadRow.
+// RereadPages and RereadTimes are which pages are read how often, in the rows of RereadRow. RereadWhere
+// says where these pages are.
 var (
-	RereadPages = [2]string{"near", "far"} // side by side, and one in each 64 KiB
+	RereadPages = [2]string{"near", "far"}
+	RereadWhere = [2]string{"side by side", "one in each 64 KiB"}
 	RereadTimes = []int{1, 2, 5, 20, 100}
 )
 

@@ -42,7 +42,7 @@ func rereadSections(res *results.Set) ([]section, error) {
 // renderReread is the picture of reads, and what it shows.
 func renderReread(res *results.Set) (string, error) {
 	text := "![Time of a ReadAt by how often the same pages are read](benchdata/charts/reread.svg)\n\n"
-	for i, where := range [len(results.RereadPages)]string{"side by side", "one in each 64 KiB"} {
+	for i, where := range results.RereadWhere {
 		sentence, err := rereadGain(res, results.RereadPages[i], where)
 		if err != nil {
 			return "", err

@@ -108,7 +108,7 @@ var paysRows = []named{
 // inState reports whether a row is that of a state of the file, and not of hot pages only.
 func inState(row string) bool { return strings.Contains(row, "/state=") }
 
-// calls are the rows without a state, states the others, as far as os.File and mmapfile have them.
+// calls are the rows without a state, states the rest, if os.File and mmapfile have them.
 func calls(res *results.Set) []string {
 	return compared(res, func(row string) bool { return !inState(row) })
 }
