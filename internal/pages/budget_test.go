@@ -495,6 +495,65 @@ func TestMeasuresCall_UntilMeasured(t *testing.T) {
 	}
 }
 
+// Without a budget for a mapping, a file is mapped by many calls of its own, and by no fewer.
+func TestCredit_WithoutBudget(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	var poor, rich Pages
+	poor.begin()
+	budget.Store(mapNeeds - 1)
+	for credit := mapFrom; credit < mapOwn; credit += mapFrom {
+		if poor.Credit(mapFrom) {
+			t.Fatalf("%d calls map the file", credit)
+		}
+	}
+	if !poor.Credit(mapFrom) {
+		t.Errorf("%d calls do not map the file", mapOwn)
+	}
+	rich.begin()
+	budget.Store(mapNeeds)
+	if rich.Credit(mapFrom-1) || !rich.Credit(1) {
+		t.Errorf("with a budget, it is not mapped by %d calls", mapFrom)
+	}
+}
+
+// A fault that has waited for a processor is not what the next ones take: the next measured one replaces it.
+func TestSetFault_ReplacesOneThatWaited(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	var p Pages
+	p.SetFault(faultMax, 1)
+	if p.SetFault(700, 1); p.begin().faultOf() != 700 {
+		t.Errorf("%d ns", p.begin().faultOf())
+	}
+	if p.SetFault(1100, 1); p.begin().faultOf() != 800 {
+		t.Errorf("%d ns, and not a fourth nearer", p.begin().faultOf())
+	}
+}
+
+// A proof in a block without ready pages has a fault, which is paid and measured. Below zero none is bought.
+func TestBuyProof_PaysForTheFault(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	var p Pages
+	p.Note(Ready, 0, PageSize)
+	for page, fault := range map[int64]bool{PageSize: false, BlockSize: true} {
+		price := 2*callNow() + vain(64)
+		if fault {
+			price += p.begin().faultOf()
+		}
+		budget.Store(0)
+		if ok, measure := p.BuyProof(page, 64); !ok || measure != fault || budget.Load() != -price {
+			t.Errorf("page %d: %v, %v, %d left, want %v, %d", page/PageSize, ok, measure, budget.Load(), fault, -price)
+		}
+		if ok, _ := p.BuyProof(page, 64); ok {
+			t.Errorf("page %d: bought below zero", page/PageSize)
+		}
+	}
+}
+
 // What asking costs is kept for when the fault can be paid as well: asking alone would spend all that comes in.
 func TestBuy_AsksForWhatItCanBuy(t *testing.T) {
 	defer Unbound()
@@ -670,6 +729,12 @@ func TestRead_JoinsReadyPages(t *testing.T) {
 	if p.Read(BlockSize, 64, false); p.MayRead(BlockSize, 64) || p.Joins(BlockSize-32, 64) {
 		t.Error("the next block joins")
 	}
+	p.Note(Ready, 2*BlockSize, PageSize)
+	budget.Store(-1)
+	if p.Joins(2*BlockSize+PageSize, 64) {
+		t.Error("a page joins, and the budget could not pay for its fault")
+	}
+	Unbound()
 	p.Confirm()
 	p.Note(Ready, 4*BlockSize, PageSize)
 	if p.Read(4*BlockSize+PageSize, 64, false); p.MayRead(4*BlockSize+PageSize, 64) {
