@@ -11,17 +11,20 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/file"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // DirFS returns a file system for the directory dir, as [os.DirFS] does, whose Open returns a
-// *[File]. So http.FileServerFS(DirFS("public")) reads from mappings once that pays. It also
-// has the methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS], and
+// *[File]. It is worthwhile for a file that stays open and is read in small parts, such as a
+// SQLite database or an archive. A server that opens a file for each request gains nothing. DirFS
+// also has the methods of [fs.StatFS], [fs.ReadDirFS], [fs.ReadFileFS] and [fs.ReadLinkFS], and
 // need not be closed.
 //
-// Unlike in os.DirFS, a name does not lead out of dir: see [os.Root]. A symbolic link that
-// does is [fs.ErrPermission], for which http.FileServerFS answers 403. A name that is not
-// valid here ([fs.ValidPath], [filepath.Localize]), and a dir that is "", are [fs.ErrInvalid].
+// Unlike with os.DirFS, names cannot escape dir: see [os.Root]. A symbolic link that leads
+// outside fails with [fs.ErrPermission], which http.FileServerFS reports as 403. A name that is
+// not valid here ([fs.ValidPath], [filepath.Localize]) fails with [fs.ErrInvalid], and so does
+// every name if dir is "".
 func DirFS(dir string) fs.FS { return dirFS{dir, new(atomic.Bool)} }
 
 type dirFS struct {
@@ -42,7 +45,9 @@ func (d dirFS) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	f := newFile(inner, os.O_RDONLY)
-	f.needCold().dir = dir
+	if dir != nil {
+		file.SetEntries(f.file, dir.entries)
+	}
 	return f, nil
 }
 
@@ -244,10 +249,12 @@ func (p *dirPath) inRoot(op string, plain error, fn func(r *os.Root) error) erro
 	return pathError(op, p.name, err)
 }
 
-// An escapeError is os.Root's error for a name that leads out of it.
-type escapeError struct{ error }
+// An escapeError is os.Root's error for a name that leads out of it. It embeds none: go doc would take error for a type
+// of the package, and list Open apart from File.
+type escapeError struct{ cause error }
 
-func (e escapeError) Unwrap() error        { return e.error }
+func (e escapeError) Error() string        { return e.cause.Error() }
+func (e escapeError) Unwrap() error        { return e.cause }
 func (e escapeError) Is(target error) bool { return target == fs.ErrPermission }
 
 // pathError names the file as the caller did, and the operation as os.DirFS does.

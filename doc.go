@@ -1,33 +1,34 @@
-// Package mmapfile is a replacement for [os.File] on memory-mapped files. A call site of
-// [os.Open], [os.Create] or [os.OpenFile] compiles unchanged with the function of the same name
-// here, and has the same results. A call at pages that come back is a copy from memory.
+// Package mmapfile provides a [File] that replaces *[os.File] at a call site and is backed by a
+// memory mapping. [Open], [Create], [OpenFile], [CreateTemp] and [OpenInRoot] take what those of
+// package os take, and a File has all methods of os.File, with the same results and errors. Only
+// code that names the type *os.File, or keeps os.OpenFile as a value, has to change as well.
 //
-//	as in os   Open, Create, OpenFile, CreateTemp, OpenInRoot, NewFile, all methods
-//	to open    New, OpenRoot, Options, DirFS
-//	in place   View, Chunks; Bytes, At, SliceAt, and Guard around their use
-//	durable    Sync, SyncRange, Options.Flush
-//	memory     Advise, LockMemory, UnlockMemory, Resident
-//	inside     OS, Len, ReadStats
-//
-// A [File] holds a real *os.File and, once that pays, a mapping of it. A call is answered from
-// the mapping if it can be. Otherwise the whole call goes to the *os.File, so every odd case has
-// its result. The names of package os stay as they are there. Before v1 a minor version may
-// change the others, and the changelog says how.
+// A File wraps an *os.File. After 16 reads of pages that it had read before, it also maps the
+// file; a read in a block of 64 KiB that was read again three times is then a memory copy, with
+// no system call. Writes use the mapping when that is faster. A call that the mapping cannot
+// answer goes to the *os.File as a whole, so edge cases behave exactly as they do there.
 //
 // # Memory of a file
 //
-// [File.View], [File.Chunks], [File.Bytes], [At] and [SliceAt] give access to the file's memory.
-// An access faults if another process truncates the file, the disk is full, or the device fails.
-// In the function given to View or [File.Guard] the fault becomes an error, in a loop over
-// Chunks a panic. Everywhere else, and inside the Go runtime, it ends the process. Methods that
-// read and write have the result of os.File instead.
+//	you want                        use      after another process truncates
+//	a part, while a function runs   View     it returns an error
+//	all of it, in windows           Chunks   the body of the loop panics
+//	the whole file as one slice     Bytes    an access ends the process
+//	a value in place, as a counter  At       an access ends the process
+//	an array of values in place     SliceAt  an access ends the process
+//	to run code that uses these     Guard    it returns an error
 //
-// An access to a page that is not in memory makes other goroutines wait for the disk, too. Reads
-// do not, nor does a View of up to 4 MiB. [File.Advise] with [PopulateRead] avoids it.
+// An access also faults if the disk is full under a hole, or if the device fails. The table
+// applies only to the goroutine that runs the function or the loop. In other goroutines, and
+// inside the Go runtime, a fault ends the process. Read, ReadAt, Write and WriteAt return what
+// those of os.File return.
 //
-// # More
+// An access that loads a page from the disk can stall other goroutines; Read and ReadAt do not.
 //
-// Linux, the BSDs and macOS map files. Windows, Solaris and AIX do so for Bytes, View and
-// Options.Immutable. Plan 9, js, wasip1 and the tag nommap map none. The repository has
-// docs/design.md, docs/compatibility.md and docs/known-issues.md.
+// # Platforms
+//
+// Linux, the BSDs and macOS map files. Windows, Solaris and AIX map them only for the memory
+// above and with [Options].Immutable. Plan 9, js, wasip1 and the build tag nommap have no
+// mappings. Before v1, a minor version may change names that package os does not have. See also
+// docs/known-issues.md.
 package mmapfile

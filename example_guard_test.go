@@ -13,7 +13,7 @@ type names []byte
 
 func (n names) at(i int) string { return strings.TrimRight(string(n[8*i:][:8]), " ") }
 
-// A reader that keeps the memory of a file. If the file is truncated, that is an error.
+// Guard covers a reader that keeps the memory of a file. If the file is truncated, Guard returns an error.
 func ExampleFile_Guard() {
 	name, remove := exampleFile("north   east    south   west    ")
 	defer remove()

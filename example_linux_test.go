@@ -19,7 +19,7 @@ func ExampleFile_Resident() {
 	}
 	defer f.Close()
 
-	n, err := f.Resident(0, int64(f.Len()))
+	n, err := f.Resident(0, f.Len())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package mmapfile_test
 
 import (
-	"bufio"
+	"archive/zip"
 	"bytes"
 	"errors"
 	"expvar"
@@ -10,8 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"net/http"
-	"net/http/httptest"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,15 +21,16 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// The one change at a call site: the package's name.
+// The only change at a call site is the package's name. Once the pages of the file have been read often
+// enough, reads are memory copies.
 func Example() {
 	dir, err := os.MkdirTemp("", "mmapfile")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, "words.txt")
-	if err := os.WriteFile(name, []byte("one\ntwo\nthree\n"), 0o666); err != nil {
+	name := filepath.Join(dir, "records")
+	if err := os.WriteFile(name, bytes.Repeat([]byte{1}, 1000*64), 0o666); err != nil {
 		log.Fatal(err)
 	}
 
@@ -39,18 +39,14 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fmt.Println(lines.Text())
+	record := make([]byte, 64)
+	for range 100_000 { // a record at random: the longer it runs, the fewer system calls
+		if _, err := f.ReadAt(record, 64*rand.Int64N(f.Len()/64)); err != nil {
+			log.Fatal(err)
+		}
 	}
-	if err := lines.Err(); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// one
-	// two
-	// three
+	fmt.Println(len(record))
+	// Output: 64
 }
 
 // A size after the permissions makes the file at least that long.
@@ -110,7 +106,7 @@ func ExampleFile_View() {
 	}
 
 	var sum uint32
-	err = f.View(0, int64(f.Len()), func(p []byte) error {
+	err = f.View(0, f.Len(), func(p []byte) error {
 		sum = crc32.ChecksumIEEE(p) // p must not outlive this function
 		return nil
 	})
@@ -155,7 +151,7 @@ func ExampleNew() {
 	// Output: world
 }
 
-// OS is for what takes an *os.File and nothing else. It goes on where f is.
+// OS returns an *os.File for functions that accept nothing else. Its offset is the cursor of f.
 func ExampleFile_OS() {
 	f, err := mmapfile.CreateTemp("", "mmapfile")
 	if err != nil {
@@ -181,7 +177,7 @@ func ExampleFile_OS() {
 	// Output: world
 }
 
-// A child process inherits an *os.File; of any other Reader it would get a copy through a pipe.
+// A child process inherits an *os.File; any other Reader is copied to it through a pipe.
 func ExampleFile_OS_command() {
 	f, err := mmapfile.Open("words.txt")
 	if err != nil {
@@ -244,25 +240,62 @@ func ExampleReadStats() {
 	// Output: true
 }
 
-// A part of a file, as a browser asks for it when a download goes on.
+// A program that gains nothing asks why. This one logs to a file that it has opened for writing only.
+func ExampleFile_SystemCalls() {
+	name, remove := exampleFile("")
+	defer remove()
+	f, err := mmapfile.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	for i := range 1000 {
+		fmt.Fprintf(f, "event %d\n", i)
+	}
+
+	calls := f.SystemCalls()
+	mostly, _, _ := strings.Cut(calls.String(), " ") // such as "Unmappable 968, First 32"
+	fmt.Println(calls.Total(), mostly)
+	// Output: 1000 Unmappable
+}
+
+// Serve a part of a file, as a browser requests it to resume a download.
 func ExampleDirFS() {
 	dir, err := os.MkdirTemp("", "mmapfile")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "words.txt"), []byte("one\ntwo\nthree\n"), 0o666); err != nil {
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	if member, err := w.Create("words.txt"); err != nil {
+		log.Fatal(err)
+	} else if _, err := io.WriteString(member, "one\ntwo\nthree\n"); err != nil {
 		log.Fatal(err)
 	}
-	request := httptest.NewRequest("GET", "/words.txt", nil)
-	request.Header.Set("Range", "bytes=4-6")
-	answer := httptest.NewRecorder()
-	http.FileServerFS(mmapfile.DirFS(dir)).ServeHTTP(answer, request) // was: os.DirFS(dir)
-	fmt.Println(answer.Code, answer.Header().Get("Content-Range"))
-	fmt.Println(answer.Body)
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "words.zip"), archive.Bytes(), 0o666); err != nil {
+		log.Fatal(err)
+	}
+
+	f, err := mmapfile.DirFS(dir).Open("words.zip") // was: os.DirFS(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close() // as long as it is open, its members are read in small pieces
+	words, err := zip.NewReader(f.(io.ReaderAt), int64(archive.Len()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := fs.ReadFile(words, "words.txt")
+	fmt.Printf("%s%v\n", text, err)
 	// Output:
-	// 206 bytes 4-6/14
+	// one
 	// two
+	// three
+	// <nil>
 }
 
 // exampleFile makes a file for an example, which opens it by that name.
@@ -377,7 +410,7 @@ func ExampleOptions_immutable() {
 	// true
 }
 
-// NewFile is nil for what is no descriptor, as os.NewFile is.
+// NewFile returns nil for an invalid descriptor, as os.NewFile does.
 func ExampleNewFile() {
 	f := mmapfile.NewFile(^uintptr(0), "nothing")
 	fmt.Println(f == nil)
@@ -407,7 +440,7 @@ func ExampleFile_Chunks() {
 	// 18 "est"
 }
 
-// Places that are known before are read ahead of their use, all at once.
+// If the places to read are known in advance, they can be read into memory all at once.
 func ExampleFile_Advise_willNeed() {
 	name, remove := exampleFile(strings.Repeat("some records of a large file\n", 1000))
 	defer remove()
@@ -437,7 +470,7 @@ func ExampleFile_Advise_willNeed() {
 	// records
 }
 
-// What is said in advance is a hint; a platform that has no use for it says so.
+// Advice is a hint; a platform that cannot use it returns an error.
 func ExampleFile_Advise() {
 	name, remove := exampleFile("a long file")
 	defer remove()
@@ -447,7 +480,7 @@ func ExampleFile_Advise() {
 	}
 	defer f.Close()
 
-	err = f.Advise(0, int64(f.Len()), mmapfile.Sequential)
+	err = f.Advise(0, f.Len(), mmapfile.Sequential)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		log.Fatal(err)
 	}
@@ -455,7 +488,7 @@ func ExampleFile_Advise() {
 	// Output: a long file
 }
 
-// An index that is never to wait for the disk. The limits of the system apply.
+// An index that must never wait for the disk is locked in memory, within the limits of the system.
 func ExampleFile_LockMemory() {
 	name, remove := exampleFile("index")
 	defer remove()
@@ -465,9 +498,9 @@ func ExampleFile_LockMemory() {
 	}
 	defer f.Close()
 
-	switch err := f.LockMemory(0, int64(f.Len())); {
+	switch err := f.LockMemory(0, f.Len()); {
 	case err == nil:
-		defer f.UnlockMemory(0, int64(f.Len()))
+		defer f.UnlockMemory(0, f.Len())
 	case !errors.Is(err, errors.ErrUnsupported):
 		log.Print(err) // over RLIMIT_MEMLOCK, perhaps: it is slower, and as good
 	}
@@ -475,7 +508,7 @@ func ExampleFile_LockMemory() {
 	// Output: index
 }
 
-// Only the record that was written has to be on the disk.
+// Make durable only the record that was written.
 func ExampleFile_SyncRange() {
 	name, remove := exampleFile("balance: 0100")
 	defer remove()
@@ -495,7 +528,7 @@ func ExampleFile_SyncRange() {
 	// Output: balance: 0250
 }
 
-// A journal of which a crash of the machine loses less than 64 KiB, and nothing older than a second.
+// A journal that loses less than 64 KiB in a crash of the machine, and nothing older than a second.
 func ExampleFlushPolicy() {
 	name, remove := exampleFile("")
 	defer remove()
@@ -524,7 +557,7 @@ func ExampleFlushPolicy() {
 	// event 2
 }
 
-// What is written to a private File is gone with it.
+// Writes to a private File never reach the file.
 func ExampleOptions_private() {
 	name, remove := exampleFile("draft")
 	defer remove()
@@ -546,7 +579,7 @@ func ExampleOptions_private() {
 	// Output: craft, in the file draft
 }
 
-// A header that is read and written where it stands.
+// Read and write a header in place.
 func ExampleAt() {
 	name, remove := exampleFile(string(make([]byte, 64)))
 	defer remove()

@@ -8,25 +8,20 @@ import (
 	"os"
 
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
-const (
-	canMap         = false // except for private Files, which are copies in memory
-	closeNeedsLock = false
-	mapsBeyondEnd  = false
-	noUnifiedCache = false
+// platform has the calls of the system about memory: see [vm.Platform].
+type platform struct{}
 
-	mapLimit = int64(^uint(0) >> 1)
-)
+var _ vm.Platform = platform{}
 
-var errNoMemory = errors.ErrUnsupported
-
-func mapFile(*os.File, int, bool, bool) (data []byte, writable bool, err error) {
+func (platform) Map(*os.File, int, bool, bool) (data []byte, writable bool, err error) {
 	return nil, false, errors.ErrUnsupported
 }
 
-// mapPrivate reads the file into memory, which is never written back.
-func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
+// MapPrivate reads the file into memory, which is never written back.
+func (platform) MapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
 	data := sys.AlignedBytes(length)
 	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(length)), data)
 	if err == io.ErrUnexpectedEOF || err == io.EOF {
@@ -37,13 +32,13 @@ func mapPrivate(f *os.File, length int, _ bool) ([]byte, error) {
 
 // The collector frees memory that is not mapped.
 
-func reserve(data, _ []byte) (held []byte) { return data }
-func unmap(_, _ []byte)                    {}
+func (platform) Reserve(data, _ []byte) (held []byte) { return data }
+func (platform) Unmap(_, _ []byte)                    {}
 
-func mapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
+func (platform) MapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
 	return nil, nil, errors.ErrUnsupported
 }
 
-func refusesMapped(error) bool { return false }
-func flushMemory([]byte) error { return errors.ErrUnsupported }
-func refreshMemory([]byte)     {}
+func (platform) RefusesMapped(error) bool { return false }
+func (platform) Flush([]byte) error       { return errors.ErrUnsupported }
+func (platform) Refresh([]byte)           {}

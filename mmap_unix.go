@@ -11,34 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
-const (
-	canMap         = true
-	closeNeedsLock = false // MAP_FIXED replaces a range at once: readers need no lock
+// platform has the calls of the system about memory: see [vm.Platform].
+type platform struct{}
 
-	// Pages past the file's end fault until the file has grown to them (mmap(2)).
-	mapsBeyondEnd = true
-
-	// OpenBSD has no unified buffer cache: mmap(2) there requires msync(2) between mapped
-	// access and system calls. Mapped bytes are read and written through the mapping alone,
-	// and the rest is synchronised.
-	noUnifiedCache = runtime.GOOS == "openbsd"
-)
-
-// mapLimit is the length of the part of a file that calls map by themselves. It is 512 MiB
-// of the 32-bit address space, 64 TiB elsewhere. System calls serve the bytes past it.
-const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
-
-const errNoMemory = unix.ENOMEM
+var _ vm.Platform = platform{}
 
 // mapDirectly is the number of bytes up to which a mapping is made in one system call instead
 // of three. If the process locks all its memory, it may lock as much of each such file.
 const mapDirectly = 64 << 10
 
-// mapFile maps length bytes of f, rounded up to pages, for writing if it can. Unless asked,
+// Map maps length bytes of f, rounded up to pages, for writing if it can. Unless asked,
 // for Bytes or View, mlockall(MCL_FUTURE) does not lock the mapping.
-func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
+func (platform) Map(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
 	length = wholePages(length)
 	err = sys.Borrow(f, func(fd int) (err error) {
 		var p unsafe.Pointer
@@ -62,8 +49,8 @@ func mapFile(f *os.File, length int, write, asked bool) (data []byte, writable b
 	return data, writable, err
 }
 
-// mapPrivate maps length bytes of f, rounded up to pages, copy on write.
-func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
+// MapPrivate maps length bytes of f, rounded up to pages, copy on write.
+func (platform) MapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	length = wholePages(length)
 	prot := unix.PROT_READ
 	if write {
@@ -84,8 +71,8 @@ func wholePages(n int) int {
 	return (n + page - 1) &^ (page - 1)
 }
 
-// reserve replaces the range by one that cannot be accessed, and returns it.
-func reserve(data, _ []byte) (held []byte) {
+// Reserve replaces the range by one that cannot be accessed, and returns it.
+func (platform) Reserve(data, _ []byte) (held []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))
 	if _, err := unix.MmapPtr(-1, 0, p, n, unix.PROT_NONE, unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
 		// As good, except that the file stays referenced until unmap.
@@ -95,27 +82,27 @@ func reserve(data, _ []byte) (held []byte) {
 	return data
 }
 
-// mapReserved is needed only by systems that refuse to truncate a mapped file.
-func mapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
+// MapReserved is needed only by systems that refuse to truncate a mapped file.
+func (platform) MapReserved(*os.File, []byte, int, bool) (view, rest []byte, err error) {
 	return nil, nil, errors.ErrUnsupported
 }
 
-func refusesMapped(error) bool { return false }
+func (platform) RefusesMapped(error) bool { return false }
 
-func unmap(data, _ []byte) {
+func (platform) Unmap(data, _ []byte) {
 	unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)))
 }
 
-// flushMemory writes changed pages back, if fsync does not do that by itself. On Linux it
+// Flush writes changed pages back, if fsync does not do that by itself. On Linux it
 // does (fsync(2): all modified in-core data). Elsewhere POSIX leaves that to msync. After
 // it comes os.File.Sync, which on Darwin is F_FULLFSYNC (internal/poll/fd_fsync_darwin.go):
 // fsync(2) there leaves data in the drive's cache.
-func flushMemory(data []byte) error {
+func (platform) Flush(data []byte) error {
 	if runtime.GOOS == "linux" {
 		return nil
 	}
 	return unix.Msync(data, unix.MS_SYNC)
 }
 
-// refreshMemory makes the mapping show what system calls have written.
-func refreshMemory(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
+// Refresh makes the mapping show what system calls have written.
+func (platform) Refresh(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }

@@ -11,24 +11,16 @@ import (
 	"golang.org/x/sys/windows"
 
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
-const (
-	canMap = true
+// platform has the calls of the system about memory: see [vm.Platform].
+type platform struct{}
 
-	// A view cannot be replaced by a reservation in one step, so readers hold the lock. A
-	// mapping is not longer than the file, because that would grow the file.
-	closeNeedsLock = true
-	mapsBeyondEnd  = false
-	noUnifiedCache = false
-)
+var _ vm.Platform = platform{}
 
-const mapLimit int64 = 1 << (29 + 17*(^uint(0)>>63))
-
-const errNoMemory = windows.ERROR_NOT_ENOUGH_MEMORY
-
-// mapFile maps the first length bytes of f, for writing if it can.
-func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
+// Map maps the first length bytes of f, for writing if it can.
+func (platform) Map(f *os.File, length int, write, _ bool) (data []byte, writable bool, err error) {
 	err = sys.Borrow(f, func(fd int) (err error) {
 		h := windows.Handle(fd)
 		if write {
@@ -44,8 +36,8 @@ func mapFile(f *os.File, length int, write, _ bool) (data []byte, writable bool,
 	return data, writable, err
 }
 
-// mapPrivate maps the first length bytes of f copy on write.
-func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
+// MapPrivate maps the first length bytes of f copy on write.
+func (platform) MapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
 	if write {
 		protect, access = windows.PAGE_WRITECOPY, windows.FILE_MAP_COPY
@@ -62,7 +54,7 @@ func mapPrivate(f *os.File, length int, write bool) (data []byte, err error) {
 var placing sync.Mutex
 
 // mapView maps the file at a free range, from the top of the address space. Other code does
-// not look there first, and a view may have to leave its range for a moment (see reserve).
+// not look there first, and a view may have to leave its range for a moment (see Reserve).
 func mapView(h windows.Handle, length int, protect, access uint32) ([]byte, error) {
 	placing.Lock()
 	defer placing.Unlock()
@@ -105,12 +97,12 @@ func addrPointer(addr uintptr) unsafe.Pointer {
 
 func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// reserve removes the view from the range data and returns the range as a reservation: an
+// Reserve removes the view from the range data and returns the range as a reservation: an
 // access faults. rest is what was reserved after the view. Between the two calls another
 // thread could be given the range, hence mapView's choice of it. Then the range is lost,
 // and the result is nil. (A placeholder, which VirtualAlloc2 has from Windows 10 1803 on,
 // would close that gap. wine 8 has none to test it with.)
-func reserve(data, rest []byte) (held []byte) {
+func (platform) Reserve(data, rest []byte) (held []byte) {
 	placing.Lock()
 	defer placing.Unlock()
 	windows.UnmapViewOfFile(addrOf(data))
@@ -118,9 +110,9 @@ func reserve(data, rest []byte) (held []byte) {
 	return hold(data)
 }
 
-// mapReserved maps the first length bytes of f to the range held, which reserve has
+// MapReserved maps the first length bytes of f to the range held, which reserve has
 // returned. It reserves the rest of it.
-func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []byte, err error) {
+func (platform) MapReserved(f *os.File, held []byte, length int, write bool) (view, rest []byte, err error) {
 	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
 	if write {
 		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
@@ -135,11 +127,11 @@ func mapReserved(f *os.File, held []byte, length int, write bool) (view, rest []
 	return view, hold(held[min(granules(len(view)), len(held)):]), err
 }
 
-// refusesMapped reports whether err is the system's refusal to truncate a file that is mapped.
-func refusesMapped(err error) bool { return errors.Is(err, windows.ERROR_USER_MAPPED_FILE) }
+// RefusesMapped reports whether err is the system's refusal to truncate a file that is mapped.
+func (platform) RefusesMapped(err error) bool { return errors.Is(err, windows.ERROR_USER_MAPPED_FILE) }
 
-// unmap releases a view, and the reservation after it that a truncation has left.
-func unmap(view, rest []byte) {
+// Unmap releases a view, and the reservation after it that a truncation has left.
+func (platform) Unmap(view, rest []byte) {
 	placing.Lock()
 	defer placing.Unlock()
 	if len(view) > 0 {
@@ -172,11 +164,11 @@ func granules(n int) int {
 	return (n + granule - 1) &^ (granule - 1)
 }
 
-// flushMemory writes the view's changed pages to the file. FlushFileBuffers, which comes
+// Flush writes the view's changed pages to the file. FlushFileBuffers, which comes
 // after it, does the rest (FlushViewOfFile, remarks).
-func flushMemory(data []byte) error {
+func (platform) Flush(data []byte) error {
 	return windows.FlushViewOfFile(addrOf(data), uintptr(len(data)))
 }
 
-// refreshMemory has nothing to do: views and system calls see the same bytes.
-func refreshMemory([]byte) {}
+// Refresh has nothing to do: views and system calls see the same bytes.
+func (platform) Refresh([]byte) {}

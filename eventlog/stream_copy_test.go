@@ -387,9 +387,9 @@ func TestWaitDurable_WaitsForTheEventAlone(t *testing.T) {
 	defer eventlog.HoldFlush(l)()
 	waits := make(chan error, 1)
 	go func() { waits <- s.WaitDurable(context.Background(), 7) }()
-	filetest.Eventually(10*time.Second, func() bool { return eventlog.Waiters(l) > 0 })
+	filetest.Eventually(func() bool { return eventlog.Waiters(l) > 0 })
 	eventlog.FlushTo(l, end)
-	filetest.Within(t, 10*time.Second, func() {
+	filetest.Within(t, func() {
 		if err := <-waits; err != nil {
 			t.Error(err)
 		}
@@ -427,7 +427,7 @@ func TestWaitDurable_BeforeFirst(t *testing.T) {
 	pushN(t, s, 10)
 	must(t, s.TruncateFront(5))
 	defer eventlog.HoldFlush(eventlog.ActiveLog(s))() // a flush would wait
-	filetest.Within(t, 10*time.Second, func() {
+	filetest.Within(t, func() {
 		for _, seq := range []int64{-1, 0, 4} {
 			if err := s.WaitDurable(context.Background(), seq); err != nil {
 				t.Errorf("event %d: %v", seq, err)

@@ -106,13 +106,13 @@ func TestStream_PipeAsSegment(t *testing.T) {
 		name := filepath.Join(dir, fmt.Sprintf("%020d.log", first))
 		os.Remove(name)
 		must(t, syscall.Mkfifo(name, 0o666))
-		filetest.Within(t, 10*time.Second, func() {
+		filetest.Within(t, func() {
 			if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); err == nil {
 				t.Error("OpenStream: no error for ", first)
 				s.Close()
 			}
 		})
-		filetest.Within(t, 10*time.Second, func() {
+		filetest.Within(t, func() {
 			r, err := eventlog.OpenStreamReader(dir)
 			if err != nil {
 				return
@@ -141,7 +141,7 @@ func TestStream_PipeAsMeta(t *testing.T) {
 			closeStream(t, s)
 			os.Remove(filepath.Join(dir, name))
 			must(t, replace(filepath.Join(dir, name)))
-			filetest.Within(t, 10*time.Second, func() {
+			filetest.Within(t, func() {
 				if s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{}); !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("OpenStream, %s is a %s: %v", name, what, err)
 					if err == nil {
@@ -149,7 +149,7 @@ func TestStream_PipeAsMeta(t *testing.T) {
 					}
 				}
 			})
-			filetest.Within(t, 10*time.Second, func() {
+			filetest.Within(t, func() {
 				r, err := eventlog.OpenStreamReader(dir)
 				if name == "meta" != errors.Is(err, errors.ErrUnsupported) { // a reader needs no lock
 					t.Errorf("OpenStreamReader, %s is a %s: %v", name, what, err)

@@ -19,7 +19,7 @@ import (
 // waitUntil polls ok, for a minute at most.
 func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	if !filetest.Eventually(time.Minute, ok) {
+	if !filetest.Eventually(ok) {
 		t.Fatalf("still waiting until %s", what)
 	}
 }

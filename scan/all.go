@@ -16,16 +16,16 @@ const (
 	checkEvery = 16
 )
 
-// All returns an iterator over the offsets of all non-overlapping sep in f, in order.
-// [Count] returns their number. For an empty sep they are the offsets of the runes, and
+// All returns an iterator over the offsets of all non-overlapping instances of sep in f, in
+// order, as many as [Count] returns. If sep is empty, they are the offsets of the runes, and
 // the length of the file. The search runs on the caller's goroutine. An error ends the
 // iteration, with the offset -1.
 func All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq2[int64, error] {
 	return Scanner{}.All(ctx, f, sep)
 }
 
-// All returns an iterator over the offsets of all non-overlapping sep in f, in
-// order. See the function [All].
+// All returns an iterator over the offsets of all non-overlapping instances of sep in f. See
+// the function [All].
 func (s Scanner) All(ctx context.Context, f *mmapfile.File, sep []byte) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		src, err := s.open(f)

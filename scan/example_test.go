@@ -131,13 +131,13 @@ func ExampleFind() {
 }
 
 // Each call counts the words that start in its piece.
-func ExampleChunks() {
+func ExampleForEach() {
 	f, remove := example("the quick brown fox jumps over the lazy dog")
 	defer remove()
 
 	var words atomic.Int64
 	s := scan.Scanner{Chunk: 10} // small, for the example
-	err := s.Chunks(context.Background(), f, func(off int64, p []byte) error {
+	err := s.ForEach(context.Background(), f, func(off int64, p []byte) error {
 		n := int64(len(bytes.Fields(p)))
 		before := []byte{' '}
 		if off > 0 {
@@ -158,14 +158,14 @@ func ExampleChunks() {
 	// Output: 9
 }
 
-// With one worker the pieces come in order, as a checksum needs them.
-func ExampleScanner_Chunks() {
+// With one worker the pieces come in order, as a checksum requires.
+func ExampleScanner_ForEach() {
 	f, remove := example("123456789")
 	defer remove()
 
 	var sum uint32
 	s := scan.Scanner{Workers: 1}
-	err := s.Chunks(context.Background(), f, func(_ int64, p []byte) error {
+	err := s.ForEach(context.Background(), f, func(_ int64, p []byte) error {
 		sum = crc32.Update(sum, crc32.IEEETable, p)
 		return nil
 	})

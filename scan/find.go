@@ -11,18 +11,16 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Find returns the start and the end of the first match in f, or -1 and -1, as
-// find does for the whole content. It calls find with parts of the content,
-// concurrently.
+// Find returns the start and the end of the first match in f, or -1 and -1, as find does for
+// the whole content. It calls find with parts of the content, concurrently.
 //
-// find returns the start and the end of the first match in p, or a negative
-// start. It must neither write to p nor keep it. A match may be up to overlap
-// bytes long, and depend on its bytes and on one rune before and after them. For
-// regular expressions there is [Regexp].
+// find returns the start and the end of the first match in p, or a negative start. It must
+// neither write to p nor keep it. A match may be up to overlap bytes long, and depend on its
+// bytes and on one rune before and after them. For a regular expression, use [Regexp].
 //
-// A negative overlap is [fs.ErrInvalid], and so is a match that is longer or
-// outside p. So it is if find takes the start of p for that of a line or of the
-// content. A panic of find continues in the caller.
+// Find fails with [fs.ErrInvalid] if overlap is negative, if a match is longer or outside p,
+// or if find takes the start of p for the start of a line or of the content. A panic of find
+// continues in the caller.
 func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
 	return Scanner{}.Find(ctx, f, overlap, find)
 }
@@ -174,7 +172,7 @@ func (m *matcher) invalid(format string, args ...any) error {
 	return pathError(m.f, invalidError(fmt.Sprintf(format, args...)))
 }
 
-// invalidError is an error that is fs.ErrInvalid.
+// invalidError is an error for which errors.Is reports fs.ErrInvalid.
 type invalidError string
 
 func (e invalidError) Error() string        { return string(e) }

@@ -16,16 +16,15 @@ type Line struct {
 	Text   []byte // content, with the "\n" if the line has one
 }
 
-// Lines returns an iterator over the lines of f, in order, as [bytes.Lines]
-// divides them. An error ends the iteration, with the zero Line. The search runs
-// on the caller's goroutine.
+// Lines returns an iterator over the lines of f, in order, as [bytes.Lines] divides them. An
+// error ends the iteration, with the zero Line. The search runs on the caller's goroutine.
 //
-// Text is the file's memory, as [mmapfile.File.Bytes] returns it, and must not be written
-// to. It is valid until f is closed, and f must stay reachable while it is used. On
-// Windows, and if the file cannot be mapped, Text is a copy.
+// Text is the file's memory, as for [mmapfile.File.Bytes], and must not be written to. It is
+// valid until f is closed, and f must stay reachable while it is used. On Windows, and if the
+// file cannot be mapped, Text is a copy.
 //
-// If the file is truncated, access to a truncated byte of Text is a page fault. In the body
-// of the loop, on its goroutine, the fault is a panic. Elsewhere it ends the process.
+// If the file is truncated, an access to a truncated byte of Text is a page fault. On the
+// goroutine of the loop, in its body, the fault is a panic. Elsewhere it ends the process.
 func Lines(ctx context.Context, f *mmapfile.File) iter.Seq2[Line, error] {
 	return Scanner{}.Lines(ctx, f)
 }

@@ -10,16 +10,17 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Regexp returns the start and the end of the first match of re in f, or -1 and -1. It is what
-// [regexp.Regexp.FindIndex] finds in the whole content. re comes from [regexp.Compile], without
-// Longest.
+// Regexp returns the start and the end of the first match of re in f, or -1 and -1: what
+// [regexp.Regexp.FindIndex] returns for the whole content. re must come from [regexp.Compile],
+// without Longest.
 //
-// maxLen is the length in bytes of the longest match: 12 for id=[0-9]{1,9}. If the search meets
-// a longer one, also one that ends only because a part of the content ends, the error is
-// [fs.ErrInvalid]. So it is for a negative maxLen.
+// maxLen is the length in bytes of the longest match: 12 for id=[0-9]{1,9}. Regexp fails with
+// [fs.ErrInvalid] if maxLen is negative, or if the search meets a longer match, or one that
+// ends only because a part of the content ends.
 //
-// An expression that begins with literal text is searched at the speed of [Index]. After (?m)^
-// or \b it takes many times as long: use \nERROR if the first line does not matter.
+// An expression that begins with literal text is searched at the speed of [Index]. One that
+// begins with (?m)^ or \b takes many times as long: use \nERROR instead of (?m)^ERROR if the
+// first line does not matter.
 func Regexp(ctx context.Context, f *mmapfile.File, re *regexp.Regexp, maxLen int) (start, end int64, err error) {
 	return Scanner{}.Regexp(ctx, f, re, maxLen)
 }

@@ -2,38 +2,42 @@
 //
 //	n, err := scan.Count(ctx, f, []byte("\n"))
 //
-// [Index], [IndexByte], [LastIndex] and [Count] return what the functions of the same
-// names in package [bytes] return for the whole content. [All] iterates over what Count
-// counts. [IndexNot] finds the first byte that differs from a given byte. [Regexp] finds the
-// first match of a regular expression, and [Find] that of a function. [Lines] iterates over
-// the lines. [Chunks] passes the content to a function, in pieces.
+// [Index], [IndexByte], [LastIndex] and [Count] return what the functions of the same names in
+// package [bytes] return for the whole content.
 //
-// A [Scanner] sets the number of goroutines and the size of the pieces, and reports
-// progress. Each function of the package calls the method of the same name on the zero
-// Scanner.
+//	you want                                      use
+//	the first or last place of a text             Index, IndexByte, LastIndex
+//	how often a text occurs, or all its places    Count, All
+//	the first byte that differs from a given one  IndexNot
+//	a match of a regular expression               Regexp
+//	a match of a function                         Find
+//	the lines, in order                           Lines
+//	all content, in pieces, concurrently          ForEach
 //
-// The API follows the version of the module: before v1 a minor version may change it, and
-// the changelog says how.
+// A [Scanner] sets the number of goroutines and the size of the pieces, and reports progress.
+// Each function of the package calls the method of the same name on the zero Scanner.
+//
+// The API follows the version of the module: before v1 a minor version may change it, and the
+// changelog says how.
 //
 // # Concurrency
 //
-// All functions may be called concurrently, with each other and with every
-// method of the [mmapfile.File]. No goroutine outlives the call. A search covers
-// the length that the file has at the start of the call. Concurrent writes may
-// be seen or not.
+// All functions may be called concurrently, with each other and with every method of the
+// [mmapfile.File]. No goroutine outlives the call. A search covers the length that the file
+// has at the start of the call, and may or may not see concurrent writes.
 //
 // # Errors
 //
-// If the File is nil, the error is [os.ErrInvalid]. When the context is done, each
-// goroutine finishes its piece, and the error is that of the context. [Chunks] returns an
-// error of its function as it is. Every other error is a *[fs.PathError] with Op "scan" or
-// the Op of the failed call:
+// If the File is nil, a function returns [os.ErrInvalid]. When the context is done, each
+// goroutine finishes its piece, and the function returns the error of the context. [ForEach]
+// returns an error of its function unchanged. Every other error is a *[fs.PathError] with Op
+// "scan" or the Op of the call that failed. As [errors.Is] reports, it is
 //
 //   - [os.ErrClosed] if the File is closed, also during the search
 //   - [io.ErrUnexpectedEOF] if the file is truncated during the search
 //   - [errors.ErrUnsupported] if the file is not a regular file
 //   - [fs.ErrInvalid] if the arguments of Find or Regexp are wrong
-//   - the error of a failed read
+//   - or the error of a failed read
 package scan
 
 import (
@@ -48,8 +52,8 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Scanner holds the settings of a search. The zero value is ready to use. A
-// Scanner may be used by several goroutines at once if its Progress may be.
+// Scanner holds the settings of a search. The zero value is ready to use. A Scanner may be
+// used by several goroutines at once if its Progress function may.
 type Scanner struct {
 	// Workers is the number of goroutines. 0 or less means GOMAXPROCS.
 	Workers int
@@ -59,9 +63,9 @@ type Scanner struct {
 	// goroutine has a buffer for a piece and the bytes around it that a match needs.
 	Chunk int
 
-	// Progress, if not nil, is called about ten times a second with the number
-	// of bytes that are searched. The last call has done == total, unless the
-	// search fails. Calls do not overlap, and come from any goroutine.
+	// Progress, if not nil, is called about ten times a second with the number of bytes
+	// searched so far. The last call has done == total, unless the search fails. Calls do
+	// not overlap, and may come from any goroutine.
 	Progress func(done, total int64)
 
 	access access

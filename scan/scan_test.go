@@ -88,13 +88,13 @@ func check(t testing.TB, s scan.Scanner, f *mmapfile.File, content, sep []byte) 
 	var mu sync.Mutex
 	all := make([]byte, len(content))
 	seen := 0
-	if err := s.Chunks(ctx, f, func(off int64, p []byte) error {
+	if err := s.ForEach(ctx, f, func(off int64, p []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		seen += copy(all[off:], p)
 		return nil
 	}); err != nil || seen != len(content) || !bytes.Equal(all, content) {
-		t.Fatalf("Chunks: %d bytes of %d, %v; %+v", seen, len(content), err, s)
+		t.Fatalf("ForEach: %d bytes of %d, %v; %+v", seen, len(content), err, s)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestScanner_NotAFile(t *testing.T) {
 		_, e1 := scan.Index(ctx, c.f, []byte("x"))
 		_, e2 := scan.Count(ctx, c.f, nil)
 		_, e3 := scan.LastIndex(ctx, c.f, []byte("x"))
-		e4 := scan.Chunks(ctx, c.f, func(int64, []byte) error { t.Error("called"); return nil })
+		e4 := scan.ForEach(ctx, c.f, func(int64, []byte) error { t.Error("called"); return nil })
 		var e5 error
 		for at, err := range scan.All(ctx, c.f, []byte("x")) {
 			if e5 = err; at != -1 || err == nil {
@@ -217,7 +217,7 @@ func TestScanner_Cancelled(t *testing.T) {
 	f := open(t, make([]byte, 1<<20))
 	c, cancel := context.WithCancel(ctx)
 	var calls atomic.Int64
-	err := scan.Scanner{Workers: 2, Chunk: 1024}.Chunks(c, f, func(int64, []byte) error {
+	err := scan.Scanner{Workers: 2, Chunk: 1024}.ForEach(c, f, func(int64, []byte) error {
 		if calls.Add(1) == 10 {
 			cancel()
 		}
@@ -280,7 +280,7 @@ func TestScanner_Progress(t *testing.T) {
 			}
 			return nil
 		},
-		"Chunks":    func(s scan.Scanner) error { return s.Chunks(ctx, f, func(int64, []byte) error { return nil }) },
+		"ForEach":   func(s scan.Scanner) error { return s.ForEach(ctx, f, func(int64, []byte) error { return nil }) },
 		"Find":      func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("line")); return err },
 		"Find none": func(s scan.Scanner) error { _, _, err := s.Find(ctx, f, 4, word("none")); return err },
 	} {

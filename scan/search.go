@@ -9,12 +9,12 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Index returns the offset of the first sep in f, or -1, as [bytes.Index] does.
+// Index returns the offset of the first instance of sep in f, or -1, as [bytes.Index] does.
 func Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Index(ctx, f, sep)
 }
 
-// Index returns the offset of the first sep in f, or -1. See the function [Index].
+// Index returns the offset of the first instance of sep in f, or -1. See the function [Index].
 func (s Scanner) Index(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return s.first(ctx, f, len(sep), func(p []byte) int { return bytes.Index(p, sep) })
 }
@@ -66,12 +66,14 @@ func keep(best *atomic.Int64, now int64, better func(now, best int64) bool) {
 	}
 }
 
-// LastIndex returns the offset of the last sep in f, or -1, as [bytes.LastIndex] does.
+// LastIndex returns the offset of the last instance of sep in f, or -1, as [bytes.LastIndex]
+// does.
 func LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.LastIndex(ctx, f, sep)
 }
 
-// LastIndex returns the offset of the last sep in f, or -1. See the function [LastIndex].
+// LastIndex returns the offset of the last instance of sep in f, or -1. See the function
+// [LastIndex].
 func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	src, err := s.open(f)
 	if err != nil {
@@ -100,17 +102,17 @@ func (s Scanner) LastIndex(ctx context.Context, f *mmapfile.File, sep []byte) (i
 	return -1, err
 }
 
-// Count returns the number of non-overlapping sep in f, as [bytes.Count] does.
-// For an empty sep that is the number of runes and one more.
+// Count returns the number of non-overlapping instances of sep in f, as [bytes.Count] does. If
+// sep is empty, that is the number of runes plus 1.
 //
-// Count searches on one goroutine if sep is empty, or if it can overlap itself because
-// a proper prefix is also a suffix. "aa" can, and so can " ERROR ", which begins and ends
-// with a space. "ERROR " cannot.
+// Count searches on one goroutine if sep is empty, or if it can overlap itself because a
+// proper prefix is also a suffix. "aa" can, and so can " ERROR ", which begins and ends with a
+// space. "ERROR " cannot.
 func Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	return Scanner{}.Count(ctx, f, sep)
 }
 
-// Count returns the number of non-overlapping sep in f. See the function [Count].
+// Count returns the number of non-overlapping instances of sep in f. See the function [Count].
 func (s Scanner) Count(ctx context.Context, f *mmapfile.File, sep []byte) (int64, error) {
 	src, err := s.open(f)
 	if err == nil {
@@ -160,22 +162,21 @@ func overlapsItself(sep []byte) bool {
 	return k > 0
 }
 
-// Chunks calls fn with the content of f in pieces, each once, with its offset.
-// Calls run concurrently. With one worker they come in file order.
+// ForEach calls fn once for each piece of f, with the offset of the piece. Calls run
+// concurrently, or in file order if there is one worker.
 //
-// p is the file's memory or a buffer. fn must not write to p, and must not use
-// it after it returns.
+// p is the file's memory or a buffer. fn must not write to p, nor use it after it returns.
 //
-// The first error of fn stops the search, and Chunks returns it. If several calls fail,
-// Chunks returns the error of the piece with the lowest offset. A panic of fn continues
-// in the caller. If the file is truncated or closed while fn reads p, the fault ends fn,
-// and Chunks returns an error.
-func Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
-	return Scanner{}.Chunks(ctx, f, fn)
+// The first error of fn stops the search, and ForEach returns it. If several calls fail,
+// ForEach returns the error of the piece with the lowest offset. A panic of fn continues in
+// the caller. If the file is truncated or closed while fn reads p, the fault ends fn, and
+// ForEach returns an error.
+func ForEach(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
+	return Scanner{}.ForEach(ctx, f, fn)
 }
 
-// Chunks calls fn with the content of f in pieces. See the function [Chunks].
-func (s Scanner) Chunks(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
+// ForEach calls fn with the content of f in pieces. See the function [ForEach].
+func (s Scanner) ForEach(ctx context.Context, f *mmapfile.File, fn func(off int64, p []byte) error) error {
 	src, err := s.open(f)
 	if err != nil {
 		return err

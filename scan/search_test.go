@@ -119,13 +119,13 @@ func TestCount_LongSeparator(t *testing.T) {
 	}
 }
 
-func TestChunks_FirstError(t *testing.T) {
+func TestForEach_FirstError(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1<<20))
 	bad := errors.New("bad")
 	for _, access := range accesses {
 		var calls atomic.Int64
-		err := scan.Scanner{Workers: 4, Chunk: 1024}.With(access).Chunks(ctx, f, func(off int64, _ []byte) error {
+		err := scan.Scanner{Workers: 4, Chunk: 1024}.With(access).ForEach(ctx, f, func(off int64, _ []byte) error {
 			calls.Add(1)
 			if off >= 10*1024 {
 				return fmt.Errorf("%w at %d", bad, off)
@@ -139,13 +139,13 @@ func TestChunks_FirstError(t *testing.T) {
 }
 
 // Errors that the package itself interprets come back unchanged from fn.
-func TestChunks_ErrorUnchanged(t *testing.T) {
+func TestForEach_ErrorUnchanged(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1000))
 	for _, access := range accesses {
 		for _, want := range []error{io.EOF, io.ErrUnexpectedEOF, errors.ErrUnsupported, os.ErrClosed} {
 			calls := 0
-			err := scan.Scanner{Workers: 1}.With(access).Chunks(ctx, f, func(int64, []byte) error { calls++; return want })
+			err := scan.Scanner{Workers: 1}.With(access).ForEach(ctx, f, func(int64, []byte) error { calls++; return want })
 			if err != want || calls != 1 {
 				t.Errorf("access %v: %v came back as %v after %d calls", access, want, err, calls)
 			}
@@ -153,7 +153,7 @@ func TestChunks_ErrorUnchanged(t *testing.T) {
 	}
 }
 
-func TestChunks_Panic(t *testing.T) {
+func TestForEach_Panic(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 1<<20))
 	for _, workers := range []int{1, 4} {
@@ -163,20 +163,20 @@ func TestChunks_Panic(t *testing.T) {
 					t.Errorf("recovered %v", r)
 				}
 			}()
-			scan.Scanner{Workers: workers, Chunk: 1024}.Chunks(ctx, f, func(int64, []byte) error { panic("mine") })
+			scan.Scanner{Workers: workers, Chunk: 1024}.ForEach(ctx, f, func(int64, []byte) error { panic("mine") })
 			t.Error("no panic")
 		}()
 		done := make(chan bool)
 		go func() {
 			defer close(done)
-			scan.Scanner{Workers: workers, Chunk: 1024}.Chunks(ctx, f, func(int64, []byte) error { runtime.Goexit(); return nil })
+			scan.Scanner{Workers: workers, Chunk: 1024}.ForEach(ctx, f, func(int64, []byte) error { runtime.Goexit(); return nil })
 			t.Error("Goexit did not end the caller")
 		}()
 		<-done
 	}
 }
 
-func TestChunks_GoexitWaits(t *testing.T) {
+func TestForEach_GoexitWaits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOARCH == "wasm" {
 		t.Skip("one goroutine runs at a time")
@@ -191,7 +191,7 @@ func TestChunks_GoexitWaits(t *testing.T) {
 					t.Errorf("%d calls are inside when the caller ends", n)
 				}
 			}()
-			scan.Scanner{Workers: 4, Chunk: 1000}.Chunks(ctx, f, func(off int64, _ []byte) error {
+			scan.Scanner{Workers: 4, Chunk: 1000}.ForEach(ctx, f, func(off int64, _ []byte) error {
 				inside.Add(1)
 				defer inside.Add(-1)
 				if off == 5000 {
@@ -207,11 +207,11 @@ func TestChunks_GoexitWaits(t *testing.T) {
 	}
 }
 
-func TestChunks_OneWorkerInOrder(t *testing.T) {
+func TestForEach_OneWorkerInOrder(t *testing.T) {
 	t.Parallel()
 	f := open(t, make([]byte, 100_000))
 	next := int64(0)
-	if err := (scan.Scanner{Workers: 1, Chunk: 999}).Chunks(ctx, f, func(off int64, p []byte) error {
+	if err := (scan.Scanner{Workers: 1, Chunk: 999}).ForEach(ctx, f, func(off int64, p []byte) error {
 		if off != next {
 			t.Errorf("a piece at %d, want %d", off, next)
 		}
@@ -231,14 +231,14 @@ var shortened = map[string]struct {
 	"closed":    {(*mmapfile.File).Close, os.ErrClosed},
 }
 
-func TestChunks_TruncatedOrClosed(t *testing.T) {
+func TestForEach_TruncatedOrClosed(t *testing.T) {
 	t.Parallel()
 	for _, access := range accesses {
 		for what, c := range shortened {
 			f := open(t, make([]byte, 2<<20))
 			last := int64(-1)
 			s := scan.Scanner{Workers: 1, Chunk: 64 << 10}.With(access)
-			err := s.Chunks(ctx, f, func(off int64, p []byte) error {
+			err := s.ForEach(ctx, f, func(off int64, p []byte) error {
 				last = off
 				if off == 128<<10 {
 					return c.do(f)

@@ -74,7 +74,7 @@ func TestCompare_SmallFile(t *testing.T) {
 	for _, size := range []int{recordSize, 100_001} {
 		name := smallFile(t, size)
 		report, err := compare(t.Context(), name, 20*time.Millisecond)
-		if err != nil || strings.Count(report, " times as fast\n") < 2 || strings.Count(report, "\n  mmapfile.Open ") != 2 {
+		if err != nil || strings.Count(report, " times as fast\n") < 2 || strings.Count(report, "\n  mmapfile.Open ") != 2 || !strings.Contains(report, "by reason (see docs/where-it-pays.md): ") {
 			t.Errorf("%d bytes: %v\n%s", size, err, report)
 		}
 	}

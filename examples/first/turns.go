@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"go.dw1.io/mmapfile"
 )
 
 // takeTurns calls both functions in rounds, until they have taken the time d, and returns the median time of a
@@ -51,9 +53,9 @@ func takeTurns(ctx context.Context, d time.Duration, name string, both ...func(r
 	return medians, nil
 }
 
-// lookUpInTurns compares before and f, which was opened with how, and prints the times.
+// lookUpInTurns compares before and f, which was opened with how, and prints the times, and why calls were not faster.
 func lookUpInTurns(ctx context.Context, w io.Writer, d time.Duration, size int64, before, f file, how string) error {
-	reads, calls := uint64(0), stats().SystemCalls
+	reads := uint64(0)
 	times, err := takeTurns(ctx, d, before.Name(),
 		func(round int) (uint32, error) { return lookUp(before, size, round) },
 		func(round int) (uint32, error) { reads += lookups; return lookUp(f, size, round) })
@@ -61,8 +63,9 @@ func lookUpInTurns(ctx context.Context, w io.Writer, d time.Duration, size int64
 		return err
 	}
 	printTimes(w, times, lookups, how)
-	if calls = stats().SystemCalls - calls; mapped() && calls > reads/4 {
-		fmt.Fprintf(w, "  %d%% of its lookups were system calls: their pages were not read often enough to be mapped.\n", 100*calls/reads)
+	if f, ok := f.(*mmapfile.File); ok {
+		calls := f.SystemCalls()
+		fmt.Fprintf(w, "  %d%% of its lookups were system calls, by reason (see docs/where-it-pays.md): %v\n", 100*calls.Total()/reads, calls)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func search(ctx context.Context, out io.Writer, name string, text []string) (fou
 	}
 	searched := off // all that had to be, at least
 	if off < 0 {
-		searched = int64(f.Len())
+		searched = f.Len()
 		fmt.Fprint(out, "not found")
 	} else {
 		fmt.Fprintf(out, "found at %d", off)

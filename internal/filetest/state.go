@@ -33,7 +33,7 @@ func Map(t testing.TB, f *mmapfile.File) {
 		t.Fatal("Bytes returned nil for a file that can be mapped")
 	}
 	t.Cleanup(pages.Hold()) // the faults of other tests would make it forget its pages
-	if err := f.Advise(0, min(int64(f.Len()), populated), mmapfile.PopulateRead); err != nil {
+	if err := f.Advise(0, min(f.Len(), populated), mmapfile.PopulateRead); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -122,6 +122,40 @@ func (d *ThinDisk) Free() {
 	}
 }
 
+// Pin keeps the pages of files in memory until unpin is called. The kernel may drop those that it could not write at
+// any time, as DAMON does on some hosts.
+func (d *ThinDisk) Pin(pattern string) (unpin func()) {
+	d.t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		d.t.Fatal(names, err)
+	}
+	var all [][]byte
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		fi, err := f.Stat()
+		var mem []byte
+		if err == nil {
+			mem, err = unix.Mmap(int(f.Fd()), 0, int(fi.Size()), unix.PROT_READ, unix.MAP_SHARED)
+		}
+		if err == nil {
+			err = unix.Mlock(mem)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, mem)
+	}
+	return func() {
+		for _, mem := range all {
+			unix.Munmap(mem)
+		}
+	}
+}
+
 // Unwritten makes a block of a file one that was not written before, on an ext4 with blocks of 4096
 // bytes. It reads as zeros.
 func (d *ThinDisk) Unwritten(name string, block int32) {

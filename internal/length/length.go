@@ -19,6 +19,7 @@
 package length
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -48,6 +49,10 @@ func (l *Length) Known() int64 { return l.known.Load() }
 
 // Current reports whether Known is the length, unless another process has changed it.
 func (l *Length) Current() bool { return l.seen.Load() == l.gen.Load()+1 }
+
+// None records that the file has no length, as a device has none. From then on Known is the largest
+// number, so that no write is past it.
+func (l *Length) None() { l.known.Store(math.MaxInt64) }
 
 // Stale records that the length is not known any more.
 func (l *Length) Stale() { l.gen.Add(1) }

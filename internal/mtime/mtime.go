@@ -80,9 +80,12 @@ func (p *Period) note(file File, off int64) bool {
 // Wrote is called after a mapped write. If the period ended during the write, the time moved
 // too early, and another period begins.
 func (p *Period) Wrote(file File) {
-	if p.state.Load() == mapped { // most often: no cache line to take from other cores
-		return
+	if p.state.Load() != mapped { // seldom: it is a cache line to take from other cores
+		p.wrote(file)
 	}
+}
+
+func (p *Period) wrote(file File) {
 	if p.state.Swap(mapped) == none {
 		p.note(file, p.off.Load())
 		p.startTimer(file)
@@ -135,18 +138,20 @@ func (p *Period) end(file File) {
 	}
 }
 
-// Mapped reports whether the present period has had a mapped write. It is for tests, as are
-// the next ones.
-func (p *Period) Mapped() bool { return p.state.Load() == mapped }
+// State is the state of a Period at a moment. It is for tests, as are the methods below.
+type State struct {
+	Active bool  // there is a period
+	Mapped bool  // it has had a mapped write
+	Timed  bool  // a timer ends it
+	Began  int64 // the modification time with which the last one began, in nanoseconds
+}
 
-// Time returns the modification time with which the last period began, in nanoseconds.
-func (p *Period) Time() int64 { return p.began.Load() }
-
-// Over reports whether there is neither a period nor a timer.
-func (p *Period) Over() bool {
+// State waits for the end of a period that is in progress.
+func (p *Period) State() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.timer.Load() == 0 && p.state.Load() == none
+	state := p.state.Load()
+	return State{state != none, state == mapped, p.timer.Load() != 0, p.began.Load()}
 }
 
 // Start begins a period without a write and without a timer.
@@ -155,9 +160,6 @@ func (p *Period) Start() {
 	p.state.Store(begun)
 	p.mu.Unlock()
 }
-
-// Timed reports whether a timer ends the period.
-func (p *Period) Timed() bool { return p.timer.Load() != 0 }
 
 // Hold keeps the end of a period waiting, as one in progress does, until release is called.
 func (p *Period) Hold() (release func()) {

@@ -50,6 +50,12 @@ type info struct {
 
 func (i info) ModTime() time.Time { return i.time }
 
+// over reports whether there is neither a period nor a timer.
+func over(p *Period) bool {
+	s := p.State()
+	return !s.Active && !s.Timed
+}
+
 func TestPeriod_Length(t *testing.T) {
 	t.Parallel()
 	if lasts > 50*time.Millisecond {
@@ -63,8 +69,8 @@ func TestEnd_MarksMappedWrites(t *testing.T) {
 	var p Period
 	file := &fake{mtime: 77}
 	p.End(file)
-	if p.Active() || !p.Begin(file, 500) || !p.Active() || p.Time() != 77 {
-		t.Fatalf("active %v, time %d", p.Active(), p.Time())
+	if p.Active() || !p.Begin(file, 500) || !p.Active() || p.State().Began != 77 {
+		t.Fatalf("active %v, time %d", p.Active(), p.State().Began)
 	}
 	p.End(file)
 	if p.Active() || len(file.marked()) > 0 {
@@ -101,13 +107,13 @@ func TestWrote_AfterEnd(t *testing.T) {
 		p.Wrote(file)
 		p.End(file)
 		p.Wrote(file)
-		if !p.Mapped() || p.Time() != 1_000_000 {
-			t.Fatalf("mapped %v, time %d", p.Mapped(), p.Time())
+		if !p.State().Mapped || p.State().Began != 1_000_000 {
+			t.Fatalf("mapped %v, time %d", p.State().Mapped, p.State().Began)
 		}
 		time.Sleep(2 * lasts)
 		synctest.Wait()
-		if got := file.marked(); len(got) != 2 || got[1] != (mark{1_000_000, 500}) || !p.Over() {
-			t.Errorf("marked %v, over %v", got, p.Over())
+		if got := file.marked(); len(got) != 2 || got[1] != (mark{1_000_000, 500}) || !over(&p) {
+			t.Errorf("marked %v, over %v", got, over(&p))
 		}
 	})
 }
@@ -121,12 +127,12 @@ func TestBegin_TimerEnds(t *testing.T) {
 			p.Begin(file, 500)
 			p.Wrote(file)
 			time.Sleep(lasts - 1)
-			if p.Over() {
+			if over(&p) {
 				t.Fatal("it ends early")
 			}
 			time.Sleep(2 * time.Nanosecond)
 			synctest.Wait()
-			if !p.Over() {
+			if !over(&p) {
 				t.Fatal("its timer does not end it")
 			}
 		}
@@ -144,7 +150,7 @@ func TestEndOverdue_NoTimer(t *testing.T) {
 	p.Begin(file, 500)
 	p.Wrote(file)
 	now := time.Now()
-	if p.EndOverdue(file, now); !p.Mapped() {
+	if p.EndOverdue(file, now); !p.State().Mapped {
 		t.Fatal("it ends before its time")
 	}
 	if p.EndOverdue(file, now.Add(2*lasts)); p.Active() || len(file.marked()) != 1 {
@@ -176,7 +182,7 @@ func TestPeriod_WaitsForMark(t *testing.T) {
 	for range cap(ended) {
 		<-ended
 	}
-	if p.Time() != 1_000_000 {
-		t.Errorf("the next period begins with the time %d", p.Time())
+	if p.State().Began != 1_000_000 {
+		t.Errorf("the next period begins with the time %d", p.State().Began)
 	}
 }

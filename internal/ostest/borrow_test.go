@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
@@ -97,7 +96,7 @@ func TestOS_CloseBesideMemoryCalls(t *testing.T) {
 			if err := inner.Close(); err != nil {
 				t.Fatal(err)
 			}
-			filetest.Within(t, time.Minute, func() {
+			filetest.Within(t, func() {
 				if err := <-ended; !closed(err) && !lacks(call, err) {
 					t.Errorf("%s: %v", call, err)
 				}

@@ -1,6 +1,7 @@
 package ostest
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
@@ -44,5 +46,42 @@ func TestChunks_LargerThanMemory(t *testing.T) {
 		if filetest.Mapped(f) {
 			t.Skip("this machine has the address space")
 		}
+	}
+}
+
+// A store of the loop's body past a truncation by another program does not prove that the file has the byte.
+func TestChunks_StoreBesideTruncation(t *testing.T) {
+	t.Parallel()
+	page := os.Getpagesize()
+	name := filetest.Temp(t, bytes.Repeat([]byte{1}, 3*page))
+	f, err := mmapfile.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for range 2 {
+		for _, err := range f.Chunks(page) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for c, err := range f.Chunks(page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, 100); err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Data {
+			c.Data[i] ^= 0x55
+		}
+		break
+	}
+	for c, err := range f.Chunks(page) {
+		if err != nil || len(c.Data) != 100 {
+			t.Errorf("a window of %d bytes of a file of 100, %v", len(c.Data), err)
+		}
+		break
 	}
 }

@@ -53,7 +53,7 @@ func TestClose_BesideClose(t *testing.T) {
 				}
 			}()
 		}
-		filetest.Within(t, time.Minute, closers.Wait)
+		filetest.Within(t, closers.Wait)
 		if n := good.Load(); n != 1 {
 			t.Fatalf("%d of 4 Closes succeeded", n)
 		}
@@ -131,7 +131,7 @@ func TestClose_BlockedPipeRead(t *testing.T) {
 			dst := filetest.Open(t, filetest.Temp(t, nil))
 			result := make(chan error, 1)
 			go blockedRead(f, dst, call, result)
-			if !filetest.Eventually(20*time.Second, func() bool {
+			if !filetest.Eventually(func() bool {
 				b := make([]byte, 1<<20)
 				for _, stack := range strings.Split(string(b[:runtime.Stack(b, true)]), "\n\n") {
 					head, _, _ := strings.Cut(stack, "\n")
@@ -144,7 +144,7 @@ func TestClose_BlockedPipeRead(t *testing.T) {
 			}) {
 				t.Fatal("the read did not block")
 			}
-			filetest.Within(t, 20*time.Second, func() {
+			filetest.Within(t, func() {
 				if _, err := f.Stat(); err != nil {
 					t.Errorf("Stat: %v", err)
 				}
@@ -291,7 +291,7 @@ func TestOS_CloseBesideCalls(t *testing.T) {
 		if err := inner.Close(); err != nil {
 			t.Error(err)
 		}
-		filetest.Within(t, time.Minute, readers.Wait)
+		filetest.Within(t, readers.Wait)
 		if filetest.Mapped(f) {
 			t.Error("still mapped")
 		}
@@ -446,7 +446,7 @@ func fileCalls(whole []byte) map[string]func(f *mmapfile.File) error {
 		"Sync":     func(f *mmapfile.File) error { return f.Sync() },
 		"Truncate": func(f *mmapfile.File) error { return f.Truncate(int64(len(whole))) },
 		"Len": func(f *mmapfile.File) error {
-			if n := f.Len(); n != len(whole) && n != 0 {
+			if n := f.Len(); n != int64(len(whole)) && n != 0 {
 				return wrong("%d", n)
 			}
 			_, err := f.Stat() // Len does not report that the file is closed
@@ -633,7 +633,7 @@ func raceClose(t *testing.T, f *mmapfile.File, do func(f *mmapfile.File) error, 
 			}
 		}()
 	}
-	filetest.Within(t, time.Minute, func() {
+	filetest.Within(t, func() {
 		for calls.Load() < int64(round%20) && !t.Failed() { // another moment in each round
 			runtime.Gosched()
 		}

@@ -73,7 +73,7 @@ func TestFile_SparseOver4GiB(t *testing.T) {
 			if strconv.IntSize == 32 || !filetest.CanMap {
 				continue
 			}
-			if filetest.Map(t, f); int64(f.Len()) != size {
+			if filetest.Map(t, f); f.Len() != size {
 				t.Errorf("Len is %d", f.Len())
 			}
 		}

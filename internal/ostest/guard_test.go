@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"go.dw1.io/mmapfile"
@@ -187,7 +186,7 @@ func TestGuard_Close(t *testing.T) {
 			<-started
 			closed <- f.Close()
 		}()
-		filetest.Within(t, 30*time.Second, func() {
+		filetest.Within(t, func() {
 			err := f.Guard(func() error {
 				close(started)
 				for range 20 {

@@ -120,7 +120,7 @@ func childLock(args []string) error {
 	if err != nil {
 		return err
 	}
-	size := int64(f.Len())
+	size := f.Len()
 	locked := func() int64 {
 		n, err := filetest.ProcessStatus("VmLck")
 		if err != nil {

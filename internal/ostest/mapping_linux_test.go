@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
@@ -21,7 +20,7 @@ import (
 
 // collectUntil runs the collector until ok holds. Cleanups run in another goroutine.
 func collectUntil(ok func() bool) bool {
-	return filetest.Eventually(20*time.Second, func() bool {
+	return filetest.Eventually(func() bool {
 		runtime.GC()
 		return ok()
 	})

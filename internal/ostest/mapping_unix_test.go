@@ -172,3 +172,27 @@ func wantUnmappable(t *testing.T, f *mmapfile.File) {
 		t.Error("it is mapped")
 	}
 }
+
+// What a device has been given is no length.
+func TestLen_Device(t *testing.T) {
+	t.Parallel()
+	f, err := mmapfile.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	for i := range 100 {
+		if _, err := f.Write([]byte("gone")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte("gone"), int64(100*i)); err != nil {
+			t.Fatal(err)
+		}
+		if n := f.Len(); n != 0 {
+			t.Fatalf("Len is %d after %d writes", n, i+1)
+		}
+	}
+	if err := f.Close(); err != nil || f.Len() != 0 {
+		t.Errorf("Len is %d after Close, %v", f.Len(), err)
+	}
+}

@@ -213,7 +213,7 @@ func TestPrivate_OpenPipe(t *testing.T) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Skip(err)
 	}
-	filetest.Within(t, time.Minute, func() {
+	filetest.Within(t, func() {
 		f, err := mmapfile.Options{Private: true}.OpenFile(name, os.O_RDWR, 0)
 		if f != nil || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("a pipe: %v", err)

@@ -47,6 +47,7 @@ var states = []state{
 			f.Bytes()
 		}
 	}},
+	{name: "whole", read: true, options: mmapfile.Options{WholeWrites: true}},
 	{name: "policy", read: true, options: mmapfile.Options{Flush: mmapfile.FlushPolicy{Bytes: 50_000, Interval: 20 * time.Millisecond}}},
 }
 
@@ -99,7 +100,7 @@ func compareIn(t *testing.T, states []state, m mode, c *content, seq func(r *run
 	top := filetest.Dir(t)
 	ref := map[bool]*run{}
 	for i, st := range states {
-		if !filetest.CanMap && (st.name == "unmapped" || st.name == "read") {
+		if !filetest.CanMap && (st.name == "unmapped" || st.name == "read" || st.name == "whole") {
 			continue // without mappings these are the same as lazy
 		}
 		if testing.Short() && (st.name == "policy" || st.prefaulted && runtime.GOARCH == "wasm") {

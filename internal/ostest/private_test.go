@@ -460,7 +460,7 @@ func TestPrivate_FileGrows(t *testing.T) {
 		if n, err := f.WriteAt([]byte("x"), int64(size)); n != 0 || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%d bytes: WriteAt at the end: %d, %v", size, n, err)
 		}
-		if b := f.Bytes(); len(b) != size || f.Len() != size {
+		if b := f.Bytes(); len(b) != size || f.Len() != int64(size) {
 			t.Errorf("%d bytes: Bytes %d, Len %d", size, len(b), f.Len())
 		}
 	}

@@ -77,7 +77,12 @@ func TestReadAt_SparseFileOf16TiB(t *testing.T) {
 // mountOverlay mounts an overlay whose lower layer has a file, and returns the file's name.
 func mountOverlay(t testing.TB, content []byte) (name string) {
 	t.Helper()
-	dir := t.TempDir()
+	return mountOverlayIn(t, t.TempDir(), content)
+}
+
+// mountOverlayIn is mountOverlay with the layers in dir.
+func mountOverlayIn(t testing.TB, dir string, content []byte) (name string) {
+	t.Helper()
 	for _, d := range []string{"lower", "upper", "work", "merged"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)

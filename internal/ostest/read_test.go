@@ -99,7 +99,7 @@ func growFile(f *mmapfile.File, by string, whole []byte, published *atomic.Int64
 		if n != end-off || err != nil {
 			return fmt.Errorf("%s: %d of %d, %w", by, n, end-off, err)
 		}
-		if n := f.Len(); n < end {
+		if n := f.Len(); n < int64(end) {
 			return fmt.Errorf("Len is %d after %s up to %d", n, by, end)
 		}
 		off = end

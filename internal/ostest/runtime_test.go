@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 	"unsafe"
 
 	"go.dw1.io/mmapfile"
@@ -122,7 +121,7 @@ func TestBytes_Collector(t *testing.T) {
 			t.Fatalf("word %d is %d", i, *o.word)
 		}
 	}
-	if !filetest.Eventually(20*time.Second, func() bool { runtime.GC(); return len(freed) == 100 }) {
+	if !filetest.Eventually(func() bool { runtime.GC(); return len(freed) == 100 }) {
 		t.Errorf("%d of 100 objects are free, whose addresses the file has", len(freed))
 	}
 	if err := f.Close(); err != nil {

@@ -20,7 +20,7 @@ func TestLen_OwnCalls(t *testing.T) {
 		}
 		want := func(n int, after string) {
 			t.Helper()
-			if got := f.Len(); got != n {
+			if got := f.Len(); got != int64(n) {
 				t.Errorf("early %v: Len is %d after %s, want %d", early, got, after, n)
 			}
 		}
@@ -92,7 +92,7 @@ func TestLen_AfterReadOfEnd(t *testing.T) {
 			if n, err := f.ReadAt(make([]byte, 400), 0); n != size || err != io.EOF {
 				t.Fatal(n, err)
 			}
-			if n := f.Len(); n != size {
+			if n := f.Len(); n != int64(size) {
 				t.Errorf("mapped %v: Len is %d after a read that met the end at %d", mapped, n, size)
 			}
 		}
@@ -178,5 +178,14 @@ func TestLen_WriteBesideTruncate(t *testing.T) {
 				return
 			}
 		}
+	}
+}
+
+// A File is no buffer to those who look for Len and Bytes, as decoders and HTTP clients do.
+func TestLen_NoBuffer(t *testing.T) {
+	t.Parallel()
+	var f any = filetest.Open(t, filetest.Temp(t, filetest.Pattern(10)))
+	if _, ok := f.(interface{ Len() int }); ok {
+		t.Error("a File has the Len of a bytes.Buffer")
 	}
 }

@@ -111,7 +111,7 @@ func truncateAndExtend(f *mmapfile.File, r *rand.Rand, whole []byte, rounds int)
 		if n, err := f.WriteAt(whole[cut:], cut); n != len(whole)-int(cut) || err != nil {
 			return fmt.Errorf("round %d: WriteAt: %d, %w", round, n, err)
 		}
-		if n := f.Len(); n != len(whole) {
+		if n := f.Len(); n != int64(len(whole)) {
 			return fmt.Errorf("round %d: Len is %d after WriteAt up to %d", round, n, len(whole))
 		}
 		if n, err := f.ReadAt(b, 0); n != len(whole) || err != io.EOF || !bytes.Equal(b[:n], whole) {

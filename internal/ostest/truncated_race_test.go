@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile/internal/filetest"
 	"go.dw1.io/mmapfile/internal/race"
@@ -104,7 +103,7 @@ func TestReadAt_BesideForeignTruncation(t *testing.T) {
 				}
 			}
 			stop.Store(true)
-			filetest.Within(t, 30*time.Second, readers.Wait)
+			filetest.Within(t, readers.Wait)
 			fi, err := os.Stat(name)
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
@@ -260,7 +259,7 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 		t.Parallel()
 		name := filetest.Temp(t, filetest.Pattern(size))
 		f := filetest.OpenMapped(t, name)
-		filetest.Within(t, 30*time.Second, func() {
+		filetest.Within(t, func() {
 			err := f.View(10, size-10, func(p []byte) error {
 				if err := f.Close(); err != nil {
 					t.Error(err)
@@ -275,7 +274,7 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 		t.Parallel()
 		name := filetest.Temp(t, filetest.Pattern(size))
 		f := filetest.OpenMapped(t, name)
-		filetest.Within(t, 30*time.Second, func() {
+		filetest.Within(t, func() {
 			err := f.View(0, size, func(p []byte) error {
 				closed := make(chan error)
 				go func() { closed <- f.Close() }()
@@ -299,7 +298,7 @@ func TestView_ClosedMeanwhile(t *testing.T) {
 				<-started
 				closed <- f.Close()
 			}()
-			filetest.Within(t, 30*time.Second, func() {
+			filetest.Within(t, func() {
 				err := f.View(0, size, func(p []byte) error {
 					close(started)
 					for range 20 {
@@ -394,7 +393,7 @@ func TestView_Panic(t *testing.T) {
 						if !c.want(got) {
 							t.Errorf("%s, truncated to %v, by another %v: the panic is %T %v", what, sizes, foreign, got, got)
 						}
-						filetest.Within(t, 30*time.Second, func() { // no lock was left locked
+						filetest.Within(t, func() { // no lock was left locked
 							if err := f.Close(); err != nil {
 								t.Error(err)
 							}
@@ -425,7 +424,7 @@ func TestView_Goexit(t *testing.T) {
 	for what, call := range inMemory {
 		f := filetest.OpenMapped(t, filetest.Temp(t, filetest.Pattern(1000)))
 		returned, deferred := false, false
-		filetest.Within(t, 30*time.Second, func() {
+		filetest.Within(t, func() {
 			gone := make(chan struct{})
 			go func() {
 				defer close(gone)

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,7 +41,7 @@ func mustBecomeResident(t *testing.T, f *mmapfile.File, off, n int64) {
 	t.Helper()
 	var got int64
 	var err error
-	if !filetest.Eventually(time.Minute, func() bool { got, err = f.Resident(off, n); return got >= n-n/16 || err != nil }) || err != nil {
+	if !filetest.Eventually(func() bool { got, err = f.Resident(off, n); return got >= n-n/16 || err != nil }) || err != nil {
 		t.Fatalf("%d of %d bytes at %d are in memory: %v", got, n, off, err)
 	}
 }

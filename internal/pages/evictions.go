@@ -7,16 +7,13 @@ import (
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// generation is incremented when what is known of all pages becomes void.
-var generation atomic.Uint32
-
 // evictions makes all files forget what they know of their pages once the process has had
 // major faults. Then it accessed pages that the system had evicted.
 var evictions struct {
 	faults atomic.Int64 // major faults of the process, as last seen
 	looked atomic.Int64 // when they were last looked for, in nanoseconds since started
 	ticked atomic.Int64 // when the timer last looked for them; 0 if there is none
-	last   atomic.Int64 // when generation was last incremented
+	last   atomic.Int64 // of the last eviction
 }
 
 var started = time.Now()
@@ -34,10 +31,10 @@ func Hold() (release func()) {
 }
 
 // Evict makes all files forget their pages.
-func Evict() { generation.Add(1) }
+func Evict() { epoch.Add(2) }
 
 // Evictions returns a number that changes when what is known of pages becomes void.
-func Evictions() uint32 { return generation.Load() }
+func Evictions() uint32 { return epoch.Load() >> 1 }
 
 // Watch looks for evictions while mapped returns true. It needs no goroutine. If the last
 // look is long overdue, its timer was that of a test with a clock of its own.

@@ -3,23 +3,23 @@
 // A page is read and written by system call until mapping it pays. So no call waits for the
 // disk in a page fault, during which the goroutine would keep its P. And a first pass costs
 // no more than with os.File. The package keeps a record of what system calls have read and
-// written, and decides four things:
+// written, and has its [Host], the File, do what follows from it:
 //
-//   - when mapping the file pays ([Pages.Credit], [Pages.Plan])
-//   - when a page is ready, so that reads copy it from the mapping ([Pages.Buy], [Pages.Ready])
-//   - when prefaulting a block for mapped writes pays ([Pages.Prefaults])
-//   - when all of that is void, because the system has evicted pages ([Look])
+//   - map the file, after some reads that came back to seen pages
+//   - load a page of a block, which is ready then: reads copy its pages from the mapping
+//   - prefault a block, once its writes since the last Sync have taken as long as that takes
+//   - ask what is in memory, and tell the system about reads in order
 //
-// It makes no system call for a file, and knows nothing of one but offsets.
+// All of that is void once the system has evicted pages ([Look]). It makes no system call by
+// itself, and holds no lock while it calls the Host.
 //
-// Nothing tells whether a file will be read again, so each mapping is a trial. Trials are paid
-// for from a budget of the process: recording calls, a question to the system, a mapping, the
-// fault of each block, prefaulting. System calls add a share of their time to the
-// budget, and mapped calls what they save. If it is empty, nothing is tried.
+// Nothing tells whether a file will be read again, so each of these is a trial, which one account of
+// the process pays for. A system call adds a share of its time to the account, and a mapped call what
+// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is.
 //
-// Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File,
-// 20 ns each for the book-keeping, and once what the budget begins with. The tests hold this
-// for priced events.
+// Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
+// each, and once what the account begins with and two trials: the last one, and the mapped writes
+// that were not timed yet. The tests hold this for priced events.
 package pages
 
 import (
@@ -28,9 +28,23 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
+
+// Host is the file that the Pages are of. What takes time returns how long.
+type Host interface {
+	MapsTo(end int64) bool                                      // the file has the bytes up to end, and calls may use a mapping of them
+	Map() (took time.Duration, ok bool)                         // maps the file for calls
+	Size(off int64) int64                                       // the length, for reads at off; 0 if the file is not to be mapped
+	Load(off, blocks int64) (took time.Duration)                // loads a page of each block from off on; 0 if they are not mapped
+	InMemory(off, end int64) (in bool, err error)               // whether pages are in memory, and exist
+	ReadPage(off int64)                                         // reads the page in, and notes that it is ready
+	InOrder(on bool)                                            // tells the system, once, whether the file is read in order
+	Prefault(off, end int64) (took time.Duration, blocks int64) // prefaults blocks, and notes it; none if it could not
+	TimeCall(off int64) (took time.Duration)                    // a small read by system call; 0 if it could not
+}
 
 // Pages is the record of one file. All of it is a hint: a wrong bit costs a page fault, or a
 // system call. The zero value is an empty record. It allocates at the first call that it
@@ -42,8 +56,10 @@ type Pages struct {
 	//
 	//	bits  0–43  the offset after the last read
 	//	bit  44     the last read came back to pages that were seen
-	//	bit  45     calls are recorded until the next group of LookEvery begins (see watches)
-	//	bits 46–63  system calls, modulo 2^18
+	//	bit  45     calls are recorded until the next group of LookEvery begins
+	//	bits 46–47  reads in order, up to readyFrom
+	//	bits 48–55  calls that were not recorded, and are not in the record either
+	//	bits 56–63  system calls, modulo 2^8
 	//
 	// A call of another goroutine may be lost.
 	state atomic.Uint64
@@ -54,7 +70,13 @@ const (
 	offsetMask = 1<<offsetBits - 1
 	cameBack   = 1 << offsetBits
 	recorded   = 1 << (offsetBits + 1)
-	callsShift = offsetBits + 2
+	oneInOrder = 1 << (offsetBits + 2)
+	runMask    = 3 * oneInOrder
+	earlyShift = offsetBits + 4
+	oneEarly   = 1 << earlyShift
+	earlyMask  = 255 * oneEarly
+	callsShift = offsetBits + 12
+	oneCall    = 1 << callsShift
 )
 
 // table finds the word of a block. A block of 64 KiB has one word. Its 16 pages have 4 KiB
@@ -62,78 +84,59 @@ const (
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory, or a hole (see Confirm)
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
-//	bits 32–35  reads of seen pages, by weight
-//	bits 36–47  calls that mapped writes would have saved since the last Sync
+//	bits 32–39  reads of seen pages that are not ready, by weight (see tried)
+//	bits 40–47  writes since the last Sync, by weight
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 //
-// The leaves are a hash table, so that its size depends on the leaves that exist and not on
-// their offsets. A leaf without a place drops another one.
+// The words of eight blocks stand side by side, and have one key. That is a hash table, so that its
+// size depends on what was read and not on its offsets. A group without a place drops another one.
 type table struct {
 	*record
+	places  []place
 	confirm bool // the system must confirm that a page exists before it is ready
-	leaves  []atomic.Pointer[leaf]
 
-	// front is one look for most files that are read often: all pages before an offset are
-	// ready. It is 0 while mapped calls are counted (see saved).
+	// front is one look for most files that are read often: all pages before an offset are ready.
+	// Mapped calls do without it while they are counted.
 	//
 	//	bits  0–43  the offset
-	//	bits 44–63  the generation, modulo 2^20
+	//	bits 44–63  the epoch, modulo 2^20
 	front atomic.Uint64
 }
 
-// leaf has the words of 4 MiB. It is small, because each open file that is read has one.
-type leaf struct {
-	index   uint64 // which leaf of the file it is, from 0
-	key     uint64 // the index and the generation: the leaf is void once that has changed
-	words   [leafBlocks]atomic.Uint64
+// place has the words of a group of blocks that stand side by side.
+type place struct {
+	key     atomic.Uint64 // of another generation is void
+	words   [groupBlocks]atomic.Uint64
 	written atomic.Bool // some words have bits that a Sync clears
 }
 
 // record has what is known of the file as a whole.
 type record struct {
-	mu       sync.Mutex    // guards the table, and the leaves that are added
-	gen      uint32        // the generation of the last leaf; under mu
-	frontGen uint32        // that of front; under mu
-	grown    uint64        // leaves of the generation gen; under mu
-	front    uint64        // the block up to which all are ready; under mu
-	since    uint64        // calls when it began; under mu
-	calls    atomic.Uint64 // system calls, counted in groups of LookEvery
+	mu   sync.Mutex // guards the table, and the groups that are added
+	gen  uint32     // the generation of the groups that are counted; under mu
+	used int        // groups; under mu
 
-	fault        atomic.Uint32 // nanoseconds that the fault of a block takes; 0 if it is not known
-	ending       atomic.Uint32 // what was paid for the end of the mapping, in nanoseconds
-	bought       atomic.Uint32 // blocks that were paid for
-	saved, limit atomic.Uint32 // mapped calls that were counted, and up to which number they are
-	credit       atomic.Uint32 // calls that a mapping would have saved (see weight)
-	unproven     atomic.Uint32 // mapped reads that could not prove the end of the file
-	unwatched    atomic.Uint32 // groups of LookEvery calls since the last one that was recorded
-	joined       atomic.Uint32 // reads that made pages of a block ready which had some
-	joinedTook   atomic.Uint32 // nanoseconds that the load of such a page takes
-	stands       atomic.Uint32 // for how many calls each of a recorded group stands (see watches)
-	lastPage     atomic.Int64  // the page that made them, plus 1; 0 for none
-	failures     atomic.Uint32 // attempts to map the file that failed
+	credit  atomic.Uint32 // calls that a mapping would have saved
+	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
+	mapTook atomic.Uint32 // and what the mapping has taken
+	asked   atomic.Int64  // up to this offset the system was asked what is in memory
+	vains   atomic.Uint32 // mapped reads that proved nothing
+	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
 
-	run   atomic.Uint32 // reads in order, up to orderFrom
-	asked atomic.Int64  // up to this offset the system was asked what is in memory
-
-	past atomic.Uint32 // writes past the known end,
-	end  atomic.Int64  // the offset after the last of them
-
-	price         atomic.Uint32 // nanoseconds that prefaulting a block takes; 0 if it is not known
-	saving        atomic.Uint32 // nanoseconds that a small mapped write saves; 0 if it is not known
-	spent         atomic.Int64  // nanoseconds for prefaulting since the last Sync
-	losses, gains atomic.Uint32 // intervals between Syncs in which prefaulting cost more than it saved, and less
-	waited        atomic.Bool   // a block has waited for the budget since the last Sync
+	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
+	// between the two.
+	saved atomic.Uint32          // mapped calls that were counted
+	calls [reasons]atomic.Uint64 // system calls, but for those that are early
 }
 
 const (
 	PageBits  = 12
 	BlockBits = 16
-	leafBits  = 22
 
-	leafBlocks = 1 << (leafBits - BlockBits)
-
-	// placesMin is the number of places that a table may have with few leaves: 2 KiB.
-	placesMin = 256
+	groupBlocks = 8
+	placePrice  = 20      // nanoseconds of a place
+	placesMin   = 64      // places that a table may have with few groups: 5 KiB
+	placesMax   = 1 << 16 // and with many: 5 MiB, for 32 GiB
 
 	// BlockSize is the number of bytes of a block, the unit of prefaulting.
 	BlockSize = 1 << BlockBits
@@ -142,15 +145,18 @@ const (
 
 	prefaultedShift = 16
 	readsShift      = 32
-	savedShift      = 36
+	writesShift     = 40
 	readyShift      = 48
 
 	seen       = 1<<16 - 1
 	ready      = seen << readyShift
 	prefaulted = seen << prefaultedShift
-	readsMax   = 1<<4 - 1
-	savedBits  = 12
-	savedMax   = 1<<savedBits - 1
+	readsMax   = 1<<8 - 1
+	writesMax  = 1<<8 - 1
+
+	// tried is the count of reads in a block that could not be made ready. From there on the count ends at
+	// readsMax, and is readyFrom then.
+	tried = readyFrom + 1
 )
 
 // A Mark is the bit of a block's first page for each property to record.
@@ -174,30 +180,23 @@ func blockMask(block, off, end int64) uint64 {
 	return (2<<(last&63) - 1) &^ (1<<(first&63) - 1)
 }
 
-// weight returns the number of calls that mapping n bytes counts as.
-func weight(n int64) uint64 { return 1 + uint64(n)>>savedShare }
+// weight returns the number of calls that mapping n bytes counts as: long ones save as much.
+func weight(n int64) uint64 { return 1 + uint64(n)>>14 }
 
-// key returns what the leaf with that index has as its key now.
-func key(index uint64) uint64 { return index ^ uint64(generation.Load())<<40 }
+// key returns what the group with that index has as its key now.
+func key(group uint64) uint64 { return (group + 1) ^ uint64(epoch.Load()>>1)<<46 }
 
-// find returns the leaf with that index, or nil.
-func (t *table) find(index uint64) *leaf {
-	if l := t.leaves[t.place(index)].Load(); l != nil && l.key == key(index) {
-		return l
-	}
-	return nil
+// place returns the place of a group. Those of a range have different places if there are
+// enough, and those at a regular distance mostly have.
+func (t *table) place(group uint64) *place {
+	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
 }
 
-// place returns the place of a leaf. Those of a range have different places if there are
-// enough, and those at a regular distance mostly have.
-func (t *table) place(index uint64) uint64 { return (index ^ index>>7) & uint64(len(t.leaves)-1) }
-
 // word returns the word of a block, or nil if nothing is known of it.
-func (p *Pages) word(block uint64) *atomic.Uint64 {
-	if t := p.table.Load(); t != nil {
-		if l := t.find(block / leafBlocks); l != nil {
-			return &l.words[block%leafBlocks]
-		}
+func (t *table) word(block uint64) *atomic.Uint64 {
+	group := block / groupBlocks
+	if at := t.place(group); at.key.Load() == key(group) {
+		return &at.words[block%groupBlocks]
 	}
 	return nil
 }
@@ -208,22 +207,12 @@ const always = sys.Maps && runtime.GOOS == "openbsd"
 // has reports whether all pages of n bytes at off have a bit set. shift is the bit of a
 // block's first page.
 func (p *Pages) has(shift uint, off int64, n int) bool {
-	first, last := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits
-	if first/16 != last/16 {
-		return always || p.hasBlocks(shift, first, last)
+	t := p.table.Load()
+	if t == nil || always {
+		return always
 	}
-	if t := p.table.Load(); t != nil { // word, inlined by hand: two nanoseconds less
-		if l := t.find(first / 16 / leafBlocks); l != nil && runLength(l.words[first/16%leafBlocks].Load()>>(shift&63), first) > last-first {
-			return true
-		}
-	}
-	return always
-}
-
-// hasBlocks is has for the pages from first to last, of several blocks.
-func (p *Pages) hasBlocks(shift uint, first, last uint64) bool {
-	for {
-		w, end := p.word(first/16), min(last, first|15)
+	for first, last := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits; ; {
+		w, end := t.word(first/16), min(last, first|15)
 		if w == nil || runLength(w.Load()>>(shift&63), first) <= end-first {
 			return false
 		}
@@ -239,29 +228,32 @@ func runLength(set, first uint64) uint64 {
 	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
 }
 
-// Seen reports whether system calls have read or written all pages of n bytes at off.
+// Seen reports whether system calls have read or written all pages of n bytes at off. It is for tests.
 func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool {
 	if t := p.table.Load(); t != nil {
-		if w := t.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(generation.Load())&(1<<20-1) {
+		if w := t.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(epoch.Load())&(1<<20-1) {
 			return true
 		}
 	}
 	return p.readyCounted(off, n)
 }
 
-// MayRead is Ready, but does not count the call.
-func (p *Pages) MayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
+// mayRead is Ready, but does not count the call.
+func (p *Pages) mayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
 
-// readyCounted is Ready while the front does not tell. It counts the call.
+// readyCounted is Ready if the front does not tell. It counts the call if the account is not full.
 func (p *Pages) readyCounted(off int64, n int) bool {
 	if !p.has(readyShift, off, n) {
 		return false
 	}
-	if t := p.table.Load(); t != nil {
-		p.saved(t)
+	if epoch.Load()&counting != 0 {
+		const every = 16
+		if t := p.table.Load(); t != nil && t.saved.Add(1)%every == 0 {
+			earn(every * callPrice.now())
+		}
 	}
 	return true
 }
@@ -271,13 +263,12 @@ func (p *Pages) advance() {
 	r := p.begin().record
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := p.table.Load()
-	if gen := generation.Load(); gen != r.frontGen {
-		r.front, r.frontGen = 0, gen
+	t, gen, block, run := p.table.Load(), uint64(epoch.Load()>>1<<1)<<offsetBits, uint64(0), uint64(0)
+	if front := t.front.Load(); front&^offsetMask == gen {
+		block = front & offsetMask >> BlockBits
 	}
-	run := uint64(0)
-	for ; r.front < offsetMask>>BlockBits; r.front++ {
-		w := p.word(r.front)
+	for ; block < offsetMask>>BlockBits; block++ {
+		w := t.word(block)
 		if w == nil {
 			break
 		}
@@ -286,19 +277,13 @@ func (p *Pages) advance() {
 		}
 		run = 0
 	}
-	t.front.Store(r.front<<BlockBits + run<<PageBits | uint64(r.frontGen)<<offsetBits)
+	t.front.Store(block<<BlockBits + run<<PageBits | gen)
 }
 
-// advanceCounted is advance, unless mapped calls are counted.
-func (p *Pages) advanceCounted() {
-	if t := p.table.Load(); t != nil && t.saved.Load() > t.limit.Load() {
-		p.advance()
-	}
-}
-
-// resetFront is called once pages that were ready may not be so any more, with mu held.
-func (p *Pages) resetFront(r *record) {
-	r.front = 0
+// resetFront is called once pages that were ready may not be so any more.
+func (p *Pages) resetFront(t *table) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	p.table.Load().front.Store(0)
 }
 
@@ -309,7 +294,7 @@ func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().known
 // to be in memory, and the fault of its block is not one that was not paid for.
 func (p *Pages) Proves(off int64) bool {
 	if off%BlockSize == 0 {
-		return p.MayRead(off, 1)
+		return p.mayRead(off, 1)
 	}
 	return p.Known(off, 1)
 }
@@ -322,20 +307,17 @@ func (t *table) knownShift() uint {
 	return 0
 }
 
-// IsPrefaulted reports whether writes of n bytes at off go to the mapping.
-func (p *Pages) IsPrefaulted(off int64, n int) bool { return p.has(prefaultedShift, off, n) }
-
-// PrefaultedBefore is IsPrefaulted for bytes before the page at next. It also reports whether
-// that page is known to be in memory. Most often one look at a word tells both.
+// PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and whether the page at
+// next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
 	first, last, after := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits, uint64(next)>>PageBits
 	if t := p.table.Load(); t != nil && first/16 == after/16 && !always {
-		if l := t.find(first / 16 / leafBlocks); l != nil {
-			w := l.words[first/16%leafBlocks].Load()
-			return runLength(w>>prefaultedShift, first) > last-first, w>>t.knownShift()>>(after%16)&1 != 0
+		if w := t.word(first / 16); w != nil {
+			v := w.Load()
+			return runLength(v>>prefaultedShift, first) > last-first, v>>t.knownShift()>>(after%16)&1 != 0
 		}
 	}
-	return p.IsPrefaulted(off, n), p.Known(next, 1)
+	return p.has(prefaultedShift, off, n), p.Known(next, 1)
 }
 
 // begin returns the table, and makes an empty one if there is none.
@@ -343,96 +325,107 @@ func (p *Pages) begin() *table {
 	if t := p.table.Load(); t != nil {
 		return t
 	}
-	p.table.CompareAndSwap(nil, &table{record: new(record), leaves: make([]atomic.Pointer[leaf], 1)})
+	return p.makeTable()
+}
+
+func (p *Pages) makeTable() *table {
+	first := new(struct { // one allocation, since each open file that is read has one
+		table  table
+		record record
+		place  [1]place
+	})
+	first.table = table{record: &first.record, places: first.place[:]}
+	p.table.CompareAndSwap(nil, &first.table)
 	return p.table.Load()
 }
 
-// grow is word, but allocates what is missing. It returns nil for some blocks if reads are
-// spread over a large file: in one at most one leaf is added for every four calls.
-func (p *Pages) grow(block uint64) (w *atomic.Uint64, l *leaf) {
-	if l = p.begin().find(block / leafBlocks); l == nil {
-		if l = p.addLeaf(block / leafBlocks); l == nil {
-			return nil, nil
-		}
+// grow is word, but allocates what is missing.
+func (p *Pages) grow(block uint64) *atomic.Uint64 {
+	if w := p.begin().word(block); w != nil {
+		return w
 	}
-	return &l.words[block%leafBlocks], l
-}
-
-// addLeaf returns the leaf with that index, which may be new.
-func (p *Pages) addLeaf(index uint64) *leaf {
-	r := p.begin().record
+	r, group := p.begin().record, block/groupBlocks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := p.table.Load()
-	if l := t.find(index); l != nil {
-		return l
+	if w := t.word(block); w != nil {
+		return w
 	}
-	if gen := generation.Load(); gen != r.gen {
-		r.gen, r.grown, r.since = gen, 0, r.calls.Load()
+	if gen := epoch.Load() >> 1; gen != r.gen {
+		r.gen, r.used = gen, 0
 	}
-	if r.grown >= 128 && (r.calls.Load()-r.since)/4 <= r.grown || r.grown > 0 && !pays(leafPrice) {
-		return nil
-	}
-	r.grown++
-	l := &leaf{index: index, key: key(index)}
-	for !t.put(l) && uint64(len(t.leaves)) < max(placesMin, 8*r.grown) {
+	r.used++
+	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) && affords(p.reserve()) {
+		spend(int64(2*len(t.places)) * placePrice)
 		t = t.double()
 	}
+	at := t.place(group)
+	if !at.free() { // what is there is dropped
+		t.front.Store(0)
+	}
+	at.key.Store(0)
+	for i := range at.words {
+		at.words[i].Store(0)
+	}
+	at.written.Store(false)
+	at.key.Store(key(group))
 	p.table.Store(t)
-	if at := &t.leaves[t.place(index)]; at.Load() != l { // the one that is there is dropped
-		at.Store(l)
-		p.resetFront(r)
-	}
-	return l
+	return &at.words[block%groupBlocks]
 }
 
-// put stores l in its place, unless another leaf is there that is not void.
-func (t *table) put(l *leaf) bool {
-	at := &t.leaves[t.place(l.index)]
-	if other := at.Load(); other != nil && other.key == key(other.index) {
-		return false
-	}
-	at.Store(l)
-	return true
+// group returns the index of the group at the place, and whether there is one.
+func (at *place) group() (group uint64, ok bool) {
+	k := at.key.Load() ^ uint64(epoch.Load()>>1)<<46
+	return k - 1, k != 0 && k>>46 == 0
 }
 
-// double returns a table with the leaves of t, and twice as many places.
+func (at *place) free() bool {
+	_, ok := at.group()
+	return !ok
+}
+
+// double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
-	next := &table{record: t.record, confirm: t.confirm, leaves: make([]atomic.Pointer[leaf], 2*len(t.leaves))}
+	next := &table{record: t.record, confirm: t.confirm, places: make([]place, 2*len(t.places))}
 	next.front.Store(t.front.Load())
-	for i := range t.leaves {
-		if l := t.leaves[i].Load(); l != nil {
-			next.put(l) // two leaves of different places stay so
+	for i := range t.places {
+		from := &t.places[i]
+		if group, ok := from.group(); ok { // two groups of different places stay so
+			to := next.place(group)
+			for j := range from.words {
+				to.words[j].Store(from.words[j].Load())
+			}
+			to.written.Store(from.written.Load())
+			to.key.Store(from.key.Load())
 		}
 	}
 	return next
 }
 
-// Note records a property of all pages of n bytes at off, and reports whether they were
-// seen before.
-func (p *Pages) Note(mark Mark, off, n int64) (again bool) {
-	again = true
+// noteWritten records that the block has bits that a Sync clears.
+func (p *Pages) noteWritten(block uint64) {
+	t := p.begin()
+	if at := t.place(block / groupBlocks); !at.written.Load() {
+		at.written.Store(true)
+	}
+}
+
+// Note records a property of all pages of n bytes at off. That they are prefaulted comes before that their
+// groups have some: a Sync between the two leaves them to the next one.
+func (p *Pages) Note(mark Mark, off, n int64) {
 	end := off + n
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w := p.word(uint64(block))
-		if w == nil {
-			w, _ = p.grow(uint64(block))
+		w, all := p.grow(uint64(block)), blockMask(block, off, end)*uint64(mark)
+		if w.Load()&all != all {
+			w.Or(all)
 		}
-		if w == nil {
-			return false
+		if mark == Prefaulted {
+			p.noteWritten(uint64(block))
 		}
-		pages := blockMask(block, off, end)
-		all := pages * uint64(mark)
-		old := w.Load()
-		if old&all != all {
-			old = w.Or(all)
-		}
-		again = again && old&pages == pages
 	}
 	if mark != Seen {
-		p.advanceCounted()
+		p.advance()
 	}
-	return again
 }
 
 // forget clears bits of the blocks that the bytes from off to end intersect.
@@ -441,41 +434,48 @@ func (p *Pages) forget(mask uint64, off, end int64) {
 	if t == nil {
 		return
 	}
-	for i := range t.leaves {
-		l := t.leaves[i].Load()
-		if l == nil || mask&seen == 0 && !l.written.Load() {
+	for i := range t.places {
+		place := &t.places[i]
+		if mask&seen == 0 && !place.written.Load() {
 			continue
 		}
-		start := int64(l.index << leafBits)
-		if off >= start+1<<leafBits || end <= start {
+		group, ok := place.group()
+		start := int64(group) * groupBlocks << BlockBits
+		if !ok || off >= start+groupBlocks<<BlockBits || end <= start {
 			continue
 		}
-		from, to := max(off, start)>>BlockBits, min(end-1, start+1<<leafBits-1)>>BlockBits
-		if int(to-from) == len(l.words)-1 {
-			l.written.Store(false)
+		if off <= start && end >= start+groupBlocks<<BlockBits {
+			place.written.Store(false)
 		}
-		for block := from; block <= to; block++ {
-			if w := &l.words[int(block)%len(l.words)]; w.Load()&mask != 0 {
+		for j := range int64(groupBlocks) {
+			at := start + j<<BlockBits
+			if w := &place.words[j]; at < end && at+BlockSize > off && w.Load()&mask != 0 {
 				w.And(^mask)
 			}
 		}
 	}
 	if mask&ready != 0 {
-		t.mu.Lock()
-		p.resetFront(t.record)
-		t.mu.Unlock()
+		p.resetFront(t)
 	}
 }
 
 // Truncated forgets the blocks past the end of a file that has become shorter, and the one
 // with the end.
-func (p *Pages) Truncated(size int64) {
-	if t := p.table.Load(); t != nil {
-		t.end.Store(min(t.end.Load(), size))
-		p.forget(^uint64(0), size, math.MaxInt64)
-	}
-}
+func (p *Pages) Truncated(size int64) { p.forget(math.MaxUint64, size, math.MaxInt64) }
 
 // Synced forgets which pages are prefaulted from off to end. When the system writes them
 // back, it makes them read-only, so the next write to each faults again.
-func (p *Pages) Synced(off, end int64) { p.forget(prefaulted|savedMax<<savedShift, off, end) }
+func (p *Pages) Synced(off, end int64) { p.forget(prefaulted|writesMax<<writesShift, off, end) }
+
+// Confirm says that a page which was read may be a hole, which a load from the mapping
+// would fill. It is ready once the system counts it.
+func (p *Pages) Confirm() {
+	r := p.begin().record
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := p.table.Load(); !t.confirm {
+		next := &table{record: r, confirm: true, places: t.places}
+		next.front.Store(t.front.Load())
+		p.table.Store(next)
+	}
+}

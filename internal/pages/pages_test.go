@@ -27,17 +27,11 @@ func TestPages_Model(t *testing.T) {
 			off, n, first, last := span()
 			switch r.IntN(5) {
 			case 0:
-				back := true
-				for page := first; page <= last; page++ {
-					back = back && known["seen"][page]
-				}
-				if got := p.Note(Seen, off, n); got != back {
-					t.Fatalf("seed %d, operation %d: seen before %v, want %v", seed, op, got, back)
-				}
+				p.Note(Seen, off, n)
 			case 1:
 				p.Note(Ready, off, n)
 			case 2:
-				p.NotePrefaulted(off, n)
+				p.Note(Prefaulted, off, n)
 			case 3:
 				if r.IntN(8) == 0 {
 					p.Truncated(off)
@@ -49,7 +43,7 @@ func TestPages_Model(t *testing.T) {
 				}
 				continue
 			case 4:
-				if n < 1<<leafBits {
+				if n < 4<<20 {
 					p.Synced(off, off+n)
 					for page := first / 16 * 16; page < last/16*16+16; page++ {
 						delete(known["prefaulted"], page)
@@ -68,7 +62,7 @@ func TestPages_Model(t *testing.T) {
 				off, n, first, last := span()
 				want := true
 				for page := first; page <= last && want; page++ {
-					want = p.word(uint64(page/16)) != nil && p.word(uint64(page/16)).Load()>>m.shift>>(page%16)&1 == 1
+					want = p.begin().word(uint64(page/16)) != nil && p.begin().word(uint64(page/16)).Load()>>m.shift>>(page%16)&1 == 1
 				}
 				if got := p.has(m.shift, off, int(n)); got != want {
 					t.Fatalf("seed %d, operation %d: %s of %d bytes at %d: %v, want %v", seed, op, kind, n, off, got, want)
@@ -102,42 +96,39 @@ func TestPages_LargeOffsets(t *testing.T) {
 			}
 		}
 	}
-	if got := len(p.table.Load().leaves); got > placesMin {
-		t.Errorf("%d places for %d leaves", got, len(offs))
+	if got := len(p.table.Load().places); got > placesMin {
+		t.Errorf("%d places for %d groups", got, len(offs))
 	}
 }
 
 // A pass over a huge file takes little memory, whatever the distance of the reads.
-func TestPages_LeavesOfAHugeFile(t *testing.T) {
+func TestPages_GroupsOfAHugeFile(t *testing.T) {
 	t.Parallel()
-	const calls = 10_000
-	for _, distance := range []int64{1 << leafBits, 1 << 30, 3 << 27} {
+	const groups = 2 * placesMax
+	for _, distance := range []int64{groupBlocks << BlockBits, 1 << 30, 3 << 27} {
 		var p Pages
-		for i := range int64(calls) {
-			p.Read(i*distance, 1, false)
-		}
-		table := p.table.Load()
-		if got := table.grown; got > calls/4+128 || got < calls/8 {
-			t.Errorf("%d leaves after %d reads %d apart", got, calls, distance)
-		}
-		if got := len(table.leaves); got > 16*calls/4 {
-			t.Errorf("%d places after %d reads %d apart", got, calls, distance)
+		for i := range int64(groups) {
+			if p.Note(Seen, i*distance, 1); !p.Seen(i*distance, 1) {
+				t.Fatalf("the page at %d is not recorded", i*distance)
+			}
+			if got := len(p.table.Load().places); got > max(placesMin, 4*int(i+1)) || got > placesMax {
+				t.Fatalf("%d places for %d groups", got, i+1)
+			}
 		}
 	}
 	var p Pages
-	const leaves = 1024
-	for i := range int64(leaves) { // recorded, and found again
+	const few = 1024
+	for i := range int64(few) { // recorded, and found again
 		p.Note(Seen, i<<30, 1)
-		p.begin().calls.Add(8)
 	}
 	found := 0
-	for i := range int64(leaves) {
+	for i := range int64(few) {
 		if p.Seen(i<<30, 1) {
 			found++
 		}
 	}
-	if found < leaves*9/10 {
-		t.Errorf("%d of %d pages are found again", found, leaves)
+	if found < few*9/10 {
+		t.Errorf("%d of %d pages are found again", found, few)
 	}
 }
 
@@ -145,17 +136,17 @@ func TestPages_LeavesOfAHugeFile(t *testing.T) {
 func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 	var p Pages
 	for range 20 {
-		for off := int64(0); off < 64<<leafBits; off += 1 << leafBits {
+		for off := int64(0); off < 64<<20; off += 1 << 20 {
 			if p.Note(Ready, off, 64); !p.Ready(off, 64) {
 				t.Fatal("not recorded")
 			}
 		}
-		if Evict(); p.Seen(0, 1) || p.Ready(5<<leafBits, 1) {
+		if Evict(); p.Seen(0, 1) || p.Ready(5<<20, 1) {
 			t.Fatal("known after an eviction")
 		}
 	}
-	if got := len(p.table.Load().leaves); got > placesMin {
-		t.Errorf("%d places for 64 leaves", got)
+	if got := len(p.table.Load().places); got > 4*64 {
+		t.Errorf("%d places for 64 groups", got)
 	}
 }
 
@@ -170,33 +161,33 @@ func TestPages_SyncBesidePrefault(t *testing.T) {
 		go func() {
 			defer both.Done()
 			for range 50 {
-				p.NotePrefaulted(0, BlockSize)
+				p.Note(Prefaulted, 0, BlockSize)
 			}
 		}()
 		go func() {
 			defer both.Done()
 			for range 50 {
-				p.Synced(0, 1<<leafBits)
+				p.Synced(0, 4<<20)
 			}
 		}()
 		both.Wait()
-		p.NotePrefaulted(0, BlockSize)
-		p.Synced(0, 1<<leafBits)
+		p.Note(Prefaulted, 0, BlockSize)
+		p.Synced(0, 4<<20)
 		if p.has(prefaultedShift, 0, 1) {
 			t.Fatal("prefaulted after a Sync")
 		}
 	}
 }
 
-// A Sync of a range across two leaves resets its blocks, and no others.
+// A Sync of a range across groups resets its blocks, and no others.
 func TestPages_SyncedRange(t *testing.T) {
 	t.Parallel()
-	const leaf = 1 << leafBits
+	const group = groupBlocks * BlockSize
 	var p Pages
-	p.NotePrefaulted(0, 2*leaf)
-	const off, end = leaf / 2, leaf + BlockSize + 1
+	p.Note(Prefaulted, 0, 2*group)
+	const off, end = group / 2, group + BlockSize + 1
 	p.Synced(off, end)
-	for at := int64(0); at < 2*leaf; at += BlockSize {
+	for at := int64(0); at < 2*group; at += BlockSize {
 		if got, want := p.has(prefaultedShift, at, BlockSize), at < off || at >= end; got != want {
 			t.Errorf("block at %d is prefaulted: %v", at, got)
 		}
@@ -205,15 +196,15 @@ func TestPages_SyncedRange(t *testing.T) {
 
 // Reads past the offsets that the state has room for are in order, too.
 func TestPages_OrderAtLargeOffsets(t *testing.T) {
-	t.Parallel()
+	defer Unbound()
 	for _, off := range []int64{0, 1 << 50} {
-		var p Pages
-		ask := false
-		for range trackFrom + orderFrom + 2 {
-			ask = ask || p.Read(off, 4096, false).Ask
+		s := newSimulation(1)
+		s.open(1<<60, true, false, true)
+		for range LookEvery + readyFrom + 2 {
+			s.p.Read(s, off, 4096, false)
 			off += 4096
 		}
-		if !ask {
+		if !s.told {
 			t.Errorf("reads up to %d are not in order", off)
 		}
 	}
@@ -229,8 +220,10 @@ func TestReady_Front(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var p Pages
-		p.Mapped(true, 0)
+		h := &simFile{s: newSimulation(1), p: &p, size: size, mapped: true, faulted: map[int64]int64{}}
 		for op := range 20_000 {
+			account.Store(accountMax)
+			epoch.And(^uint32(counting))
 			off := r.Int64N(size)
 			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(14))))
 			switch k := r.IntN(1000); {
@@ -240,12 +233,10 @@ func TestReady_Front(t *testing.T) {
 				Evict()
 			case k < 4:
 				p.Note(Ready, 0, off+n)
-				p.BuyAhead(off, off+n)
 			case k < 30:
-				p.Read(off, n, false)
-				p.Buy(off, n)
+				p.Read(h, off, n, false)
 			case k < 32:
-				p.grow(uint64(size>>BlockBits) << r.IntN(8)) // another leaf, perhaps in a place that is taken
+				p.grow(uint64(size>>BlockBits) << r.IntN(8)) // another group, perhaps in a place that is taken
 			}
 			want := p.has(readyShift, off, int(n))
 			if p.Ready(off, int(n)) != want {
@@ -261,63 +252,42 @@ func TestReady_Front(t *testing.T) {
 	}
 }
 
-// readUntilRecorded makes calls until the next ones are recorded.
-func readUntilRecorded(p *Pages) {
-	for range LookEvery {
-		p.Read(0, 64, false)
-	}
-}
-
 // Where most reads end in zeros of the last page, they are not tried from the mapping for ever.
-func TestUnproven_LastPage(t *testing.T) {
-	t.Parallel()
+func TestRead_ZerosOfTheLastPage(t *testing.T) {
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(5*PageSize+100, true, false, false)
+	s.zeros = true
 	const page = 5 * PageSize
-	var p Pages
-	p.Note(Ready, 0, page+100)
-	p.Mapped(true, 0)
-	readUntilRecorded(&p)
-	for i := range 40 {
-		if !p.Ready(page, 64) {
-			if i < 31 {
-				t.Errorf("not ready after %d reads", i)
-			}
-			break
-		}
-		p.Unproven(page, 64, true)
+	for range 400 {
+		s.read(page, 64)
 	}
-	if p.Ready(page, 64) || !p.Ready(0, page) {
-		t.Error("the last page is still ready, or the others are not")
+	if s.p.Ready(page, 64) {
+		t.Error("the last page is still ready")
 	}
+	s.size += PageSize
+	s.read(page+PageSize, 64) // the file has grown
 	for range 2 * readyFrom {
-		p.Read(page, 64, false)
-		p.Buy(page, 64)
+		s.read(page, 64)
 	}
-	if p.Ready(page, 64) {
-		t.Error("the page is ready again")
-	}
-	p.Read(page, 2*PageSize, false) // the file has grown
-	for range 2 * readyFrom {
-		p.Read(page, 64, false)
-		p.Buy(page, 64)
-	}
-	if !p.Ready(page, 64) {
+	if !s.p.Ready(page, 64) {
 		t.Error("the page is not the last one any more, and not ready")
 	}
 }
 
-// Calls of a file for whose record the budget does not suffice are looked at, too: Stats counts them.
-func TestRead_LooksWithoutRecord(t *testing.T) {
+// Calls are looked at, and counted, with an empty account, too.
+func TestRead_LooksWithoutAccount(t *testing.T) {
 	defer Unbound()
-	budget.Store(-1 << 40)
-	var p Pages
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	account.Store(-1 << 40)
 	const groups = 10
-	looks := 0
+	before := total(SystemCalls())
 	for range groups * LookEvery {
-		if !p.Early(64) && p.Read(0, 64, false).Look {
-			looks++
-		}
+		s.read(0, 64)
 	}
-	if looks != groups {
-		t.Errorf("%d looks after %d groups of calls", looks, groups)
+	s.p.Closed(Unpaid)
+	if n := total(SystemCalls()) - before; n != groups*LookEvery {
+		t.Errorf("%d calls are counted of %d", n, groups*LookEvery)
 	}
 }

@@ -7,8 +7,11 @@ const (
 	preadPrice    = 430   // and pwrite, of 64 bytes
 	perKiB        = 15    // more for each KiB, by system call or from the mapping
 	earlyOverhead = 2     // counting a call; what the depth of the calls costs is not the package's
-	noteOverhead  = 10    // deciding whether a call is recorded; notePrice is for recording it
+	hotRecord     = 24    // recording a call, and why it was one: its word is in the cache,
+	coldRecord    = 52    // or it is not
+	recentWords   = 256   // calls after which it is not
 	hitPrice      = 15    // a read from the mapping
+	missPrice     = 5     // finding that a mapping does not have the pages
 	storePrice    = 27    // a mapped write
 	periodCost    = 2_800 // of mapped writes: fstat, a timer, and the new modification time
 	fstatPrice    = 406
@@ -18,16 +21,18 @@ const (
 	cachestat     = 426
 	nowait        = 461 // preadv2 of one byte
 	fadvisePrice  = 200
-	tablePrice    = 400   // the first leaf, with the table and the record
+	firstTable    = 400   // the table and the record
+	loadPrice     = 60    // a load that is measured, without its fault
+	writeFault    = 900   // a page that is written back since it was prefaulted
 	mmapPrice     = 3_000 // PROT_NONE, munlock and mprotect
 	regionPrice   = 1_000 // what the File keeps of it, with its cleanup
 	revokePrice   = 5_000 // the range taken away at Close, and its end
 	smallFault    = 4_280 // 64 KiB with small folios
 	largeFault    = 720   // and with large ones
 	pageFault     = 900   // one page that was added to the file since the fault of its block
-	joinedCost    = 60    // a page that joins is loaded, and that is measured
 	smallPrefault = 9_000 // 64 KiB made writable, and its pages
 	largePrefault = 1_500
-	diskPrice     = 20_000 // a page that is not in memory
-	syncPrice     = 5_000  // on a tmpfs or a fast device; on a disk it is 90,000
+	slowPrefault  = 100_000 // with either, on one host
+	diskPrice     = 20_000  // a page that is not in memory
+	syncPrice     = 5_000   // on a tmpfs or a fast device; on a disk it is 90,000
 )

@@ -5,77 +5,102 @@ import (
 	"time"
 )
 
-func TestPages_PriceOutlier(t *testing.T) {
-	t.Parallel()
+// Mapped writes that take as long as page faults stop once two in a row were timed: another process has
+// had the file written back. What they took is paid for, as long as the others that were not timed.
+func TestTimed_ForeignSync(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	account.Store(accountMax / 2)
 	var p Pages
-	const n = BlockSize
-	p.SetPrice(n, time.Second)
-	for range 20 {
-		p.SetPrice(n, 5000)
+	p.Note(Prefaulted, 0, BlockSize)
+	var w Writes
+	timed := 0
+	for p.has(prefaultedShift, 0, 64) && timed < 3 {
+		if w.Count(64) {
+			p.Timed(&w, 64, 4*time.Microsecond)
+			timed++
+		}
 	}
-	r := p.begin().record
-	if got := r.price.Load(); got > 8000 {
-		t.Errorf("%d after samples of 5000", got)
+	if timed != 2 || p.has(prefaultedShift, 0, 64) {
+		t.Errorf("the page is prefaulted after %d writes that were faults: %v", timed, p.has(prefaultedShift, 0, 64))
 	}
-	for range 20 {
-		p.SetPrice(n, 100_000)
-	}
-	if got := r.price.Load(); got < 80_000 {
-		t.Errorf("%d after samples of 100000", got)
-	}
-	if got, want := r.blockPrice(), uint64(r.price.Load())/savingMin; got != want {
-		t.Errorf("a price of %d for a block, want %d", got, want)
+	if paid := accountMax/2 - account.Load(); paid < 2*16*(4000-firstCall) && !Eager {
+		t.Errorf("%d was paid", paid)
 	}
 }
 
-// What a mapped write saves is measured: with large folios a pwrite of 64 B takes 9 µs.
-func TestPages_Saving(t *testing.T) {
-	t.Parallel()
+// Which mapped writes are timed has no period that a program may share.
+func TestCount_NoPeriod(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
 	var p Pages
-	if got := p.begin().writeSaving(); got != savingMin {
-		t.Errorf("a saving of %d without samples", got)
-	}
 	p.begin()
-	for took, want := range map[time.Duration]uint64{8000: 8000, 100: savingMin, time.Second: savingMax} {
-		for range 40 {
-			p.SetSaving(took)
-		}
-		if got := p.begin().writeSaving(); got < want*9/10 || got > want*11/10 {
-			t.Errorf("a saving of %d after samples of %d", got, took)
+	var w Writes
+	gaps, since := map[int]bool{}, 0
+	for range 100 * TimeEvery {
+		if since++; w.Count(64) {
+			p.Timed(&w, 64, 30)
+			gaps[since] = true
+			since = 0
 		}
 	}
-	r := p.begin().record
-	for range 40 {
-		p.SetSaving(8000)
-		p.SetPrice(BlockSize, 20_000)
-	}
-	if got := r.blockPrice(); got > 3 {
-		t.Errorf("a block of 20 µs is prefaulted after %d writes that save 8 µs each", got)
+	if len(gaps) < 8 {
+		t.Errorf("%d distances only", len(gaps))
 	}
 }
 
-func TestPages_PriceAfterLosses(t *testing.T) {
+func TestPrice_Moves(t *testing.T) {
 	t.Parallel()
-	var p record
-	first := p.blockPrice()
-	if want := max(firstPrice/savingMin, 1); first != uint64(want) {
-		t.Errorf("a price of %d without samples, want %d", first, want)
+	p := price{first: 1000}
+	for _, c := range []struct {
+		took, want int64
+		doubt      bool
+	}{
+		{took: 1_000_000, want: 4000}, // the first one is believed, up to a bound
+		{took: 1_000_000, want: 4501},
+		{took: 501, want: 3501},
+		{doubt: true, want: 3063},
+		{took: 800, want: 800},
+		{doubt: true, want: 800}, // it forbids nothing
+	} {
+		if c.doubt {
+			p.doubt()
+		} else {
+			p.set(c.took)
+		}
+		if got := p.now(); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
 	}
-	p.lost()
-	p.lost()
-	if got := p.blockPrice(); got != 4*first {
-		t.Errorf("a price of %d after two losses, and %d before", got, first)
+}
+
+// A timed mapped write that waited for a processor does not empty the account, nor stop mapped writes.
+func TestTimed_OneHasWaited(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	account.Store(accountMax / 2)
+	var p Pages
+	p.Note(Prefaulted, 0, BlockSize)
+	var w Writes
+	for !w.Count(64) {
 	}
-	for range 100 {
-		p.lost()
+	p.Timed(&w, 64, time.Second)
+	if !p.has(prefaultedShift, 0, 64) || !affords(accountMax/4) {
+		t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Load(), accountMax/2)
 	}
-	if got := p.blockPrice(); got != savedMax {
-		t.Errorf("a price of %d after many losses, want %d", got, savedMax)
+}
+
+// A block that is written often enough is prefaulted, even if that has once taken too long.
+func TestPrefault_HighPrice(t *testing.T) {
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(2*BlockSize, true, false, false)
+	prefaultPrice.measured.Store(400_000)
+	for range 2_000 {
+		account.Store(accountMax) // it allows one block
+		s.write(100, 64)
 	}
-	for range 10_000 {
-		p.gained()
-	}
-	if got := p.blockPrice(); got != first {
-		t.Errorf("a price of %d after many gains, want %d", got, first)
+	if !s.p.has(prefaultedShift, 100, 64) {
+		t.Error("not prefaulted after 2,000 writes")
 	}
 }

@@ -18,4 +18,4 @@ func MarkModified(*os.File, int64, int64) {}
 
 // StorageOf treats every file as remote: AIX tells remote files in no way that could be
 // tested.
-func StorageOf(*os.File) Storage { return StorageRemote }
+func StorageOf(*os.File, bool) Storage { return StorageRemote }

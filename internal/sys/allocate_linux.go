@@ -11,12 +11,49 @@ import (
 // Allocate makes f at least size bytes long and allocates its blocks with fallocate(2). The
 // file grows only once the blocks are there, so an error leaves the length unchanged.
 func Allocate(f *os.File, size int64) error {
-	err := Borrow(f, func(fd int) error { return fallocate(fd, size) })
-	// Some file systems (NFS before 4.2, FUSE) have no such call.
-	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
-		return writeZeros(f, size)
+	var before unix.Stat_t
+	err := Borrow(f, func(fd int) error { return unix.Fstat(fd, &before) })
+	if err != nil {
+		return err
+	}
+	has := before.Blocks * 512
+	if before.Size >= size && has >= size {
+		hole := int64(0)
+		if err := Borrow(f, func(fd int) (err error) { hole, err = firstHole(fd, size); return err }); err != nil || hole >= size {
+			return nil // nothing to do, so the file's time does not move
+		}
+	}
+	if size > before.Size {
+		if err := mayHave(f, size); err != nil {
+			return err
+		}
+	}
+	// If the disk becomes full, ext4 keeps what it has allocated until then. Its count of free blocks
+	// is exact. Others make room when they are asked to allocate (xfs), or check all of it first (btrfs).
+	if isExt4(f) {
+		if err := hasRoom(f, size-has); err != nil {
+			return err
+		}
+	}
+	err = Borrow(f, func(fd int) error { return fallocate(fd, size) })
+	switch {
+	case err == unix.EOPNOTSUPP || err == unix.ENOSYS: // NFS before 4.2, FUSE, ext3, ramfs
+		return appendZeros(f, size)
+	case IsFull(err) && has < before.Size+int64(before.Blksize): // else there were blocks past the end before
+		// Taking back what was allocated past the end would lose what another process appends.
+		ifAlone(f, func(fd int, now *unix.Stat_t) {
+			if now.Blocks > before.Blocks {
+				unix.Ftruncate(fd, now.Size)
+			}
+		})
 	}
 	return err
+}
+
+func isExt4(f *os.File) (is bool) {
+	var fs unix.Statfs_t
+	err := Borrow(f, func(fd int) error { return unix.Fstatfs(fd, &fs) })
+	return err == nil && uint32(fs.Type) == unix.EXT4_SUPER_MAGIC
 }
 
 // AllocateRange extends the file from its end, from, to the length to, with its blocks
@@ -46,29 +83,14 @@ func allocateRange(f syscall.Conn, mode uint32, from, to int64) error {
 	})
 }
 
+// fallocate allocates the blocks first, and then extends the file.
 func fallocate(fd int, size int64) error {
-	var before, after unix.Stat_t
-	if err := unix.Fstat(fd, &before); err != nil {
-		return err
-	}
-	if before.Size >= size && before.Blocks*512 >= size {
-		if hole, err := firstHole(fd, size); err != nil || hole >= size {
-			return nil // nothing to do, so the file's time does not move
-		}
-	}
 	for _, mode := range []uint32{unix.FALLOC_FL_KEEP_SIZE, 0} {
 		err := unix.EINTR
 		for err == unix.EINTR {
 			err, _ = unix.Fallocate(fd, mode, 0, size).(unix.Errno)
 		}
 		if err != 0 {
-			// Release what was allocated past the end before the disk was full, and only in
-			// that case. Other errors come before any allocation, and releasing could lose
-			// what another process appends.
-			full := err == unix.ENOSPC || err == unix.EDQUOT
-			if full && unix.Fstat(fd, &after) == nil && after.Blocks > before.Blocks {
-				unix.Ftruncate(fd, after.Size)
-			}
 			return err
 		}
 	}
@@ -101,6 +123,13 @@ func (m *extentMap) list(fd int, off, end uint64) ([]extent, unix.Errno) {
 	*m = extentMap{start: off, length: end - off, count: uint32(len(m.extents))}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFiemap, uintptr(unsafe.Pointer(m)))
 	return m.extents[:min(int(m.mapped), len(m.extents))], errno
+}
+
+// listsExtents reports whether the file system lists the extents of a file.
+func listsExtents(fd int) bool {
+	var m extentMap
+	_, errno := m.list(fd, 0, 1)
+	return errno == 0
 }
 
 // eachData calls fn for each part of the bytes from off to end that has written blocks, until

@@ -5,6 +5,4 @@ package sys
 import "os"
 
 // Allocate makes f at least size bytes long and allocates its blocks.
-func Allocate(f *os.File, size int64) error {
-	return writeZeros(f, size)
-}
+func Allocate(f *os.File, size int64) error { return appendZeros(f, size) }

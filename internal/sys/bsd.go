@@ -19,16 +19,37 @@ var (
 	}[runtime.GOOS]
 )
 
-// StorageOf uses the flags of the mount.
-func StorageOf(f *os.File) Storage {
-	kind := StorageRemote
+// StorageOf uses the flags of the mount, and the name of the file system.
+func StorageOf(f *os.File, _ bool) Storage {
+	s := StorageRemote
 	Borrow(f, func(fd int) error {
-		if mountedLocally(fd) {
-			kind = StorageLocal
+		if m, err := mountOf(fd); err == nil {
+			s = m.storage()
 		}
 		return nil
 	})
-	return kind
+	return s
+}
+
+// mount is what a system tells of the mount of a file.
+type mount struct {
+	local  bool
+	sync   bool   // every write is durable when it returns
+	fsType string // if the system tells it
+}
+
+func (m mount) storage() Storage {
+	switch {
+	case !m.local:
+		return StorageRemote
+	case m.sync:
+		return StorageLocal | StorageSync | StorageNoWrites
+	case m.fsType == "apfs", m.fsType == "zfs":
+		// APFS needs space for each overwrite, and ZFS looks for it when it writes back: a mapped
+		// write has no ENOSPC.
+		return StorageLocal | StorageNoWrites
+	}
+	return StorageLocal
 }
 
 // MarkModified sets f's times to now, which futimes(2) allows with the right to write the

@@ -21,8 +21,8 @@ const (
 // populate_vma_page_range in mm/). It is no longer locked when it becomes accessible.
 func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 	var fs unix.Statfs_t
-	if prot&unix.PROT_WRITE != 0 && (unix.Fstatfs(fd, &fs) != nil || fs.Type == ntfs3Magic) {
-		return MapShared(fd, length, prot) // ntfs_file_mmap must see PROT_WRITE
+	if prot&unix.PROT_WRITE != 0 && (unix.Fstatfs(fd, &fs) != nil || fs.Type == ntfs3Magic || fs.Type == unix.EXFAT_SUPER_MAGIC) {
+		return MapShared(fd, length, prot) // ntfs_file_mmap and exfat_file_mmap must see PROT_WRITE
 	}
 	p, err := MapShared(fd, length, unix.PROT_NONE)
 	if err != nil {
@@ -42,30 +42,66 @@ func MapUnlocked(fd int, length uintptr, prot int) (unsafe.Pointer, error) {
 // StorageOf returns StorageLocal for known file systems of disks and flash: their mappings
 // and system calls share one page cache. The list is needed. Network file systems ask the
 // server again at a system call, and not for a mapped page. On FUSE, sysfs and the like,
-// the two may give different bytes.
-func StorageOf(f *os.File) (kind Storage) {
-	kind = StorageRemote
+// the two may give different bytes. writable says that the file is open for writing.
+func StorageOf(f *os.File, writable bool) Storage {
+	s := StorageRemote
 	Borrow(f, func(fd int) error {
 		var fs unix.Statfs_t
 		if err := unix.Fstatfs(fd, &fs); err != nil {
 			return err
 		}
-		switch uint32(fs.Type) {
-		case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
-			unix.BCACHEFS_SUPER_MAGIC, zfsMagic, unix.EROFS_SUPER_MAGIC_V1,
-			unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
-			unix.EXFAT_SUPER_MAGIC, ntfs3Magic, jfsMagic, unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC,
-			ubifsMagic, unix.RAMFS_MAGIC:
-			kind = StorageLocal
-		case unix.OVERLAYFS_SUPER_MAGIC: // «Non-standard behavior» in filesystems/overlayfs.rst
-			kind = StorageOverlay
-		case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
-			kind = StorageMemory
+		var attr uint32
+		if writable {
+			attr, _ = unix.IoctlGetUint32(fd, unix.FS_IOC_GETFLAGS)
+		}
+		s = storageOf(uint32(fs.Type), int64(fs.Flags), attr)
+		if s.Kind() == StorageOverlay && !listsExtents(fd) {
+			s |= StorageSparse // the layer may be a tmpfs, and only lseek, which moves the offset, tells what is a hole
 		}
 		return nil
 	})
-	return kind
+	return s
 }
+
+// storageOf is StorageOf for a file system, its mount flags (statfs(2)), and the attributes of a
+// file (ioctl_iflags(2)), which are needed only if it is open for writing.
+func storageOf(fsType uint32, mount int64, attr uint32) (s Storage) {
+	switch fsType {
+	case unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC:
+		s = StorageLocal
+	case unix.EXT4_SUPER_MAGIC:
+		if s = StorageLocal; attr&attrExtents == 0 {
+			s |= StorageNoWrites // ext2, ext3, and files of ext4 without extents have no fallocate
+		}
+	case unix.RAMFS_MAGIC, jfsMagic, unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC, ubifsMagic, unix.UDF_SUPER_MAGIC,
+		unix.EROFS_SUPER_MAGIC_V1, unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC:
+		s = StorageLocal | StorageNoWrites // no fallocate, which MarkModified needs, or read-only
+	case unix.EXFAT_SUPER_MAGIC, ntfs3Magic:
+		// A write in the middle of a file zeroes what lies between the valid length and its offset
+		// (exfat_extend_valid_size, ntfs_extend_initialized_size), and mapped writes before it.
+		s = StorageLocal | StorageNoWrites
+	case zfsMagic: // it looks for space when it writes back, so a mapped write has no ENOSPC
+		s = StorageLocal | StorageNoWrites
+	case unix.OVERLAYFS_SUPER_MAGIC: // «Non-standard behavior» in filesystems/overlayfs.rst
+		s = StorageOverlay
+	case unix.TMPFS_MAGIC: // shmem_get_folio in mm/shmem.c allocates at a fault
+		s = StorageMemory | StorageSparse
+	default:
+		return StorageRemote
+	}
+	if mount&mountSync != 0 || attr&attrSync != 0 {
+		s |= StorageSync | StorageNoWrites
+	}
+	return s
+}
+
+const (
+	mountSync = 0x10 // ST_SYNCHRONOUS in linux/statfs.h
+
+	// Attributes of a file, from linux/fs.h.
+	attrSync    = 0x8     // FS_SYNC_FL
+	attrExtents = 0x80000 // FS_EXTENT_FL
+)
 
 // Sealable reports whether f is a memfd that may be sealed against writes. F_SEAL_WRITE fails
 // while a file that is open for writing is mapped, if only for reading (F_ADD_SEALS in

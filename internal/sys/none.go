@@ -4,7 +4,6 @@ package sys
 
 import (
 	"errors"
-	"math"
 	"os"
 )
 
@@ -13,12 +12,14 @@ const Maps = false
 
 // This build maps nothing, so few of these are called.
 
-const SyncsRanges = false
+const (
+	SyncsRanges = false
+	FlagsSync   = os.O_SYNC
+)
 
 func Datasync(f *os.File) error           { return f.Sync() }
-func StorageOf(*os.File) Storage          { return StorageRemote }
+func StorageOf(*os.File, bool) Storage    { return StorageRemote }
 func AddressSpace() int64                 { return 0 }
-func FileSizeLimit() int64                { return math.MaxInt64 }
 func MajorFaults() (int64, bool)          { return 0, false }
 func MarkModified(*os.File, int64, int64) {}
 func Sealable(*os.File) bool              { return false }

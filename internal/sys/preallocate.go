@@ -60,8 +60,8 @@ func openNoTruncate(name string, flag int, perm fs.FileMode) (f *os.File, create
 	return f, created, err
 }
 
-// makeSize gives f its size and blocks. An error leaves its length and content, and also
-// what another process appends meanwhile.
+// makeSize gives f its size and blocks. An error leaves its content, and also what another process
+// appends meanwhile. If the disk was full in the middle of it, blocks or zeros after the end may stay.
 func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	fi, err := f.Stat()
 	if err != nil {

@@ -4,8 +4,13 @@ package sys
 
 import "golang.org/x/sys/unix"
 
-// mountedLocally uses the flags of the mount (MNT_LOCAL in statfs(2)).
-func mountedLocally(fd int) bool {
+// mountOf uses statfs(2).
+func mountOf(fd int) (mount, error) {
 	var fs unix.Statfs_t
-	return unix.Fstatfs(fd, &fs) == nil && fs.Flags&unix.MNT_LOCAL != 0
+	err := unix.Fstatfs(fd, &fs)
+	return mount{
+		local:  fs.Flags&unix.MNT_LOCAL != 0,
+		sync:   fs.Flags&unix.MNT_SYNCHRONOUS != 0,
+		fsType: unix.ByteSliceToString(fs.Fstypename[:]),
+	}, err
 }

@@ -12,16 +12,26 @@ import (
 	"unsafe"
 )
 
-// Storage is the kind of storage of a file, if that affects what a mapping may do.
-type Storage int
+// Storage is what the storage of a file means for a mapping of it: one of the kinds, and flags.
+type Storage uint32
 
 const (
 	StorageLocal     Storage = iota + 1
 	StorageRemote            // or unknown: changes by other machines may show in system calls alone
 	StorageOverlay           // files open for reading alone may be replaced by a writer's copy
-	StorageMemory            // a tmpfs, on which reading a hole of a mapping allocates memory for good
+	StorageMemory            // a tmpfs, on which every file has the flag StorageSparse
 	StorageOnRequest         // local, but a mapping restricts other programs: map for Bytes and View only
+
+	// A write is durable when it returns, although the file's flags do not say so.
+	StorageSync Storage = 1 << 8
+	// A mapped write may be lost, or fail only after it has returned, so no call makes one.
+	StorageNoWrites Storage = 1 << 9
+	// Reading a hole of a mapping allocates memory for good.
+	StorageSparse Storage = 1 << 10
 )
+
+// Kind returns s without flags.
+func (s Storage) Kind() Storage { return s & 0xff }
 
 // Access is what a descriptor allows.
 type Access struct {

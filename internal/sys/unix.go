@@ -3,12 +3,14 @@
 package sys
 
 import (
-	"math"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// FlagsSync are the flags of an open call with which a write is durable when it returns.
+var FlagsSync = unix.O_SYNC | flagDataSync
 
 // Maps says whether this build maps files.
 const Maps = true
@@ -31,7 +33,7 @@ func AccessOf(f *os.File, flag int) (a Access, err error) {
 	a.Read = mode == unix.O_RDONLY || mode == unix.O_RDWR
 	a.Write = mode == unix.O_RDWR
 	a.Direct = flag&flagDirect != 0
-	a.Plain = flag&(unix.O_APPEND|unix.O_SYNC|flagDataSync|flagDirect) == 0
+	a.Plain = flag&(unix.O_APPEND|FlagsSync|flagDirect) == 0
 	return a, err
 }
 
@@ -45,15 +47,6 @@ func MajorFaults() (n int64, ok bool) {
 		return 0, false
 	}
 	return int64(usage.Majflt), true
-}
-
-// FileSizeLimit returns how long a file the process may write (RLIMIT_FSIZE).
-func FileSizeLimit() int64 {
-	var r unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_FSIZE, &r) != nil || uint64(r.Cur) > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(r.Cur)
 }
 
 // MissingPage returns a page of memory whose access faults, as that of a truncated file

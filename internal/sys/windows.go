@@ -4,12 +4,14 @@ package sys
 
 import (
 	"errors"
-	"math"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
+
+// FlagsSync are the flags of an open call with which a write is durable when it returns.
+const FlagsSync = os.O_SYNC
 
 // Maps says whether this build maps files.
 const Maps = true
@@ -79,7 +81,7 @@ func Advise(data []byte, advice int) error {
 // files (GetFileInformationByHandleEx). Local files are mapped for Bytes and View only.
 // While a view exists, no other process and no other handle can truncate the file
 // (ERROR_USER_MAPPED_FILE), as they can with os.File.
-func StorageOf(f *os.File) Storage {
+func StorageOf(f *os.File, _ bool) Storage {
 	kind := StorageRemote
 	Borrow(f, func(fd int) error {
 		h := windows.Handle(fd)
@@ -129,4 +131,3 @@ func MarkModified(f *os.File, before, _ int64) {
 
 func AddressSpace() int64        { return 0 }
 func MajorFaults() (int64, bool) { return 0, false }
-func FileSizeLimit() int64       { return math.MaxInt64 }

@@ -1,0 +1,88 @@
+package file
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/guard"
+)
+
+// A copy from a mapping fails if a page cannot be loaded: the file was truncated, the disk is
+// full under a hole, the device failed, or the File was closed. Then the caller repeats the
+// whole call through the inner file.
+
+var pageSize = os.Getpagesize()
+
+const (
+	wordSize = int(unsafe.Sizeof(uintptr(0)))
+	lineSize = 64 // within it, a look at the next bytes costs no further cache miss
+)
+
+// lockMappings keeps the mappings of f as they are until unlockMappings, on platforms that
+// need a lock for that. On the rest it compiles to nothing.
+func (f *File) lockMappings() {
+	if closeNeedsLock {
+		f.mu.RLock()
+	}
+}
+
+func (f *File) unlockMappings() {
+	if closeNeedsLock {
+		f.mu.RUnlock()
+	}
+}
+
+// tryLockMapping is lockMappings if f still uses m. Otherwise it reports false and locks nothing.
+func (f *File) tryLockMapping(m *mapping) bool {
+	f.lockMappings()
+	if closeNeedsLock && f.m.Load() != m {
+		f.unlockMappings()
+		return false
+	}
+	return true
+}
+
+// load copies file bytes from m at off into b. It reports false if pages are not ready or
+// cannot be loaded, or if the file may be shorter than f knows.
+func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
+	n := len(b)
+	if !f.pages.Ready(int64(off), n) {
+		return false
+	}
+	if !f.tryLockMapping(m) {
+		return false
+	}
+	if closeNeedsLock { // otherwise an empty defer would cost a nanosecond
+		defer f.unlockMappings()
+	}
+	// guard.End, inlined by hand: a nanosecond and a half less.
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if !ok && recover() != nil {
+			guard.Faults.Add(1)
+		}
+	}()
+	if n < guard.PieceFrom { // most are
+		copy(b, m.data[off:off+n])
+	} else {
+		guard.CopyPieces(b, m.data[off:off+n])
+	}
+	ok = b[n-1] != 0 || f.immutable || f.provesZero(m, off+n-1)
+	runtime.KeepAlive(f) // the range lives as long as f
+	return ok
+}
+
+// loadKnown is load for bytes whose presence in the file the caller proves afterwards.
+func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
+	if !f.tryLockMapping(m) {
+		return false
+	}
+	defer f.unlockMappings()
+	defer guard.End(debug.SetPanicOnFault(true), &ok)
+	guard.CopyPieces(b, m.data[off:off+len(b)])
+	runtime.KeepAlive(f)
+	return true
+}

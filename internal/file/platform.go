@@ -1,0 +1,14 @@
+package file
+
+import "go.dw1.io/mmapfile/internal/vm"
+
+// What a kind of system can do, constant so that what it cannot do compiles to nothing.
+const (
+	canMap         = vm.CanMap
+	closeNeedsLock = vm.CloseNeedsLock
+	mapsBeyondEnd  = vm.MapsBeyondEnd
+	noUnifiedCache = vm.NoUnifiedCache
+	mapLimit       = vm.MapLimit
+)
+
+var errNoMemory error = vm.ErrNoMemory

@@ -1,0 +1,3 @@
+package file_test
+
+import _ "go.dw1.io/mmapfile" // it has the platform

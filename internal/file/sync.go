@@ -1,0 +1,82 @@
+package file
+
+import (
+	"io/fs"
+	"math"
+	"os"
+
+	"go.dw1.io/mmapfile/internal/sys"
+)
+
+// Sync is the method of mmapfile.File.
+func (f *File) Sync() error {
+	f.innerClosed()
+	if f.private {
+		return f.stillOpen("sync")
+	}
+	if f.flusher != nil {
+		return f.syncFlushed()
+	}
+	return f.sync()
+}
+
+func (f *File) sync() error {
+	ferr := f.flush()
+	f.endPeriod()
+	if err := f.syncWhole(f.inner.Sync); err != nil {
+		return err
+	}
+	if ferr != nil {
+		return f.fail("sync", cause(ferr))
+	}
+	return nil
+}
+
+// syncData is sync for the bytes and the metadata needed to read them, without the file's
+// times.
+func (f *File) syncData() error {
+	ferr := f.flush()
+	if err := f.syncWhole(func() error { return sys.Datasync(f.inner) }); err != nil {
+		return err
+	}
+	return ferr
+}
+
+// syncWhole calls sync, after which no page is prefaulted.
+func (f *File) syncWhole(sync func() error) error {
+	f.pages.Synced(0, math.MaxInt64) // before, because a long one protects pages early
+	err := sync()
+	f.pages.Synced(0, math.MaxInt64)
+	return err
+}
+
+// SyncRange is the method of mmapfile.File.
+func (f *File) SyncRange(off, n int64) error {
+	if off < 0 || n < 0 {
+		return f.fail("sync", fs.ErrInvalid)
+	}
+	f.innerClosed()
+	if f.private {
+		return f.stillOpen("sync")
+	}
+	end := int64(math.MaxInt64)
+	if n <= end-off {
+		end = off + n
+	}
+	m := f.m.Load()
+	if !sys.SyncsRanges || m == nil || !m.writable || end > int64(len(m.data)) || n == 0 {
+		if err := f.syncData(); err != nil {
+			return f.fail("sync", cause(err))
+		}
+		return f.flushFailed()
+	}
+	err := sys.SyncMemory(m.data[off&^int64(pageSize-1) : end])
+	f.pages.Synced(off, end)
+	switch {
+	case f.m.Load() == nil: // the range may not have been the file's any more
+		return f.fail("sync", os.ErrClosed)
+	case err != nil:
+		return f.fail("sync", err)
+	}
+	return f.flushFailed()
+}

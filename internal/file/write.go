@@ -1,0 +1,160 @@
+package file
+
+import (
+	"runtime/debug"
+	"unsafe"
+
+	"go.dw1.io/mmapfile/internal/guard"
+)
+
+// WriteAt is the method of mmapfile.File.
+func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
+	if f.private {
+		return f.writePrivate(b, off)
+	}
+	if f.flusher != nil {
+		return f.flusher.Write(f, len(b), func() (int, error) { return f.writeAt(b, off) })
+	}
+	if off < 0 || len(b) == 0 {
+		return f.writeInner(b, off)
+	}
+	if locks := f.writes.Begin(); locks != nil {
+		return f.writeLocks(locks, b, off)
+	}
+	f.writeBack(off, len(b)) // as writeInner
+	was, began := f.length.Before(), f.writeBegins(len(b))
+	n, err = f.inner.WriteAt(b, off)
+	f.writes.End()
+	if err == nil && !f.copied() && f.early(was.Known, off, n) {
+		f.length.Reached(was, off+int64(n))
+		return n, nil
+	}
+	return n, f.writeAtDone(was, began, b, off, n, err)
+}
+
+// writeAt is WriteAt inside another call, where one frame more does not matter.
+func (f *File) writeAt(b []byte, off int64) (n int, err error) {
+	if off < 0 || len(b) == 0 {
+		return f.writeInner(b, off)
+	}
+	if locks := f.writes.Begin(); locks != nil {
+		return f.writeLocks(locks, b, off)
+	}
+	n, err = f.writeInner(b, off)
+	f.writes.End()
+	return n, err
+}
+
+// writeLocks writes b through the mapping if its pages are prefaulted, and through the inner
+// file otherwise. Most mapped writes are one frame, because further ones cost as much as the copy.
+// What the lock does not guard is looked up before it is taken.
+func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err error) {
+	l, only := locks.Of(off, len(b))
+	if !only {
+		held := locks.Lock(off, len(b))
+		n, err = f.writeLocked(l, b, off)
+		locks.Unlock(held)
+		return n, err
+	}
+	m, next, known := f.m.Load(), int64(0), false // the page after b, which proves it
+	if !closeNeedsLock && m != nil && f.covers(m, off, len(b)) {
+		next = pageAfter(int(off) + len(b) - 1)
+		prefaulted, seen := f.pages.PrefaultedBefore(next, off, len(b))
+		known = prefaulted && seen
+	}
+	l.Lock()
+	if !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || l.State.Times(len(b)) || !f.needCold().mtime.Active() {
+		n, err = f.writeLocked(l, b, off)
+		l.Unlock()
+		return n, err
+	}
+	n = -1 // until b is in the file
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if n < 0 && recover() != nil {
+			guard.Faults.Add(1)
+			n, err = f.writeInner(b, off) // with the lock, so that Close waits
+		}
+		l.Unlock()
+	}()
+	copy(m.data[off:off+int64(len(b))], b)
+	m.touch(next) // as in store
+	n = len(b)
+	f.needCold().mtime.Wrote(f.modified())
+	l.State.Count(len(b))
+	return n, nil
+}
+
+// writeLocked is writeAt with the range locked. l is the lock of its first block.
+func (f *File) writeLocked(l *rangeLock, b []byte, off int64) (n int, err error) {
+	switch done, err := f.tryWrite(l, b, off); {
+	case !done:
+		return f.writeInner(b, off)
+	case err != nil:
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// lockWrites waits until no write holds a lock, and takes mu. The result is passed to
+// unlockWrites.
+func (f *File) lockWrites() *rangeLocks {
+	for {
+		l := f.writes.Locks()
+		l.LockAll()
+		f.mu.Lock()
+		if f.writes.Locks() == l {
+			return l
+		}
+		f.unlockWrites(l) // they were made meanwhile
+	}
+}
+
+func (f *File) unlockWrites(l *rangeLocks) {
+	f.mu.Unlock()
+	l.UnlockAll()
+}
+
+// Write is the method of mmapfile.File.
+func (f *File) Write(b []byte) (n int, err error) {
+	if f.private {
+		return f.writeNextPrivate(b)
+	}
+	if f.flusher != nil {
+		return f.flusher.Write(f, len(b), func() (int, error) { return f.write(b) })
+	}
+	if len(b) > 0 && (f.cur.LockHeld() || f.lockCursor()) {
+		return f.writeCursor(b)
+	}
+	counted := f.writeEnters()
+	n, err = f.inner.Write(b)
+	return n, f.writeDone(counted, n, err)
+}
+
+// write is Write without a flusher.
+func (f *File) write(b []byte) (n int, err error) {
+	if len(b) > 0 && f.lockCursor() {
+		return f.writeCursor(b)
+	}
+	counted := f.writeEnters()
+	n, err = f.inner.Write(b)
+	return n, f.writeDone(counted, n, err)
+}
+
+// writeCursor is Write with the cursor locked and held by the File. It unlocks the cursor.
+func (f *File) writeCursor(b []byte) (n int, err error) {
+	if f.lateErrors() {
+		n, err = f.writeSeeked(b)
+	} else if n, err = f.writeAt(b, f.cur.Pos()); err != nil {
+		n, err = f.writeAgain(b, err)
+	}
+	f.cur.SetPos(f.cur.Pos() + int64(n))
+	f.cur.Unlock()
+	return n, err
+}
+
+// WriteString is the method of mmapfile.File.
+func (f *File) WriteString(s string) (n int, err error) {
+	return f.Write(unsafe.Slice(unsafe.StringData(s), len(s)))
+}

@@ -1,0 +1,165 @@
+package pages
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// account is what trying may cost the process by now, in nanoseconds. See the package comment.
+var account atomic.Int64
+
+func init() { account.Store(accountStart) }
+
+// epoch has what makes the front of a file void:
+//
+//	bit  0     the account is not full, so mapped calls are counted
+//	bits 1–31  the generation, which is incremented when what is known of all pages becomes void
+var epoch atomic.Uint32
+
+const counting = 1
+
+func init() { epoch.Store(counting) }
+
+// earn adds what system calls allow, or mapped calls have saved.
+func earn(ns int64) {
+	for {
+		old := account.Load()
+		if old >= accountMax {
+			epoch.And(^uint32(counting))
+			return
+		}
+		if account.CompareAndSwap(old, min(old+ns, accountMax)) {
+			return
+		}
+	}
+}
+
+// spend subtracts what a trial took.
+func spend(took int64) {
+	account.Add(-took)
+	if epoch.Load()&counting == 0 {
+		epoch.Or(counting)
+	}
+}
+
+// affords reports whether the account has more than ns nanoseconds.
+func affords(ns int64) bool { return account.Load() > ns }
+
+// price is what an event takes in this process, in nanoseconds. It is measured, because hosts differ by
+// twenty. One that waited for a processor counts little.
+type price struct {
+	first    int64        // until it is measured
+	measured atomic.Int64 // negative if it is doubted
+}
+
+// The prices.
+var (
+	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
+	writePrice    = price{first: 600}       // a small write by system call
+	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
+	prefaultPrice = price{first: 2_400}     // prefaulting a block: 1,500 to 100,000
+	mappingPrice  = price{first: 10_000}    // a mapping, and its end
+)
+
+const (
+	firstCall   = 430
+	tablePrice  = 600     // the table of a file, and that it is in no cache
+	recordPrice = 30      // a call that is recorded, above what each may cost, if its word is in no cache
+	trialMax    = 200_000 // prefaulting a block, if that is slow
+	askPrice    = 890     // the question what is in memory: two system calls
+	periodPrice = 4_000   // a period of mapped writes: fstat, a timer, and the new modification time
+)
+
+func (p *price) now() int64 {
+	switch ns := p.measured.Load(); {
+	case ns > 0:
+		return ns
+	case ns < 0:
+		return -ns
+	}
+	return p.first
+}
+
+// set moves the price towards a measurement: up by at most an eighth, down by a quarter of the way. One
+// that was not measured before, or is doubted, moves at once, up to four times what is expected.
+func (p *price) set(took int64) {
+	old := p.measured.Load()
+	if old <= 0 {
+		took = min(took, 4*p.first)
+	} else if took > old {
+		took = min(took, old+old/8+1)
+	} else {
+		took = old - (old-took)/4
+	}
+	p.measured.Store(max(took, 1))
+}
+
+// doubt lowers a price that forbids what would measure it, if it is higher than expected.
+func (p *price) doubt() {
+	if now := p.now(); now > p.first {
+		p.measured.Store(-max(now*7/8, p.first))
+	}
+}
+
+// pay spends what n trials took. One that took longer than trialMax has waited.
+func pay(took, n int64) { spend(min(took, n*trialMax)) }
+
+// vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
+func vain(n int64) int64 { return 50 + n/64 }
+
+// looks counts the calls of look, to measure callPrice.
+var looks atomic.Int64
+
+// look is called once for LookEvery system calls of a file. off is the offset of a byte that the last
+// one has read or written.
+func look(h Host, off int64) {
+	const measureEvery = 4096 // looks
+	earn(LookEvery * callPrice.now() / incomeShare)
+	Look()
+	if looks.Add(1)%measureEvery == 0 || callPrice.measured.Load() == 0 {
+		if took := h.TimeCall(off); took > 0 {
+			callPrice.measured.Store(min(int64(took), 2*firstCall)) // one that took longer has waited
+		}
+	}
+}
+
+// BeginsPeriod reports whether a mapped write may begin a period, and pays for it.
+func BeginsPeriod() bool {
+	if !affords(0) {
+		return false
+	}
+	spend(periodPrice)
+	return true
+}
+
+// mapFile maps the file, and reports whether it did.
+func (t *table) mapFile(h Host) bool {
+	price := mappingPrice.now()
+	took, ok := h.Map()
+	if !ok {
+		pay(int64(took), 1)
+		return false
+	}
+	spend(price)
+	t.paid.Add(uint32(price))
+	t.mapTook.Add(uint32(min(int64(took), 2*price)))
+	return true
+}
+
+// Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
+func (p *Pages) Unmapped(took time.Duration) {
+	t := p.table.Load()
+	if t == nil {
+		return
+	}
+	paid, all := int64(t.paid.Swap(0)), int64(t.mapTook.Swap(0))+int64(took)
+	if paid == 0 {
+		return // a caller has asked for the mapping
+	}
+	pay(all-paid, 1)
+	mappingPrice.set(all)
+}
+
+// Unbound gives the process an account that no program exhausts. It is for tests of other packages,
+// which share a process.
+func Unbound() { account.Store(1 << 60) }

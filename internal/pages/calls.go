@@ -1,0 +1,410 @@
+package pages
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
+// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
+func (p *Pages) Early(off int64, n int, mapped bool) bool {
+	state := p.state.Load() + oneCall
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.mayRead(off, n) {
+		return false
+	}
+	p.state.Store(state + oneEarly)
+	return true
+}
+
+// next returns the state after a call of n bytes by system call that was not early, and whether the call is
+// recorded. looks says that it is time to call look.
+func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
+	state = old + oneCall
+	if looks = state>>callsShift%LookEvery == 0; looks {
+		state &^= recorded
+		price := int64(LookEvery * recordPrice)
+		if p.table.Load() == nil {
+			price += tablePrice
+		}
+		paid := affords(p.reserve() + price)
+		if paid {
+			spend(price)
+		}
+		if paid || state>>callsShift/LookEvery%recordOne == 0 {
+			state |= recorded
+		}
+	}
+	if n >= AheadBytes { // the record costs nothing beside such a call
+		state |= recorded
+	}
+	records = (old|state)&recorded != 0
+	if !records {
+		state += oneEarly
+	}
+	if looks && state&earlyMask > 0 && (records || !p.holds(state)) {
+		p.countEarly(state, Unpaid)
+		state &^= earlyMask
+	}
+	return state, records, looks
+}
+
+// reserve is what is left in the account when the calls of the file are recorded, which is of no use
+// without a mapping.
+func (p *Pages) reserve() int64 {
+	if t := p.table.Load(); t != nil && t.paid.Load() > 0 {
+		return prefaultPrice.now()
+	}
+	return mappingPrice.now()
+}
+
+// stands returns for how many calls one that is recorded stands.
+func (p *Pages) stands() uint64 {
+	if affords(p.reserve()) {
+		return 1
+	}
+	return recordOne
+}
+
+// count records a call of n bytes at off by system call: its pages are seen from now on. again says
+// that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
+// the pages of a block ready.
+func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool) {
+	t, end := p.begin(), off+n
+	again, hot = true, true
+	for block := off >> BlockBits; block<<BlockBits < end; block++ {
+		w := t.word(uint64(block))
+		if w == nil {
+			w = p.grow(uint64(block))
+		}
+		pages, old := blockMask(block, off, end), w.Load()
+		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
+		if writes && old>>prefaultedShift&pages != pages {
+			k := min(old>>writesShift&writesMax+weight(part)*p.stands(), writesMax)
+			w.CompareAndSwap(old, old&^(writesMax<<writesShift)|k<<writesShift|pages)
+			p.noteWritten(uint64(block))
+			again = again && old&pages == pages
+			continue
+		}
+		hot = hot && old>>readyShift&pages == pages
+		if old&pages != pages {
+			old = w.Or(pages)
+			if again = false; old&ready == 0 {
+				continue
+			}
+		}
+		if old>>readyShift&pages == pages || !rereads {
+			continue
+		}
+		reads := old >> readsShift & readsMax
+		switch {
+		case reads < readyFrom:
+			reads = min(reads+weight(part)*p.stands(), readyFrom)
+		case reads == readsMax:
+			reads = readyFrom
+		case reads > readyFrom:
+			reads++
+		}
+		if counted := old&^(readsMax<<readsShift) | reads<<readsShift; counted != old {
+			w.CompareAndSwap(old, counted) // else another call counts
+		}
+		due = due || reads == readyFrom || old&ready != 0
+	}
+	return again, hot, due
+}
+
+// Read records a read of n bytes at off by system call, and does what follows from it. short says that
+// it met the end of the file. A positive n is required.
+func (p *Pages) Read(h Host, off, n int64, short bool) {
+	old, end := p.state.Load(), off+n
+	state, records, looks := p.next(old, n)
+	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
+	if looks {
+		look(h, end-1)
+	}
+	if !records {
+		p.state.Store(state)
+		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short {
+			p.unproven(h, off, n)
+		}
+		return
+	}
+	follows := old&offsetMask == uint64(off)&offsetMask
+	// Of a page in which both begin and end, only the read before may have seen the rest.
+	goesOn := off%PageSize != 0 && follows && old&cameBack == 0
+	again, hot, due := p.count(off, n, !goesOn, false)
+	again = again && !goesOn
+	if again {
+		state |= cameBack
+	}
+	run, asks, broken := state&runMask, false, false
+	switch {
+	case short, old&recorded == 0: // nothing is known of the reads before
+	case !follows && !p.goesOn(run, off, end):
+		broken = run != 0
+		state &^= runMask
+	case run < readyFrom*oneInOrder:
+		state += oneInOrder
+	default:
+		asks = end >= p.begin().asked.Load()
+	}
+	p.state.Store(state)
+	t, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
+	t.countCalls(t.whyRead(end, again, hot, due, mapped, short), 1)
+	switch {
+	case hot && mapped:
+		if !short {
+			p.unproven(h, off, n)
+		}
+	case !again && !due:
+	case !mapped:
+		if again {
+			p.wouldSave(h, n)
+		}
+	case due:
+		p.makeReady(h, off, n)
+	}
+	switch {
+	case broken:
+		p.begin().asked.Store(0)
+		h.InOrder(false)
+	case asks:
+		p.lookAhead(h, end, n)
+	}
+}
+
+// whyRead returns why a recorded read up to end was a system call. See count.
+func (r *record) whyRead(end int64, again, hot, due, mapped, short bool) Reason {
+	switch {
+	case short:
+		return PastEnd
+	case mapped && (hot || again && r.gaveUp(end)):
+		return Unproven
+	case !again:
+		return Unseen
+	case !mapped:
+		return r.whyUnmapped()
+	case due && !affords(0):
+		return Unpaid
+	}
+	return Seldom
+}
+
+// gaveUp reports whether the page before end was given up. See unproven.
+func (r *record) gaveUp(end int64) bool { return r.vain.Load() == (end-1)>>PageBits+1 }
+
+// whyUnmapped returns why a call that came back was one of an unmapped file.
+func (r *record) whyUnmapped() Reason {
+	if r.credit.Load() >= mapFrom && !affords(mappingPrice.now()) {
+		return Unpaid
+	}
+	return Unmapped
+}
+
+// Write records a write of n bytes at off by system call. known is the length that was known before it:
+// a file that is being created need not be mapped. why is None unless no mapping could have served it.
+func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
+	state, records, looks := p.next(p.state.Load(), n)
+	p.state.Store(state)
+	if looks {
+		look(h, off+n-1)
+		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
+			h.Size(off + n) // nothing may be known of a file that existed before
+		}
+	}
+	if !records {
+		return
+	}
+	t, mapped := p.begin(), h.MapsTo(off+n)
+	again, _, _ := p.count(off, n, false, mapped)
+	if why == None {
+		why = t.whyWrite(off, off+n, known, again, mapped)
+	}
+	t.countCalls(why, 1)
+	if off+n <= known && again && !mapped {
+		p.wouldSave(h, n)
+	}
+}
+
+// whyWrite returns why a recorded write from off to end was a system call.
+func (t *table) whyWrite(off, end, known int64, again, mapped bool) Reason {
+	switch {
+	case end > known:
+		return PastEnd
+	case !again:
+		return Unseen
+	case !mapped:
+		return t.whyUnmapped()
+	case t.gaveUp(end):
+		return Unproven
+	case !affords(prefaultPrice.now()) && t.wroteEnough(off, end):
+		return Unpaid
+	}
+	return Seldom
+}
+
+// wouldSave counts a call of n bytes that a mapping would have saved, and maps the file if that pays.
+func (p *Pages) wouldSave(h Host, n int64) {
+	t := p.begin()
+	switch credit := t.credit.Add(uint32(min(weight(n), mapFrom))); {
+	case credit < mapFrom:
+	case affords(mappingPrice.now()):
+		t.credit.Store(0)
+		t.mapFile(h)
+	case credit%mapFrom == 0:
+		mappingPrice.doubt()
+	}
+}
+
+// makeReady makes pages of the blocks of n bytes at off ready, which are reread often enough, or have
+// some that are. It loads one, since the first load of a block is a fault that maps all of them.
+func (p *Pages) makeReady(h Host, off, n int64) {
+	t, end, size, changed := p.begin(), off+n, h.Size(off), false
+	for block := off >> BlockBits; block<<BlockBits < end && affords(0); block++ {
+		w := t.word(uint64(block))
+		if w == nil {
+			continue
+		}
+		old, from := w.Load(), block<<BlockBits
+		if blockMask(block, off, end)&^(old>>readyShift|t.unprovable(block, size)) == 0 {
+			w.And(^uint64(readsMax << readsShift))
+			continue
+		}
+		set := old & seen
+		if t.confirm {
+			set = 0
+		}
+		if old>>readsShift&readsMax == readyFrom {
+			w.And(^uint64(readsMax << readsShift))
+			if bits.OnesCount64(old&seen) > readyFrom || t.confirm { // else the question costs as much as it saves
+				if to := min(from+BlockSize, size); inMemory(h, from, to) {
+					set = blockMask(block, from, to)
+				} else if from, to = max(off, from), min(end, to); t.confirm && inMemory(h, from, to) {
+					set = blockMask(block, from, to)
+				}
+				w.Or(tried << readsShift)
+			}
+		}
+		if set &^= t.unprovable(block, size); set&^(old>>readyShift) == 0 {
+			continue
+		}
+		w.Or(set<<readyShift | set)
+		changed = true
+		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
+			pay(took, 1)
+			if old&ready == 0 {
+				faultPrice.set(took)
+			}
+		}
+	}
+	if changed {
+		p.advance()
+	}
+}
+
+func inMemory(h Host, off, end int64) bool {
+	in, err := h.InMemory(off, end)
+	spend(askPrice)
+	return in && err == nil
+}
+
+// goesOn reports whether a read from off to end continues the order: the reads before it were mapped.
+func (p *Pages) goesOn(run uint64, off, end int64) bool {
+	if run == 0 {
+		return false
+	}
+	asked := p.begin().asked.Load()
+	return asked != 0 && asked >= off && asked <= end
+}
+
+// unprovable returns the page of block that was given up, unless the file of size bytes has grown.
+func (r *record) unprovable(block, size int64) uint64 {
+	page := r.vain.Load() - 1
+	if page < 0 || (page+1)<<PageBits < size || page>>(BlockBits-PageBits) != block {
+		return 0
+	}
+	return 1 << (page % 16)
+}
+
+// unproven follows a read of n bytes at off that was copied from the mapping, and repeated by system call
+// because nothing proved that the file has its last byte: it ends in zeros. The page after it would
+// prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
+func (p *Pages) unproven(h Host, off, n int64) {
+	page := (off + n - 1) >> PageBits
+	spend(vain(n) + callPrice.now()) // Ready has counted it as saved
+	next := (page + 1) << PageBits
+	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
+		h.ReadPage(next)
+		spend(2 * callPrice.now())
+		if p.Proves(next) {
+			pay(int64(h.Load(next, 1)), 1)
+			return
+		}
+	}
+	p.giveUp(page)
+}
+
+// Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
+func (p *Pages) Unproven(off, n int64) {
+	spend(vain(n))
+	p.giveUp((off + n - 1) >> PageBits)
+}
+
+// giveUp counts a mapped call that nothing proved. If most were so, page is read and written by system call
+// until the file has grown.
+func (p *Pages) giveUp(page int64) {
+	t := p.begin()
+	if k := t.vains.Add(1); affords(0) && (k < LookEvery || 2*k < t.saved.Load()) {
+		return
+	}
+	t.vains.Store(0)
+	t.vain.Store(page + 1)
+	if w := t.word(uint64(page / 16)); w != nil {
+		w.And(^(uint64(1<<readyShift|1<<prefaultedShift) << (page % 16)))
+	}
+	p.resetFront(t)
+}
+
+// lookAhead follows reads in order of n bytes, up to off. It asks whether what comes next is in memory. If
+// it is, and mapping it pays, it is ready. If it is not, the system is told to read ahead.
+//
+// Pages that are read ahead, and not again, gain little from a mapping. In a small memory cgroup they
+// cost: the system counts a question and a mapped read as a second use of a page, and keeps it. A
+// pass over twice the memory took 1.4 to 2 times as long.
+func (p *Pages) lookAhead(h Host, off, n int64) {
+	t, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
+	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
+	t.asked.Store(off + AheadBytes)
+	if end <= off || !Eager && !affords(mappingPrice.now()) {
+		return
+	}
+	costs := (rest>>BlockBits + 1) * faultPrice.now()
+	if !mapped {
+		costs += mappingPrice.now()
+	}
+	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
+	if !pays {
+		faultPrice.doubt()
+	}
+	in, err := h.InMemory(off, end)
+	spend(askPrice)
+	switch {
+	case err != nil:
+	case !in:
+		h.InOrder(true)
+		t.asked.Store(math.MaxInt64)
+	case pays && (mapped || t.mapFile(h)):
+		t.asked.Store(end)
+		if page := t.vain.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
+			end = min(end, page<<PageBits)
+		}
+		if end <= off {
+			return
+		}
+		p.Note(Ready, off, end-off)
+		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
+		if took := int64(h.Load(off, blocks)); took > 0 {
+			pay(took, blocks)
+			faultPrice.set(took / blocks)
+		}
+	}
+}

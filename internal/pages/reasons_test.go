@@ -1,0 +1,145 @@
+package pages
+
+import (
+	"testing"
+)
+
+// Each reason has calls most of which have it.
+func TestCalls_Reasons(t *testing.T) {
+	defer Unbound()
+	if Eager {
+		t.Skip("the eager policy waits for nothing")
+	}
+	const n = 10 * LookEvery
+	reread := func(s *simulation, off int64) {
+		for range n {
+			s.read(off, 64)
+		}
+	}
+	// readWith is reread of recorded calls with ns in the account.
+	readWith := func(s *simulation, off, ns int64) {
+		for range n {
+			account.Store(ns)
+			s.p.state.Or(recorded)
+			s.read(off, 64)
+		}
+	}
+	// call makes a call whose result says more than that of a simulated one.
+	call := func(s *simulation, record func()) {
+		s.simFile.calls++
+		if !s.p.Early(0, 64, false) {
+			record()
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		why     Reason
+		size    int64
+		prepare func(s *simulation)
+		run     func(s *simulation)
+	}{
+		{"few calls", First, BlockSize, nil, func(s *simulation) {
+			for range LookEvery - 1 {
+				s.read(0, 64)
+			}
+		}},
+		{"one pass", Unseen, n * PageSize, nil, func(s *simulation) {
+			for i := range int64(n) {
+				s.read(i*PageSize, 64)
+			}
+		}},
+		{"one pass in small calls", Unseen, n * 1000, func(s *simulation) { s.fails = true }, func(s *simulation) {
+			for i := range int64(n) {
+				s.read(i*1000, 1000)
+			}
+		}},
+		{"a file that cannot be mapped yet", Unmapped, BlockSize, func(s *simulation) { s.fails = true; account.Store(accountMax) }, func(s *simulation) { reread(s, 0) }},
+		{"each block again", Seldom, n * BlockSize, func(s *simulation) {
+			reread(s, 0)
+			for i := range int64(n) {
+				s.read(i*BlockSize, 64)
+			}
+		}, func(s *simulation) {
+			for i := range int64(n) {
+				s.read(i*BlockSize, 64)
+			}
+		}},
+		{"writes that are few after each sync", Seldom, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+			for i := range int64(n) {
+				s.write(i%4*BlockSize, 64)
+				if i%4 == 3 {
+					s.sync()
+				}
+			}
+		}},
+		{"an empty account", Unpaid, BlockSize, func(s *simulation) { account.Store(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
+		{"an account for no mapping", Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.now()-1000) },
+			func(s *simulation) { readWith(s, 0, mappingPrice.now()-1000) }},
+		{"an account for no fault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
+			func(s *simulation) { readWith(s, 2*BlockSize, -1000) }},
+		{"an account for no prefault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+			for range n {
+				account.Store(prefaultPrice.now() - 1000)
+				s.p.state.Or(recorded)
+				s.write(0, 64)
+			}
+		}},
+		{"zeros at the end", Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
+			func(s *simulation) { reread(s, BlockSize-64) }},
+		{"reads that meet the end", PastEnd, BlockSize, nil, func(s *simulation) {
+			for range n {
+				call(s, func() { s.p.Read(s, BlockSize-64, 64, true) })
+			}
+		}},
+		{"writes past the end", PastEnd, BlockSize, nil, func(s *simulation) {
+			for i := range int64(n) {
+				call(s, func() { s.p.Write(s, BlockSize+i*64, 64, BlockSize+i*64, None) })
+			}
+		}},
+		{"writes for which the file says why", Unmappable, BlockSize, nil, func(s *simulation) {
+			for range n {
+				call(s, func() { s.p.Write(s, 0, 64, BlockSize, Unmappable) })
+			}
+		}},
+		{"what is not recorded", Storage, BlockSize, nil, func(s *simulation) {
+			for range n {
+				call(s, func() { s.p.Refused(func() Reason { return Storage }) })
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := SystemCalls()
+			s := newSimulation(1)
+			s.open(c.size, true, false, false)
+			if c.prepare != nil {
+				c.prepare(s)
+			}
+			prepared := s.p.Calls(Storage)
+			c.run(s)
+			calls := s.p.Calls(Storage)
+			of, all := calls[c.why]-prepared[c.why], total(calls)-total(prepared)
+			if all == 0 || 10*of < 9*all {
+				t.Errorf("%d of %d calls have reason %d: %d, and %d before", of, all, c.why, calls, prepared)
+			}
+			if n := total(calls); n != s.simFile.calls {
+				t.Errorf("%d are %d system calls, want %d", calls, n, s.simFile.calls)
+			}
+			s.p.Closed(Storage)
+			for why, n := range SystemCalls() {
+				if n -= before[why]; n != calls[why] {
+					t.Errorf("reason %d: the process has %d calls, and the file %d", why, n, calls[why])
+				}
+			}
+		})
+	}
+}
+
+func TestCalls_Allocations(t *testing.T) {
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	s.p.Read(s, 0, AheadBytes, false) // is recorded
+	if n := testing.AllocsPerRun(10*LookEvery, func() { s.p.Read(s, 0, 64, true); s.p.Calls(Unpaid) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

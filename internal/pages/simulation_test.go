@@ -1,0 +1,755 @@
+package pages
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"go.dw1.io/mmapfile/internal/race"
+)
+
+// simulation runs calls of Files and prices what they do, for the File and for os.File.
+type simulation struct {
+	cost, base float64
+	calls      int
+	opened     int // files
+	random     *rand.Rand
+	pread      float64        // what a small read or write by system call takes on this host
+	slow       bool           // prefaulting is, on this host
+	waits      bool           // the next fault seems to take longer: the processor was taken away
+	*simFile                  // the open file
+	records    int            // calls that were recorded
+	recent     map[uint64]int // and the last one in each cache line of words
+	miscounted []int64        // what the reasons of a file's system calls have too many, or too few
+}
+
+// simFile is the Host of one file.
+type simFile struct {
+	s        *simulation
+	id       int
+	p        *Pages
+	size     int64
+	large    bool // folios
+	memory   bool // a tmpfs: holes must not be mapped
+	zeros    bool // all of it is zeros, which prove nothing
+	unknown  bool // the system does not report what is in memory
+	fails    bool // it cannot be mapped
+	mapped   bool
+	faulted  map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
+	readOnly map[int64]bool  // pages that another process had written back since they were prefaulted
+	resident map[int64]bool  // blocks in memory; nil for all
+	writes   Writes
+	period   bool // of mapped writes
+	told     bool // that the file is read in order
+	places   int
+	calls    uint64 // system calls
+}
+
+func newSimulation(seed uint64) *simulation {
+	account.Store(accountStart)
+	for _, p := range []*price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice} {
+		p.measured.Store(0)
+	}
+	looks.Store(0)
+	epoch.Store(epoch.Load() | counting)
+	return &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
+}
+
+func (s *simulation) both(ns float64) { s.cost += ns; s.base += ns }
+
+func (s *simulation) open(size int64, large, memory, cold bool) {
+	s.opened++
+	s.simFile = &simFile{s: s, id: s.opened, p: new(Pages), size: size, large: large, memory: memory, faulted: map[int64]int64{}, readOnly: map[int64]bool{}}
+	if cold {
+		s.resident = map[int64]bool{}
+	}
+	s.both(openPrice)
+}
+
+func (s *simulation) close() {
+	if n := total(s.p.Calls(Unpaid)); n != s.simFile.calls {
+		s.miscounted = append(s.miscounted, int64(n-s.simFile.calls))
+	}
+	if s.mapped {
+		s.cost += revokePrice
+		s.p.Unmapped(revokePrice)
+	}
+}
+
+// priced returns what do costs.
+func (f *simFile) priced(do func()) time.Duration {
+	before := f.s.cost
+	do()
+	return time.Duration(f.s.cost - before)
+}
+
+func (f *simFile) MapsTo(end int64) bool { return f.mapped && end <= f.size }
+
+func (f *simFile) Map() (time.Duration, bool) {
+	if f.memory {
+		f.p.Confirm()
+	}
+	took := f.priced(func() {
+		f.s.cost += fstatPrice + fstatfsPrice + rlimitPrice + mmapPrice
+		if !f.fails {
+			f.s.cost += regionPrice
+			f.mapped = true
+		}
+	})
+	return took, f.mapped
+}
+
+func (f *simFile) Size(int64) int64 { return f.size }
+
+func (f *simFile) Load(off, blocks int64) time.Duration {
+	if !f.MapsTo(off + 1) {
+		return 0
+	}
+	took := f.priced(func() {
+		f.s.cost += loadPrice
+		f.fault(off, 1)
+		for i := range blocks - 1 {
+			f.fault((off>>BlockBits+i+1)<<BlockBits, 1)
+		}
+	})
+	if f.s.waits {
+		f.s.waits = false
+		return took + 50_000
+	}
+	return took
+}
+
+func (f *simFile) InMemory(off, end int64) (bool, error) {
+	if f.unknown {
+		return false, errors.ErrUnsupported
+	}
+	f.s.cost += cachestat
+	for block := off >> BlockBits; f.resident != nil && block<<BlockBits < end; block++ {
+		if !f.resident[block] {
+			return false, nil
+		}
+	}
+	f.s.cost += nowait
+	return true, nil
+}
+
+func (f *simFile) ReadPage(off int64) {
+	f.load(off, 1)
+	f.s.cost += f.s.pread
+	f.p.Note(Ready, off, 1)
+}
+
+func (f *simFile) InOrder(on bool) {
+	if f.told != on {
+		f.s.cost += fadvisePrice
+		f.told = on
+	}
+}
+
+func (f *simFile) TimeCall(int64) time.Duration {
+	f.s.cost += 3 * f.s.pread
+	return time.Duration(f.s.pread)
+}
+
+func (f *simFile) Prefault(off, end int64) (took time.Duration, blocks int64) {
+	from, blocks := off>>BlockBits<<BlockBits, (end-1)>>BlockBits-off>>BlockBits+1
+	took = f.priced(func() {
+		if f.s.slow {
+			f.s.cost += float64(blocks) * slowPrefault
+		} else if f.large {
+			f.s.cost += float64(blocks) * largePrefault
+		} else {
+			f.s.cost += float64(blocks) * smallPrefault
+		}
+	})
+	f.p.Note(Prefaulted, from, min(blocks<<BlockBits, f.size-from))
+	for block := range blocks {
+		f.faulted[from>>BlockBits+block] = f.size
+		for page := range int64(16) {
+			delete(f.readOnly, (from>>BlockBits+block)*16+page)
+		}
+	}
+	return took, blocks
+}
+
+func (f *simFile) faultPrice() float64 {
+	if f.large {
+		return largeFault
+	}
+	return smallFault
+}
+
+// fault maps the blocks of n bytes at off. What is not in memory is a major fault, which evictions follow.
+func (f *simFile) fault(off, n int64) {
+	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
+		if shown := f.faulted[block]; shown == 0 {
+			f.s.cost += f.faultPrice()
+			f.load(block<<BlockBits, 1)
+		} else if min(off+n, (block+1)<<BlockBits) > shown {
+			f.s.cost += pageFault
+		} else {
+			continue
+		}
+		f.faulted[block] = f.size
+	}
+}
+
+// load waits for the disk, with either.
+func (f *simFile) load(off, n int64) {
+	for block := off >> BlockBits; f.resident != nil && block<<BlockBits < off+n; block++ {
+		if !f.resident[block] {
+			f.resident[block] = true
+			f.s.both(diskPrice)
+		}
+	}
+}
+
+// evict has the system take the file's pages away.
+func (f *simFile) evict() {
+	f.resident, f.faulted = map[int64]bool{}, map[int64]int64{}
+	Evict()
+}
+
+// word prices the look-up of a word, and its change.
+func (s *simulation) word(off int64) {
+	line := uint64(off)>>BlockBits/groupBlocks | uint64(s.id)<<32
+	s.records++
+	if last, ok := s.recent[line]; ok && s.records-last <= recentWords {
+		s.cost += hotRecord
+	} else {
+		s.cost += coldRecord
+	}
+	s.recent[line] = s.records
+}
+
+// record prices the record of a call, and of what the table has grown.
+func (s *simulation) record(off int64) {
+	t := s.p.table.Load()
+	if t == nil || s.p.state.Load()&recorded == 0 {
+		return
+	}
+	s.word(off)
+	if places := len(t.places); places > s.places {
+		if s.places == 0 {
+			s.cost += firstTable
+		}
+		s.cost += placePrice * float64(places-s.places)
+		s.places = places
+	}
+	if s.p.state.Load()>>callsShift%LookEvery == 0 {
+		s.cost += lookPrice
+	}
+}
+
+func (s *simulation) read(off, n int64) {
+	bytes := float64(n) * perKiB / 1024
+	s.calls++
+	s.base += s.pread + bytes
+	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
+	if s.mapped && !s.p.Ready(off, int(n)) {
+		s.cost += missPrice
+	} else if s.mapped {
+		s.cost += hitPrice + bytes
+		s.fault(off, n)
+		if !s.zeros {
+			return
+		}
+		if page < s.size && s.p.Proves(page) {
+			s.fault(page, 1)
+			return
+		}
+	}
+	s.load(off, n)
+	s.simFile.calls++
+	s.cost += s.pread + bytes
+	if s.cost += earlyOverhead; !(s.mapped && s.p.mayRead(off, int(n))) && s.p.Early(off, int(n), false) {
+		return
+	}
+	s.p.Read(s.simFile, off, n, false) // a read that ends where the file does is not short
+	s.record(off)
+}
+
+func (s *simulation) write(off, n int64) {
+	bytes := float64(n) * perKiB / 1024
+	s.calls++
+	s.base += s.pread + bytes
+	if s.mapped {
+		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
+		if !prefaulted {
+			s.cost += missPrice
+		}
+		prefaulted = prefaulted || s.p.Prefault(s.simFile, off, int(n))
+		switch {
+		case prefaulted && !s.period:
+			if BeginsPeriod() {
+				s.period = true
+				s.cost += periodCost
+			}
+		case prefaulted:
+			took := s.priced(func() {
+				s.cost += storePrice + bytes
+				for page := off >> PageBits; page<<PageBits < off+n; page++ {
+					if s.readOnly[page] {
+						s.cost += writeFault
+						delete(s.readOnly, page)
+					}
+				}
+			})
+			if s.writes.Count(int(n)) {
+				s.cost += loadPrice
+				s.p.Timed(&s.writes, int(n), took)
+			}
+			return
+		}
+	}
+	s.load(off, n)
+	s.simFile.calls++
+	if s.cost += s.pread + bytes; s.mapped && s.p.Times(int(n)) {
+		s.cost += loadPrice
+		SetWrite(time.Duration(s.pread + bytes))
+	}
+	if s.cost += earlyOverhead; s.p.Early(off, int(n), false) {
+		return
+	}
+	s.p.Write(s.simFile, off, n, s.size, None)
+	s.record(off)
+}
+
+func (s *simulation) sync() {
+	s.both(syncPrice)
+	s.p.Synced(0, math.MaxInt64)
+	s.period = false
+}
+
+// lifeBytes is the number of bytes that describe a life, repeated some times.
+const lifeBytes = 8
+
+// What happens to the file of a life, beside its calls.
+const (
+	evicted     = 1 + iota // the system takes its pages away, each 500 calls
+	syncedByOne            // another process has it written back, each 100 calls
+	unmappable
+	unreported // the system does not tell what is in memory
+	inTurns    // three files are read and written in turns
+	growing    // by a page each 8 calls, up to four times its size
+)
+
+// run runs the program that the bytes describe.
+func (s *simulation) run(program []byte) {
+	const callsMax = 60_000
+	if len(program) >= lifeBytes && program[6]&16 != 0 { // a host with fast system calls
+		s.pread = preadPrice / 2
+	}
+	s.slow = len(program) >= lifeBytes && program[6]&32 != 0
+	for calls := 0; len(program) >= lifeBytes && calls < callsMax; program = program[lifeBytes:] {
+		b := program[:lifeBytes]
+		size := int64(512) << (b[0] % 18) // to 64 MiB
+		life := int(math.Exp2(float64(b[1]) / 19))
+		n := min(int64(math.Exp2(float64(b[2])/16)), size) // to 64 KiB
+		pattern, event, repeat := b[3]%6, b[3]/6%8, 1+int(b[4])
+		writes, sync := [8]int{0, 0, 0, 0, 5, 40, 90, 100}[b[5]%8], [4]int{0, 0, 20, 300}[b[5]/8%4]
+		large, memory, cold := b[6]&1 != 0, b[6]&2 != 0, b[6]&12 == 12
+		step := BlockSize >> (b[7] % 5)
+		for ; repeat > 0 && calls < callsMax; repeat-- {
+			files := make([]*simFile, 1)
+			if event == inTurns {
+				files = make([]*simFile, 3)
+			}
+			for i := range files {
+				s.open(size, large, memory, cold)
+				s.zeros, s.fails, s.unknown = b[6]&192 == 192, event == unmappable, event == unreported
+				files[i] = s.simFile
+			}
+			var next int64
+			for i := range life {
+				s.simFile = files[i%len(files)]
+				switch {
+				case event == evicted && i%500 == 499:
+					s.evict()
+				case event == syncedByOne && i%100 == 99:
+					for block := range s.faulted {
+						for page := range int64(16) {
+							s.readOnly[block*16+page] = true
+						}
+					}
+				case event == growing && i%8 == 7 && s.size < 4*size:
+					s.size += PageSize
+					s.write(s.size-PageSize, PageSize)
+				}
+				var off int64
+				switch last := s.size - n; pattern {
+				case 0: // in order
+					if next > last {
+						next = 0
+					}
+					off, next = next, next+n
+				case 1:
+					off = s.random.Int64N(last + 1)
+				case 2: // one place
+					off = last / 2
+				case 3: // laps
+					if off = next; next > last {
+						off = 0
+					}
+					next = off + int64(step)
+				case 4: // few blocks
+					off = min(int64(s.random.IntN(1+int(b[7])))*BlockSize, last)
+				case 5: // mostly the same blocks
+					off = int64(float64(last) * math.Pow(s.random.Float64(), 1+float64(b[7])/16))
+				}
+				if s.random.IntN(100) < writes {
+					s.write(off, n)
+				} else {
+					s.read(off, n)
+				}
+				if sync > 0 && i%sync == sync-1 {
+					s.sync()
+				}
+				if calls++; calls >= callsMax {
+					break
+				}
+			}
+			for _, f := range files {
+				s.simFile = f
+				s.close()
+			}
+		}
+	}
+}
+
+// allowed is what the package promises, which its comment states.
+func (s *simulation) allowed() float64 {
+	const (
+		share  = 1.0 / 32
+		call   = 20
+		trial  = 45_000 // a mapping, and the blocks that are read ahead
+		trials = 2
+	)
+	allowed := s.base*(1+share) + float64(s.calls)*call + accountStart + trials*trial
+	if s.slow {
+		allowed += 2 * slowPrefault // of two blocks, with a price that was never measured
+	}
+	return allowed
+}
+
+func total(c Counts) (n uint64) {
+	for _, calls := range c {
+		n += calls
+	}
+	return n
+}
+
+func simulate(program []byte) *simulation {
+	s := newSimulation(uint64(len(program)))
+	s.run(program)
+	return s
+}
+
+func randomProgram(r *rand.Rand) []byte {
+	program := make([]byte, lifeBytes*(1+r.IntN(12)))
+	for i := range program {
+		program[i] = byte(r.IntN(256))
+	}
+	return program
+}
+
+func mutate(r *rand.Rand, program []byte) []byte {
+	program = append([]byte(nil), program...)
+	switch r.IntN(4) {
+	case 0: // a life twice, or a new one
+		at := r.IntN(len(program)/lifeBytes) * lifeBytes
+		program = append(program, program[at:at+lifeBytes]...)
+	case 1:
+		if len(program) > lifeBytes {
+			at := r.IntN(len(program)/lifeBytes) * lifeBytes
+			program = append(program[:at], program[at+lifeBytes:]...)
+		}
+	default:
+		for range 1 + r.IntN(2) {
+			at := r.IntN(len(program))
+			if r.IntN(2) == 0 {
+				program[at] = byte(r.IntN(256))
+			} else {
+				program[at] += byte(r.IntN(9) - 4)
+			}
+		}
+	}
+	return program
+}
+
+// TestMain gives the tests of the rest an account that they do not exhaust.
+func TestMain(m *testing.M) {
+	Unbound()
+	m.Run()
+}
+
+// programs is n, or fewer under the race detector, which finds nothing in one goroutine.
+func programs(n int) int {
+	if race.Detector {
+		return n / 6
+	}
+	return n
+}
+
+func checkBound(t *testing.T, program []byte) {
+	t.Helper()
+	defer Unbound()
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	s := simulate(program)
+	if len(s.miscounted) > 0 {
+		t.Errorf("%v: system calls were counted, or not, too often: %d", program, s.miscounted)
+	}
+	if s.cost > s.allowed() {
+		t.Errorf("%v: %.0f ns, %.0f with os.File: %.0f more than allowed", program, s.cost, s.base, s.cost-s.allowed())
+	}
+}
+
+func TestAccount_RandomPrograms(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for range programs(300) {
+		checkBound(t, randomProgram(r))
+	}
+}
+
+// The adversary changes programs for as long as that makes them lose more.
+func TestAccount_Adversary(t *testing.T) {
+	defer Unbound()
+	for seed := range uint64(programs(6)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		program, most := randomProgram(r), math.Inf(-1)
+		for range 200 {
+			next := mutate(r, program)
+			if s := simulate(next); s.base > 0 && s.cost-s.allowed() > most {
+				program, most = next, s.cost-s.allowed()
+			}
+		}
+		checkBound(t, program)
+		s := simulate(program)
+		t.Logf("seed %d: %.3f of os.File in %.1f ms; %.0f µs more than allowed",
+			seed, s.cost/s.base, s.base/1e6, most/1e3)
+	}
+}
+
+func FuzzAccount(f *testing.F) {
+	f.Add([]byte{17, 160, 96, 3, 3, 0, 0, 0}) // laps of one read a block
+	f.Add([]byte{12, 123, 96, 2, 255, 0, 0, 0})
+	f.Add([]byte{55, 55, 255, 35, 0, 113, 168, 124, 250, 225, 247, 243, 228, 0, 0, 127})
+	f.Add([]byte{232, 241, 0, 3, 17, 160, 96, 241})
+	f.Add([]byte{88, 253, 48, 49, 0, 134, 64, 9})
+	f.Add([]byte{50, 234, 48, 49, 0, 134, 128, 9})
+	f.Add([]byte{48, 255, 48, 49, 48, 30, 21, 13})    // on a host with fast system calls
+	f.Add([]byte{48, 103, 48, 48, 1, 48, 48, 48})     // mapped by reading ahead, shortly before Close
+	f.Add([]byte{49, 251, 255, 48, 48, 39, 48, 48})   // long writes of one lap after the other, on a host with fast system calls
+	f.Add([]byte{88, 225, 206, 48, 48, 36, 66, 48})   // reads in order that are predicted with a price that is too low
+	f.Add([]byte{17, 255, 96, 3, 3, 0, 192, 0})       // laps over zeros
+	f.Add([]byte{90, 252, 48, 48, 48, 36, 252, 48})   // a page of zeros that is read ahead again and again
+	f.Add([]byte{55, 127, 48, 48, 48, 48, 232, 48})   // and is never reread
+	f.Add([]byte{48, 184, 48, 57, 65, 48, 216, 49})   // a proof in a block that is not paid for
+	f.Add([]byte{48, 186, 186, 48, 67, 56, 193, 48})  // reads that end in zeros, and find no proof without another read
+	f.Add([]byte{50, 255, 255, 88, 48, 48, 241, 211}) // nor an account for that
+	f.Add([]byte{149, 203, 225, 228, 195, 9, 254, 186})
+	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
+	f.Add([]byte{89, 160, 48, 35, 48, 56, 48, 48})    // three files in turns, whose tables grow
+	f.Add([]byte{48, 234, 255, 255, 0, 38, 48, 48})   // long mapped writes, while another process has the file written back
+	f.Add([]byte{48, 218, 255, 255, 0, 38, 48, 48})   // on a host with fast system calls
+	f.Add([]byte{48, 199, 255, 255, 48, 38, 65, 48})  // and those that overlap
+	f.Add([]byte{97, 162, 48, 255, 48, 255, 48, 49})  // and with the same period as those that are timed
+	f.Add([]byte{99, 135, 48, 39, 88, 39, 65, 50})    // mapped writes of several sizes
+	f.Add([]byte{98, 242, 242, 255, 48, 255, 49, 50}) // long mapped writes, each of which is timed
+	f.Add([]byte{50, 255, 211, 88, 48, 56, 241, 255}) // a file of zeros that grows: the page that joins last is the fault
+	f.Add([]byte{45, 167, 188, 65, 16, 143, 151, 74}) // mapped writes of which some are faults, and not those that are timed
+	f.Add([]byte{45, 173, 254, 61, 84, 36, 155, 92, 96, 169, 32, 66, 8, 39, 158, 89, 45, 176, 251, 61, 82, 36, 155, 92,
+		45, 169, 251, 61, 84, 36, 159, 92, 96, 233, 75, 70, 8, 39, 44, 89, 45, 173, 251, 61, 84, 36, 155, 92}) // and long ones
+	f.Add([]byte{128, 224, 28, 95, 255, 77, 251, 32}) // reads and writes that are recorded again and again
+	f.Add([]byte{8, 33, 129, 116, 191, 215, 113, 227, 111, 101, 236, 158, 38, 238, 35, 197, 76, 255, 177, 64, 84, 78, 192, 191})
+	f.Add([]byte{48, 255, 48, 88, 48, 65, 255, 255}) // and one whose next page is the proof
+	f.Fuzz(func(t *testing.T, program []byte) {
+		if len(program) > 40*lifeBytes {
+			t.Skip()
+		}
+		checkBound(t, program)
+	})
+}
+
+// What a long life gains stays, for one after the other.
+func TestAccount_Gains(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	for _, c := range []struct {
+		what                string
+		life, blocks, lives int
+		large               bool
+		limit               float64
+	}{
+		{"200 reads of one block", 200, 1, 50, false, 0.60},
+		{"400 reads of one block", 400, 1, 50, false, 0.35},
+		{"1,000 reads of one block", 1000, 1, 50, false, 0.20},
+		{"1,000 reads of 4 blocks", 1000, 4, 20, false, 0.50},
+		{"16 blocks, 64 reads each", 16 * 64, 16, 20, false, 0.50},
+		{"1,024 blocks, 64 reads each, large folios", 1024 * 64, 1024, 1, true, 0.50},
+		{"1,024 blocks, 200 reads each", 1024 * 200, 1024, 1, false, 0.50},
+		{"1,024 blocks, 64 reads each", 1024 * 64, 1024, 1, false, 0.80},
+		{"1,024 blocks, 20 reads each, large folios", 1024 * 20, 1024, 1, true, 0.80},
+	} {
+		s := newSimulation(1)
+		for range c.lives {
+			s.open(int64(c.blocks)*BlockSize, c.large, false, false)
+			for range c.life {
+				s.read(int64(s.random.IntN(c.blocks))*BlockSize+100, 64)
+			}
+			s.close()
+		}
+		t.Logf("%s: %.2f", c.what, s.cost/s.base)
+		if s.cost > c.limit*s.base {
+			t.Errorf("%s: %.2f of os.File, want at most %.2f", c.what, s.cost/s.base, c.limit)
+		}
+	}
+}
+
+// Reads and writes of one long life, at random in 64 MiB. They have few calls for each block, so
+// what is learned with little in the account decides.
+func TestAccount_GainsAtRandom(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	for _, c := range []struct {
+		calls  int
+		pread  float64
+		large  bool
+		writes bool
+		limit  float64
+	}{
+		{100_000, 250, true, false, 0.50},
+		{100_000, 430, true, false, 0.40},
+		{200_000, 250, false, false, 0.65},
+		{100_000, 430, false, false, 0.80},
+		{100_000, 250, true, true, 0.60},
+		{100_000, 430, true, true, 0.32},
+	} {
+		s := newSimulation(1)
+		s.pread = c.pread
+		s.open(1024*BlockSize, c.large, false, false)
+		for range c.calls {
+			if off := s.random.Int64N(s.size - 64); c.writes {
+				s.write(off, 64)
+			} else {
+				s.read(off, 64)
+			}
+		}
+		s.close()
+		t.Logf("%+v: %.2f", c, s.cost/s.base)
+		if s.cost > c.limit*s.base {
+			t.Errorf("%+v: %.2f of os.File", c, s.cost/s.base)
+		}
+	}
+}
+
+// A page that was added to a file after the fault of its block is a fault of its own once it has
+// joined the block. The account pays for these, too.
+func TestRead_FileGrows(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, reads := range []int{2, 3} {
+		s := newSimulation(1)
+		s.open(PageSize, true, false, false)
+		for range 20_000 {
+			for range reads {
+				s.read(s.size-PageSize+100, 64)
+			}
+			s.size += PageSize
+			s.both(s.pread)
+			s.calls++
+		}
+		t.Logf("%d reads of each page: %.2f of os.File", reads, s.cost/s.base)
+		if s.cost > s.allowed() {
+			t.Errorf("%d reads of each page: %.0f ns, %.0f with os.File: %.0f more than allowed",
+				reads, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
+// Where zeros prove nothing, the page that does is in the next block. Its fault is paid as well, so
+// reads that end in zeros do not go from block to block for nothing.
+func TestRead_ZerosBlockAfterBlock(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		s.open(4096*BlockSize, large, false, false)
+		s.zeros = true
+		for range 300 {
+			s.read(BlockSize-200, 64)
+		}
+		for block := range int64(4000) {
+			for range 3 {
+				s.read((block+1)*BlockSize-200, 64)
+			}
+		}
+		s.close()
+		t.Logf("%.2f of os.File", s.cost/s.base)
+		if s.cost > s.allowed() {
+			t.Errorf("large folios %v: %.0f ns, %.0f with os.File: %.0f more than allowed", large, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
+// One measured fault that has waited for a processor does not stop a file from buying blocks.
+func TestLoad_OneHasWaited(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, blocks := range []int{16, 64} {
+		run := func(waits bool) float64 {
+			s := newSimulation(1)
+			s.waits = waits
+			s.open(int64(blocks)*BlockSize, true, false, false)
+			for range blocks * 100 {
+				s.read(int64(s.random.IntN(blocks))*BlockSize+100, 64)
+			}
+			s.close()
+			return s.cost / s.base
+		}
+		usual, waited := run(false), run(true)
+		t.Logf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
+		if waited > usual+0.05 {
+			t.Errorf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
+		}
+	}
+}
+
+// A program that asks for the state of a file after each write ends each period at once. What
+// that costs is bounded, too, and leaves the account for other files.
+func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(2*BlockSize, true, false, false)
+	for range 20_000 {
+		s.write(100, 64)
+	}
+	if !s.period {
+		t.Fatal("no write is mapped after many")
+	}
+	for range 50_000 {
+		s.write(100, 64)
+		s.period = false
+	}
+	if s.cost > s.allowed() || account.Load() < -periodPrice {
+		t.Errorf("%.0f ns, %.0f with os.File: %.0f more than allowed; %d are left",
+			s.cost, s.base, s.cost-s.allowed(), account.Load())
+	}
+}
