@@ -5,103 +5,45 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/guard"
 )
 
-// Append appends an event with the data p, and returns its offset. It does not keep p,
-// which must not change during the call. It does not allocate. An empty p is an event
-// without data.
+// Append appends an event with the data p, and returns its offset. p must not change during
+// the call; Append does not keep it. It does not allocate. If p is empty, the event has no
+// data.
 //
-// When Append has returned, the event is in the file: every reader sees it, and it
-// outlives the process. After [Log.Sync] it also outlives a crash of the system. Its Time
-// is that of the call. Events of several goroutines are in the order in which they became
-// visible. Their times may be out of order by the duration of a call.
+// When Append has returned, the event is in the file: every reader sees it, and it outlives
+// the process. After [Log.Sync] it also outlives a crash of the system. Its Time is that of
+// the call. Events of several goroutines are in the order in which they became visible; their
+// times may be out of order by the duration of a call.
 //
-// An error is a *[fs.PathError] with Op "append", and nothing was appended: [ErrFull],
-// [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the system's if the file
-// cannot grow (the disk is full), or io.ErrUnexpectedEOF if another program has truncated
-// the log. The next append tries again. A truncation within the event's page of memory,
-// or after it, is not detected here, but by Sync and Close.
-func (l *Log) Append(p []byte) (off int64, err error) { return l.append(p, nil, false) }
+// After an error, which is a *[fs.PathError] with Op "append", nothing was appended. Append
+// fails with [ErrFull], [fs.ErrInvalid] for data of 4 GiB or more, [os.ErrClosed], the
+// system's error if the file cannot grow (the disk is full), or [io.ErrUnexpectedEOF] if
+// another program has truncated the log. The next append tries again. A truncation within the
+// event's page of memory, or after it, is not detected here, but by Sync and Close.
+func (l *Log) Append(p []byte) (off int64, err error) {
+	return l.append(l.clock.read(), 0, [][]byte{p}, false)
+}
 
-// append is Append. sync says that the event will be flushed at once. If given is not nil, it is
-// the entry of the event, or has its time alone.
-func (l *Log) append(p []byte, given *eventfile.Entry, sync bool) (off int64, err error) {
-	var e eventfile.Entry
-	if given != nil {
-		e = *given
-	} else {
-		e.Time = l.clock.read() // which may panic
-	}
+// append appends an event for each of ps. sync says that they will be flushed at once. sum is the checksum of one
+// event, if that is known.
+func (l *Log) append(now int64, sum uint32, ps [][]byte, sync bool) (off int64, err error) {
 	c := call{l: l, old: debug.SetPanicOnFault(true)}
 	defer c.done(&off, &err)
-	if int64(len(p)) > eventfile.MaxData {
-		return 0, fs.ErrInvalid
+	total, err := sizeOf(ps)
+	if err != nil {
+		return 0, err
 	}
 	// The checksum costs the most. It is computed without the lock if another append has
 	// it, and otherwise of the copy, which is in the cache then, and which p cannot change.
-	free := l.mu.TryLock()
-	sum := e.Sum == 0
-	if !free {
-		if sum {
-			e, sum = eventfile.NewEntry(e.Time, p), false
-		}
-		l.wait()
-	}
-	c.locked = true
-	off = l.end
-	end := off + eventfile.EntrySize + int64(len(p))
-	if err := l.need(end); err != nil {
-		return 0, err
-	}
-	c.dirty = end
-	if l.useCalls(sync) {
-		return off, c.write(e, p)
-	}
-	b := l.mem[off:end]
-	copy(b[eventfile.EntrySize:], p)
-	if sum {
-		e = eventfile.NewEntry(e.Time, b[eventfile.EntrySize:])
-	}
-	e.Put(b)
-	return off, l.publish(end, 1, false)
-}
-
-// AppendSync is [Log.Append], and returns once the event is durable. Calls from several
-// goroutines share flushes.
-//
-// An error with Op "sync" is one of the flush, as [Log.Sync] describes it. Then the event
-// is in the log, at off.
-func (l *Log) AppendSync(p []byte) (off int64, err error) {
-	if off, err = l.append(p, nil, true); err != nil {
-		return 0, err
-	}
-	return off, l.syncTo(off + eventfile.EntrySize + int64(len(p)))
-}
-
-// AppendBatch appends an event for each of ps, and returns the offset of the first. Readers
-// see all of them at once, or none, also if the process is killed during the call. A crash
-// of the system before the next [Log.Sync] may leave some of them. They have the same Time.
-// Without ps AppendBatch does nothing. Otherwise it is like [Log.Append].
-func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) { return l.appendBatch(ps, false) }
-
-// appendBatch is AppendBatch. sync says that the events will be flushed at once.
-func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
-	now := l.clock.read()
-	c := call{l: l, old: debug.SetPanicOnFault(true)}
-	defer c.done(&off, &err)
-	total := int64(0)
-	for _, p := range ps {
-		if int64(len(p)) > eventfile.MaxData {
-			return 0, fs.ErrInvalid
-		}
-		if total += eventfile.EntrySize + int64(len(p)); total < 0 {
-			return 0, ErrFull
-		}
-	}
 	if !l.mu.TryLock() {
+		if len(ps) == 1 && sum == 0 {
+			sum = eventfile.NewEntry(now, ps[0]).Sum
+		}
 		l.wait()
 	}
 	c.locked = true
@@ -114,17 +56,53 @@ func (l *Log) appendBatch(ps [][]byte, sync bool) (off int64, err error) {
 	}
 	c.dirty = off + total
 	if l.useCalls(sync) {
-		return off, c.writeBatch(now, ps)
+		return off, l.write(now, sum, ps)
 	}
 	at := off
 	for _, p := range ps {
 		b := l.mem[at:][:eventfile.EntrySize+len(p)]
 		copy(b[eventfile.EntrySize:], p)
-		e := eventfile.NewEntry(now, b[eventfile.EntrySize:])
+		e := eventfile.Entry{Time: now, Size: uint32(len(p)), Sum: sum}
+		if sum == 0 {
+			e = eventfile.NewEntry(now, b[eventfile.EntrySize:])
+		}
 		e.Put(b) // last, so that no page ever has the entry of an event that is not whole
 		at = e.Next(at)
 	}
 	return off, l.publish(at, int64(len(ps)), false)
+}
+
+// sizeOf returns the number of bytes that events take.
+func sizeOf(ps [][]byte) (total int64, err error) {
+	for _, p := range ps {
+		if int64(len(p)) > eventfile.MaxData {
+			return 0, fs.ErrInvalid
+		}
+		if total += eventfile.EntrySize + int64(len(p)); total < 0 {
+			return 0, ErrFull
+		}
+	}
+	return total, nil
+}
+
+// AppendSync is like [Log.Append], but returns once the event is durable. Calls from several
+// goroutines share flushes.
+//
+// If the error has Op "sync", the flush failed, as [Log.Sync] describes it, and the event is
+// in the log, at off.
+func (l *Log) AppendSync(p []byte) (off int64, err error) {
+	if off, err = l.append(l.clock.read(), 0, [][]byte{p}, true); err != nil {
+		return 0, err
+	}
+	return off, l.syncTo(off + eventfile.EntrySize + int64(len(p)))
+}
+
+// AppendBatch is like [Log.Append] for several events: it appends one for each of ps, and
+// returns the offset of the first. Readers see all of them at once, or none, also if the
+// process is killed during the call. A crash of the system before the next [Log.Sync] may
+// leave some of them. They have the same Time. Without ps, AppendBatch does nothing.
+func (l *Log) AppendBatch(ps ...[]byte) (off int64, err error) {
+	return l.append(l.clock.read(), 0, ps, false)
 }
 
 // need makes sure that events can end at end. It is called with mu held.
@@ -146,16 +124,9 @@ func (l *Log) need(end int64) error {
 // system call.
 func (l *Log) publish(end, k int64, call bool) error {
 	count := l.count + k
-	// A file as long as its WriteOffset is known to be durable up to there. After a crash it
-	// may have the length that it had before.
-	if end == l.fileLen || end == l.prevFileLen {
-		if err := l.flushFile(); err != nil {
-			return err
-		}
-	}
 	if l.mem != nil && !(call && writesWords) {
 		le.PutUint64(l.mem[eventfile.AtEventCount:], uint64(count))
-		l.word.Store(eventfile.LittleWord(uint64(end)))
+		atomic.StoreUint64(l.word, eventfile.LittleWord(uint64(end)))
 	} else if err := l.writeHeader(end, count); err != nil {
 		return err
 	}

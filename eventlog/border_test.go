@@ -71,7 +71,7 @@ func TestOpen_EventsAfterWriteOffset(t *testing.T) {
 		setWriteOffset(b, 24+64*7)
 		wanted := 10
 		if bad {
-			b[len(b)-1] ^= 1
+			b[len(b)-markSize-1] ^= 1
 			wanted = 7
 		}
 		if got, refused := opensTo(t, b, data); got != wanted || refused != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -220,21 +219,5 @@ func TestOpen_PageFromTheMiddleOfAnAppend(t *testing.T) {
 				must(t, l.Close())
 			}
 		}
-	}
-}
-
-// An event that ends exactly at the length that the file had before it grew is flushed before it
-// is visible: after a crash the file may have that length again, and look closed.
-func TestAppend_EndsAtTheLengthBeforeGrowth(t *testing.T) {
-	t.Parallel()
-	name := newName(t)
-	l := open(t, name, eventlog.Options{Grow: 64 << 10})
-	add(t, l, "first", strings.Repeat("x", 9000))
-	fi, err := os.Stat(name)
-	must(t, err)
-	before := eventlog.Flushes(l)
-	add(t, l, strings.Repeat("y", int(fi.Size()-l.Size()-16)))
-	if n := eventlog.Flushes(l) - before; l.Size() != fi.Size() || n != 1 {
-		t.Errorf("the log has %d bytes, want %d; %d flushes, want 1", l.Size(), fi.Size(), n)
 	}
 }

@@ -8,27 +8,30 @@ import (
 )
 
 var (
-	// ErrLocked is the error of [Open] and [Repair] if the log is open for writing
-	// already, in this process or another.
+	// ErrLocked is the error of [Open], [OpenStream] and [Repair] if the log is already
+	// open for writing, in this process or another.
 	ErrLocked = errors.New("log is open for writing elsewhere")
 
 	// ErrFull is the error of an append that would make the log longer than
-	// [Options].MaxSize, or the stream: see [StreamOptions].
+	// [Options].MaxSize, or the stream larger than that of its [StreamOptions].
 	ErrFull = errors.New("log has its full size")
 
 	// ErrTruncated is the error of a Stream and a StreamReader for an event that
-	// TruncateFront, TruncateBack or retention has removed.
+	// TruncateFront, TruncateBack or retention has removed. It is also the error of a loop
+	// that has seen events which a flush failed to write, and which the next writer did not
+	// find.
 	ErrTruncated = errors.New("event was removed from the stream")
 
 	errBegun    = errors.New("a truncation was begun, and has not ended")
 	errTooMuch  = errors.New("too much data to save before truncating")
+	errStale    = errors.New("is there: a copy was killed, or another one runs")
 	errReplaced = errors.New("directory was replaced by another one while the stream was open")
 )
 
-// CorruptError reports that a log is damaged. [Open] returns it, and leaves the
-// file as it is, if the header is damaged, or if the log was closed and there are,
-// or may be, valid events after the damage. Iterators return it at the damage. It
-// is inside a *[io/fs.PathError]: use [errors.As]. In a stream, Err names the event.
+// CorruptError reports that a log is damaged. Open returns it, and leaves the file as it is,
+// if the header is damaged, if the log was closed and there are, or may be, valid events after
+// the damage, or if the log ends where no crash leaves it. Iterators return it at the damage.
+// It is inside a *[io/fs.PathError]: use [errors.As]. In a stream, Err names the event.
 type CorruptError struct {
 	Offset int64 // where the first event that is not whole begins; 0 if the header is damaged
 	Err    error // what is wrong; io.ErrUnexpectedEOF if the file was truncated

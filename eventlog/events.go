@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,17 +10,19 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // Event is an event of a log.
 //
 // Data is the file's own memory, and must not be changed. It is valid until its Log or Reader
-// is closed or unreachable, also when the file grows. [Stream.Events] and [Stream.Get] say how
-// long it is valid there. Touching it after that is a fault; on Windows its content is
-// undefined. If the file cannot be mapped, Data is a copy. It has no spare capacity.
+// is closed or unreachable, also when the file grows; [Stream.Events] and [Stream.Get] say how
+// long it is valid there. An access after that faults, or on Windows returns undefined
+// content. If the file cannot be mapped, Data is a copy. It has no spare capacity.
 type Event struct {
 	Offset int64 // where its entry begins in the file
 	Seq    int64 // number in its Stream; 0 in a Log, which does not number events
@@ -27,8 +30,8 @@ type Event struct {
 	Data   []byte
 }
 
-// Next returns the offset of the event after e, from which to resume in a Log or a Reader. In a
-// Stream that is the number e.Seq+1 instead.
+// Next returns the offset of the event after e, from which to resume in a Log or a Reader. In
+// a Stream, resume from e.Seq+1 instead.
 func (e Event) Next() int64 { return e.Offset + eventfile.EntrySize + int64(len(e.Data)) }
 
 // everything is older than all events.
@@ -56,39 +59,50 @@ const (
 // cursor is the state of one iteration.
 type cursor struct {
 	*logFile
-	src     eventfile.Source
-	done    <-chan struct{} // closed when a context is done; nil without one
-	off     int64           // offset of the next entry
-	end     int64           // end of the log, as last seen
-	minTime int64           // no event older than this
-	started bool
-	durable int64 // no event from this offset on, in a Stream; 0 for no such limit
-	pass    bool  // it reads a segment from its first event on
-	seq     int64 // number of the next entry, in a Stream
-	inc     int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
-	n       int
-	batch   [batchEvents]Event
+	src       eventfile.Source
+	done      <-chan struct{} // closed when a context is done; nil without one
+	off       int64           // offset of the next entry
+	end       int64           // end of the log, as last seen
+	minTime   int64           // no event older than this
+	started   bool
+	asking    bool    // it loads startWord, which may fault
+	startWord *uint64 // StartTimestamp, which is first while events are not taken back; nil if it is not mapped, or was 0
+	first     uint64
+	start     int64 // StartTimestamp when the loop began
+	limit     int64 // no event from this offset on, in a Stream
+	pass      bool  // it reads a segment from its first event on
+	seq       int64 // number of the next entry, in a Stream
+	inc       int64 // what an event adds to seq: 1 in a Stream, 0 in a Log
+	n         int
+	batch     [batchEvents]Event
 }
 
 func (lf *logFile) newCursor(from, minTime int64) *cursor {
 	return &cursor{logFile: lf, src: eventfile.Source{File: lf.f, Keep: true}, off: from, minTime: minTime}
 }
 
-// look reads the end of the log.
-func (c *cursor) look() error {
+// look reads the end of the log, with StartTimestamp before and after it: see FORMAT.md.
+func (c *cursor) look() (err error) {
+	if c.start == 0 { // else the first that there was
+		if c.start, err = c.src.Start(); err != nil {
+			return err
+		}
+		if c.start != 0 {
+			c.startWord, c.first = c.src.StartWord(), eventfile.LittleWord(uint64(c.start))
+		}
+	}
 	end, err := c.src.End()
 	if err != nil {
 		return err
 	}
-	if end == 0 {
-		end = eventfile.HeaderSize // it has no header yet
+	start, err := c.src.Start()
+	if err != nil {
+		return err
 	}
-	if c.durable > 0 {
-		end = min(end, c.durable)
+	if c.limit > 0 {
+		end = min(end, c.limit)
 	}
 	switch {
-	case end < eventfile.HeaderSize:
-		return eventfile.ErrHeader
 	case !c.started:
 		if c.off == 0 {
 			c.off = eventfile.HeaderSize
@@ -98,7 +112,9 @@ func (c *cursor) look() error {
 		}
 		c.started = true
 	case end < c.end:
-		return &CorruptError{max(end, 0), io.ErrUnexpectedEOF}
+		return &CorruptError{end, io.ErrUnexpectedEOF}
+	case c.inc == 0 && c.takenBack(start): // in a Stream meta tells
+		return &CorruptError{c.off, ErrTruncated}
 	}
 	c.end, c.src.Limit = end, end
 	switch {
@@ -109,6 +125,37 @@ func (c *cursor) look() error {
 		c.src.Map(end)
 	}
 	return nil
+}
+
+// takenBack reports whether a writer has taken back events since the loop began, given StartTimestamp. 0 is
+// that of a file without a header.
+func (c *cursor) takenBack(start int64) bool {
+	return c.start != 0 && start != 0 && c.start != start
+}
+
+// overwritten reports whether the memory of the batch may have other events since it was verified: a writer has
+// taken back events. The next step tells.
+func (c *cursor) overwritten() bool {
+	if c.startWord == nil { // the events are copies
+		return false
+	}
+	c.asking = true
+	start := atomic.LoadUint64(c.startWord)
+	c.asking = false
+	return start != c.first && start != 0
+}
+
+// again is deferred by a call that hands out a batch. A fault in overwritten says that the file was truncated or closed:
+// then the next step tells, too. A panic in the loop's body goes on.
+func (c *cursor) again(more *bool) {
+	if !c.asking {
+		return
+	}
+	c.asking = false
+	if r := recover(); !guard.IsFault(r, true) {
+		panic(r)
+	}
+	*more = true
 }
 
 // fill verifies the next events. An error is that of the event after them.
@@ -149,7 +196,17 @@ func (c *cursor) step(look bool) error {
 				return err
 			}
 		}
-		return c.fill()
+		off := c.off
+		err := c.fill()
+		if c.inc > 0 {
+			return err
+		}
+		start, serr := c.src.Start() // after the events: they may be others since look
+		if serr == nil && c.takenBack(start) {
+			c.n, c.off = 0, off
+			err = &CorruptError{off, ErrTruncated}
+		}
+		return cmp.Or(err, serr)
 	})
 	if err == nil {
 		return nil
@@ -193,41 +250,58 @@ func (c *cursor) explain(err error) error {
 
 // headerError returns what is wrong with the beginning of the file.
 func (lf *logFile) headerError() error {
-	var b [eventfile.HeaderSize]byte
-	size, err := lf.size()
-	if err != nil {
-		return nil // closed meanwhile
-	}
-	if n, err := lf.f.ReadAt(b[:], 0); err == io.EOF {
+	switch st, err := eventfile.StateOf(lf.f); {
+	case err != nil: // closed meanwhile
+		return nil
+	case st.Size < eventfile.HeaderSize:
 		return io.ErrUnexpectedEOF
-	} else if n == len(b) && !eventfile.ParseHeader(b[:]).Valid(size) {
+	case !st.Valid(st.Size):
 		return eventfile.ErrHeader
 	}
 	return nil
 }
 
 // hand gives the batch to the loop's body, as long as the iteration is to go on.
-func (c *cursor) hand(err error, yield func(Event, error) bool) bool {
+func (c *cursor) hand(err error, yield func(Event, error) bool) (more bool) {
+	defer c.again(&more)
+	after := c.off
 	for i := range c.n {
+		c.off = c.batch[i].Offset
 		select {
 		case <-c.done:
-			c.off = c.batch[i].Offset
 			return true // Follow asks the context for its error
 		default:
 		}
+		if c.overwritten() {
+			return true
+		}
 		if c.ended.Load() {
-			yield(Event{Offset: c.batch[i].Offset}, c.fail("events", os.ErrClosed))
+			yield(Event{Offset: c.off}, c.fail("events", os.ErrClosed))
 			return false
 		}
 		if !yield(c.batch[i], nil) {
 			return false
 		}
 	}
+	c.off = after
 	if err != nil {
-		yield(Event{Offset: c.off}, err)
+		yield(Event{Offset: c.off}, c.askAgain(err))
 		return false
 	}
 	return true
+}
+
+// askAgain returns err, or that a writer has taken back events: before err, or since, in the loop's body. A log that has
+// become shorter tells so itself.
+func (c *cursor) askAgain(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	start := int64(0)
+	if serr := c.whileOpen("events", func() (err error) { start, err = c.src.Start(); return err }); serr != nil || !c.takenBack(start) {
+		return err
+	}
+	return c.fail("events", &CorruptError{c.off, ErrTruncated})
 }
 
 // events is the iterator of Events and Since.

@@ -3,15 +3,15 @@ package eventlog
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -34,12 +34,12 @@ func Flushes(l *Log) uint64 { return l.flush.count.Load() }
 func HoldFlush(l *Log) (release func()) {
 	l.flush.mu.Lock()
 	defer l.flush.mu.Unlock()
-	l.flush.busy = true
+	l.flush.busy, l.flush.done = true, make(chan struct{})
 	return func() {
 		l.flush.mu.Lock()
 		defer l.flush.mu.Unlock()
 		l.flush.busy = false
-		l.flush.done.Broadcast()
+		close(l.flush.done)
 	}
 }
 
@@ -48,7 +48,8 @@ func FlushTo(l *Log, end int64) {
 	l.flush.mu.Lock()
 	defer l.flush.mu.Unlock()
 	l.synced.advance(end, 0)
-	l.flush.done.Broadcast()
+	close(l.flush.done)
+	l.flush.done = make(chan struct{})
 }
 
 // Waiters returns the number of goroutines that wait for a flush of l.
@@ -62,7 +63,7 @@ func Waiters(l *Log) int {
 func Visible(l *Log) int64 { return l.published.Load() }
 
 // Fd returns the descriptor of l.
-func Fd(l *Log) int { return int(l.f.Fd()) }
+func Fd(l *Log) int { return int(l.f.(interface{ Fd() uintptr }).Fd()) }
 
 // Attach maps the file of l, which has size bytes, as Open does.
 func Attach(l *Log, size int64) { l.attach(size) }
@@ -103,39 +104,60 @@ func ActiveLog(s *Stream) *Log {
 	return s.active.log
 }
 
-// FailMeta makes the next n changes of the bounds fail after they were written, until restore is
+// hookedDisk is the real disk, with calls that tests let fail.
+type hookedDisk struct {
+	logdisk.Disk
+	sync func(name string) error // before each flush: of a directory, or of the data of a file
+}
+
+type hookedFile struct {
+	logdisk.File
+	d hookedDisk
+}
+
+func (d hookedDisk) OpenFile(name string, flag int, perm fs.FileMode) (logdisk.File, error) {
+	f, err := d.Disk.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return hookedFile{f, d}, nil
+}
+
+func (f hookedFile) FlushData() error { return cmp.Or(f.d.sync(f.Name()), f.File.FlushData()) }
+func (f hookedFile) SyncNames() error { return cmp.Or(f.d.sync(f.Name()), f.File.SyncNames()) }
+
+// FailMeta makes the next n changes of the bounds of s fail after they were written, until restore is
 // called.
 func FailMeta(s *Stream, n int) (restore func()) {
-	old := hooks.syncMeta
-	hooks.syncMeta = func(f *mmapfile.File) error {
-		if f == s.file && n > 0 {
+	old := s.file
+	s.file = hookedFile{old, hookedDisk{sync: func(string) error {
+		if n > 0 {
 			n--
 			return syscall.EIO
 		}
-		return old(f)
-	}
-	return func() { hooks.syncMeta = old }
+		return nil
+	}}}
+	return func() { s.file = old }
 }
 
 // FailSyncDir makes the next flush of a directory fail, and counts all, until restore is called.
 func FailSyncDir(count *int) (restore func()) {
-	byName, open := hooks.syncDir, hooks.syncNames
-	fail := func() error {
+	return OnSyncDir(func(string) error {
 		if *count++; *count == 1 {
 			return syscall.EIO
 		}
 		return nil
-	}
-	hooks.syncDir = func(name string) error { return cmp.Or(fail(), byName(name)) }
-	hooks.syncNames = func(dir *os.File) error { return cmp.Or(fail(), open(dir)) }
-	return func() { hooks.syncDir, hooks.syncNames = byName, open }
+	})
 }
 
-// OnSyncDir calls fn before each flush of a directory by name, until restore is called.
-func OnSyncDir(fn func(dir string)) (restore func()) {
-	old := hooks.syncDir
-	hooks.syncDir = func(name string) error { fn(name); return old(name) }
-	return func() { hooks.syncDir = old }
+// OnSyncDir calls fn before each flush of a directory, until restore is called.
+func OnSyncDir(fn func(dir string) error) (restore func()) {
+	return logdisk.Mount("", hookedDisk{logdisk.Real, func(name string) error {
+		if fi, err := os.Stat(name); err == nil && fi.IsDir() {
+			return fn(name)
+		}
+		return nil
+	}})
 }
 
 // FailDir makes every flush of the directory fail.
@@ -151,7 +173,11 @@ func EnterAfter(r *StreamReader, seq int64, between func()) (bool, error) {
 		return false, err
 	}
 	between()
-	return sc.tryEnter()
+	entered, err := sc.tryEnter()
+	if goesOn := sc.hand(err, func(_ Event, yielded error) bool { err = yielded; return true }); goesOn {
+		err = nil
+	}
+	return entered, err
 }
 
 // CopyAfter is s.Copy, and calls between once it knows what to copy.
@@ -160,7 +186,7 @@ func CopyAfter(s *Stream, dir string, between func()) error {
 	at, b := s.mark(), *s.state.Load()
 	s.mu.Unlock()
 	between()
-	return copyStream(context.Background(), s, dir, nil, b, at.a.seg, eventfile.Header{End: at.end, Count: at.next - at.a.seg.first})
+	return copyStream(context.Background(), s, dir, nil, b, s.segments(), at.next, at.end)
 }
 
 // FirstOf returns the number in the name of a segment.
@@ -168,25 +194,38 @@ func FirstOf(name string) int64 { return eventfile.ParseSegmentName(filepath.Bas
 
 // DropCache has the system forget a file that nothing maps, if it can.
 func DropCache(t testing.TB, name string) {
-	f, err := os.Open(name)
+	f, err := logdisk.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if runtime.GOOS != "linux" {
-		return
-	}
-	stored, err := sys.FlushAndDrop(f)
+	stored, err := f.Stored()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored.Close()
+	closeStored(stored)
 }
 
 // IndexedEvents returns the number of events in the indexes of r.
 func IndexedEvents(r *StreamReader) (n int64) {
 	for _, seg := range r.segments() {
 		n += seg.index.Look(0).N
+	}
+	return n
+}
+
+// BoundIndexes sets the number of points that indexes have, until restore is called.
+func BoundIndexes(points int) (restore func()) {
+	old := maxPoints
+	maxPoints = points
+	return func() { maxPoints = old }
+}
+
+// IndexPoints returns the number of points of the indexes of s, without the last.
+func IndexPoints(s *Stream) (n int) {
+	list := s.segments()
+	for _, seg := range list[:len(list)-1] {
+		n += seg.index.Points()
 	}
 	return n
 }
@@ -208,10 +247,10 @@ func AppendFunc(l *Log, n int, fill func(p []byte) error) (off int64, err error)
 		clear(b)
 		return 0, err
 	}
-	e := eventfile.NewEntry(l.clock.read(), b[eventfile.EntrySize:])
 	if l.mem == nil {
-		return off, (&call{l: l}).write(e, b[eventfile.EntrySize:])
+		return off, l.write(l.clock.read(), 0, [][]byte{b[eventfile.EntrySize:]})
 	}
+	e := eventfile.NewEntry(l.clock.read(), b[eventfile.EntrySize:])
 	e.Put(b)
 	return off, l.publish(end, 1, false)
 }

@@ -1,30 +1,30 @@
 package eventlog
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
 	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 var le = binary.LittleEndian
 
 // logFile is the file of a Log, a Reader or a segment, open with the memory that it has mapped.
 type logFile struct {
-	f *mmapfile.File
+	f logdisk.File
 
 	// mu is held for reading while a goroutine uses the mapped memory, since not every
 	// platform can reserve the addresses once they are unmapped, and for writing by Close.
-	mu    sync.RWMutex
+	mu    logdisk.RWMutex
 	ended atomic.Bool // closed, or about to be: iterators yield no event any more
 }
 
@@ -68,12 +68,11 @@ func (lf *logFile) close() error {
 // faultCause returns why the memory of the file could not be touched: nearly always because
 // the file was truncated.
 func (lf *logFile) faultCause() error {
-	src := eventfile.Source{File: lf.f}
-	end, err := src.ReadEnd()
-	if errors.Is(err, os.ErrClosed) {
+	st, err := eventfile.StateOf(lf.f)
+	switch {
+	case errors.Is(err, os.ErrClosed):
 		return os.ErrClosed
-	}
-	if size, serr := lf.size(); err == nil && serr == nil && eventfile.HeaderSize <= end && end <= size {
+	case err == nil && eventfile.HeaderSize <= st.End && st.End <= st.Size:
 		return syscall.EIO
 	}
 	return io.ErrUnexpectedEOF
@@ -87,3 +86,13 @@ func (lf *logFile) size() (int64, error) {
 	}
 	return fi.Size(), nil
 }
+
+// closeStored closes what OpenStored has returned.
+func closeStored(s logdisk.Stored) {
+	if s != nil {
+		s.Close()
+	}
+}
+
+// wait returns once a channel is closed.
+func wait(c <-chan struct{}) { logdisk.Wait(context.Background(), c) }

@@ -3,12 +3,10 @@ package eventlog
 import (
 	"io"
 	"runtime"
-	"sync/atomic"
 	"time"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // page is the smallest unit of allocation. Larger ones do no harm.
@@ -33,21 +31,11 @@ const trims = runtime.GOOS != "windows"
 func (l *Log) attach(size int64) {
 	l.fileLen, l.mem, l.word = size, nil, nil
 	l.minFileLen.Store(size)
-	if sys.Maps {
-		if word, err := mmapfile.At[atomic.Uint64](l.f, eventfile.AtWriteOffset); err == nil {
-			if mem := l.f.Bytes(); int64(len(mem)) >= size {
-				l.mem, l.word = mem[:size], word
-			}
-		}
+	if mem := l.f.Memory(); int64(len(mem)) >= size {
+		l.mem, l.word = mem[:size], logdisk.Word(mem)
 	}
 	l.published.Store(l.end)
-	// One byte stays free, since a file as long as its WriteOffset is one that was closed,
-	// or has its full size: see publish. A file that could not be truncated may be longer
-	// than its full size (Windows).
-	l.appendLimit = min(l.fileLen, max(l.o.maxSize(), l.end))
-	if l.fileLen < l.o.maxSize() {
-		l.appendLimit--
-	}
+	l.appendLimit = min(l.fileLen, max(l.o.maxSize(), l.end)) // a file that could not be truncated may be longer (Windows)
 	l.preparedLimit = l.appendLimit
 	if prepares && l.mem != nil {
 		l.preparedLimit = min(l.end, l.appendLimit)
@@ -81,14 +69,13 @@ func (l *Log) lengthen(end int64) error {
 	case size < l.fileLen: // another program has truncated it
 		return io.ErrUnexpectedEOF
 	}
-	if minSize := min(end, maxSize-1) + 1; size < minSize {
-		size, err = l.enlarge(size, minSize, maxSize)
+	if size < end {
+		size, err = l.enlarge(size, end, maxSize)
 		if err != nil {
 			return err
 		}
 	}
 	prepared := l.preparedLimit
-	l.prevFileLen = l.fileLen
 	l.attach(size)
 	l.preparedLimit = min(max(l.preparedLimit, prepared), l.appendLimit)
 	return nil
@@ -137,8 +124,8 @@ func (l *Log) enlarge(size, minSize, maxSize int64) (int64, error) {
 		if step >= minGrow {
 			grain, last = minGrow, false
 		}
-		if whole := to + (grain-to%grain)%grain; whole >= to && whole <= maxSize {
-			to = whole
+		if to += (grain - to%grain) % grain; to < 0 || to > maxSize {
+			to = maxSize
 		}
 		err := eventfile.Extend(l.f, size, to)
 		if err == nil {

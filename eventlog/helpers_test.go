@@ -144,6 +144,9 @@ func ticks() func() time.Time {
 	return func() time.Time { i++; return time.Unix(1_700_000_000+i, i) }
 }
 
+// markSize is the length of the mark at the end of a closed log.
+const markSize = 20
+
 // logOf makes a closed log of data and returns its bytes, with the offsets of the events.
 func logOf(t testing.TB, data ...string) (b []byte, offs []int64) {
 	t.Helper()

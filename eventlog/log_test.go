@@ -47,8 +47,8 @@ func TestAppend_ReadBack(t *testing.T) {
 		t.Errorf("%d events, %d bytes", l.Len(), l.Size())
 	}
 	must(t, l.Close())
-	if fi, err := os.Stat(name); err != nil || fi.Size() != l.Size() && !keepsRoom {
-		t.Errorf("%d bytes after Close, %v, want %d", fi.Size(), err, l.Size())
+	if fi, err := os.Stat(name); err != nil || fi.Size() != l.Size()+markSize && !keepsRoom {
+		t.Errorf("%d bytes after Close, %v, want %d", fi.Size(), err, l.Size()+markSize)
 	}
 	want(t, r.Events(0), data...)
 	l = open(t, name, eventlog.Options{})

@@ -8,17 +8,17 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// Options configures a log that is open for writing. The zero value is the default.
+// Options configure a log that is open for writing. The zero value is the default.
 type Options struct {
-	// Grow is the number of bytes that a full file grows by, with blocks allocated.
-	// 0 means its present size, between 1 and 64 MiB; it is less on a full disk.
+	// Grow is the number of bytes that a full file grows by, with blocks allocated. 0 means as
+	// many as it has, between 1 and 64 MiB, or fewer on a full disk.
 	Grow int64
 
-	// MaxSize is the maximum length of the file in bytes, or of all files of a
-	// Stream. An append that does not fit is [ErrFull]. 0 means no limit.
+	// MaxSize is the maximum length of the file in bytes, or of all files of a Stream. An
+	// append that does not fit fails with [ErrFull]. 0 means no limit.
 	MaxSize int64
 
-	// Flush makes events durable without a call of Sync, beside other appends. If a
+	// Flush makes events durable without a call of Sync, in parallel with other appends. If a
 	// flush fails, the next Sync, AppendSync or Close returns its error.
 	Flush mmapfile.FlushPolicy
 

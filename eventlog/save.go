@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // maxSaved is the maximum number of bytes of data that are saved: more could fill the disk,
@@ -23,7 +23,7 @@ func (l *Log) save(from, to int64) (name string, err error) {
 		return "", err
 	}
 	name = eventfile.SavedName(l.f.Name(), from)
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := logdisk.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -37,14 +37,14 @@ func (l *Log) save(from, to int64) (name string, err error) {
 		err = out.Truncate(to - from)
 	}
 	if err == nil {
-		err = out.Sync()
+		err = out.Flush()
 	}
 	err = cmp.Or(err, out.Close())
 	if err == nil && copied > 0 {
-		err = hooks.syncDir(dirOf(name))
+		err = logdisk.SyncDir(dirOf(name))
 	}
 	if err != nil || copied == 0 {
-		os.Remove(name)
+		logdisk.Remove(name)
 		return "", err
 	}
 	return name, nil
@@ -58,7 +58,7 @@ func (l *Log) dataRanges(from, to int64) (ranges []span, err error) {
 	total := int64(0)
 	for off := from; off < to; {
 		r := span{off, to} // on a system that does not know
-		if a, b, err := sys.NextData(l.f, off); err == io.EOF {
+		if a, b, err := l.f.NextData(off); err == io.EOF {
 			break
 		} else if err == nil {
 			r = span{min(a, to), min(b, to)}
@@ -76,7 +76,7 @@ func (l *Log) dataRanges(from, to int64) (ranges []span, err error) {
 
 // copyData copies a range of the file to out, whose beginning is base in the file. It leaves
 // out pages of zeros, and returns the number of bytes that it wrote.
-func (l *Log) copyData(out *os.File, r span, base int64) (copied int64, err error) {
+func (l *Log) copyData(out logdisk.File, r span, base int64) (copied int64, err error) {
 	buf := make([]byte, 64<<10)
 	for off := r.from; off < r.to; {
 		n, err := l.f.ReadAt(buf[:min(r.to-off, int64(len(buf))-off%int64(len(buf)))], off)

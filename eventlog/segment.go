@@ -4,11 +4,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"sync"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // segment is one file of a stream. It is opened for reading at the first use.
@@ -17,11 +16,13 @@ type segment struct {
 	l     *segmentList
 	index eventfile.Index
 
-	start atomic.Int64 // StartTimestamp, or 0 if it was not read yet
+	start   atomic.Int64 // StartTimestamp, or 0 if it was not read yet
+	durable atomic.Int64 // offset before which a StreamReader knows that events are durable
+
 	bytes atomic.Int64 // length of the file in a Stream, unless it is the active one
 
 	// mu guards what follows. It is taken before the mu of logFile, and after that of segmentList.
-	mu      sync.Mutex
+	mu      logdisk.Mutex
 	file    atomic.Pointer[segmentFile] // nil if it is not open
 	refs    int                         // iterators that use it
 	removed bool                        // it is closed when no iterator uses it
@@ -30,9 +31,7 @@ type segment struct {
 // segmentFile is a segment that is open for reading.
 type segmentFile struct {
 	logFile
-	mem atomic.Pointer[[]byte] // the file's memory, nil if it is not mapped
-
-	word atomic.Pointer[uint64] // WriteOffset in it: finding it costs a system call
+	mem atomic.Pointer[[]byte] // the file's memory, nil if it is not mapped: finding it costs a system call
 }
 
 func (s *segment) name() string { return eventfile.SegmentName(s.l.dir, s.first) }
@@ -111,13 +110,10 @@ func (s *segment) drop() {
 
 // memory returns the file's bytes up to end at least, or nil if they are not mapped.
 func (f *segmentFile) memory(end int64) []byte {
-	if !sys.Maps {
-		return nil
-	}
 	if mem := f.mem.Load(); mem != nil && int64(len(*mem)) >= end {
 		return *mem
 	}
-	mem := f.f.Bytes()
+	mem := f.f.Memory()
 	if int64(len(mem)) < end {
 		return nil
 	}
@@ -131,23 +127,10 @@ func (f *segmentFile) source(end int64) eventfile.Source {
 	return eventfile.Source{File: f.f, Mem: mem, Limit: end}
 }
 
-// end returns WriteOffset, or the header's size if the segment has no header yet.
+// end returns WriteOffset.
 func (f *segmentFile) end() (int64, error) {
-	src := eventfile.Source{File: f.f, Word: f.word.Load()}
-	found := src.Word != nil
-	end, err := src.End()
-	if !found && src.Word != nil {
-		f.word.Store(src.Word)
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case end == 0:
-		return eventfile.HeaderSize, nil
-	case end < eventfile.HeaderSize:
-		return 0, eventfile.ErrHeader
-	}
-	return end, nil
+	src := eventfile.Source{File: f.f, Word: logdisk.Word(f.memory(eventfile.HeaderSize))}
+	return src.End()
 }
 
 // find returns the place of event seq, and makes src a source of the events. It is called
@@ -166,7 +149,7 @@ func (s *segment) find(f *segmentFile, src *eventfile.Source, seq int64) (p even
 		}
 	}
 	if p, err = s.index.Walk(src, i, p); err != nil {
-		err = s.damage(i/eventfile.IndexStep*eventfile.IndexStep, p.Off, err)
+		err = s.damage(p.I, p.Off, err)
 	}
 	return p, err
 }
@@ -187,6 +170,9 @@ func (s *segment) extend(f *segmentFile, src *eventfile.Source) error {
 			want = next - s.first
 		}
 		err = s.index.Extend(src, end, want)
+		if next >= 0 {
+			s.l.thinIndexes()
+		}
 		if err == nil || s.l.following(s.first) == next { // else TruncateBack has run meanwhile
 			p := s.index.Look(math.MaxInt64)
 			if err == eventfile.ErrGap {
@@ -255,13 +241,16 @@ func (s *segment) started() (int64, error) {
 	if start := s.start.Load(); start != 0 {
 		return start, nil
 	}
-	var b [eventfile.HeaderSize]byte
-	if err := s.read(func(f *segmentFile) error { _, err := f.f.ReadAt(b[:], 0); return err }); err != nil {
-		return 0, err
+	start := int64(0)
+	err := s.read(func(f *segmentFile) (err error) {
+		src := eventfile.Source{File: f.f}
+		start, err = src.Start()
+		return err
+	})
+	if err == nil {
+		s.start.Store(start)
 	}
-	start := eventfile.ParseHeader(b[:]).Start
-	s.start.Store(start)
-	return start, nil
+	return start, err
 }
 
 // damage returns err, in a CorruptError if it says that the event at off is not whole. It is

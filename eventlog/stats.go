@@ -25,7 +25,7 @@ type Stats struct {
 	TruncatedBytes uint64 // Recovery.TruncatedBytes of these
 }
 
-// ReadStats fills in s. It takes no lock, so the figures are not of one moment.
+// ReadStats fills in s. It takes no lock, so the figures are not from one moment.
 func ReadStats(s *Stats) {
 	*s = Stats{
 		Appends:        stats.appends.Load(),

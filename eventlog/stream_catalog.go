@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // catalog says which events a stream has, and in which segments they are.
@@ -22,20 +22,19 @@ type catalog interface {
 	bounds() (eventfile.Bounds, error)
 	refresh() (eventfile.Bounds, error)
 
-	// tail returns the number after the last event.
-	tail() (int64, error)
+	// newest is refresh, and the list has the last segment that there is.
+	newest() (eventfile.Bounds, error)
 
-	// stop returns where the events end now, if that is not known as a number without a walk.
-	stop() (stop, error)
-
-	// durable returns the number before which events of a segment are durable, and the offset.
-	durable(s *segment) (seq, off int64)
+	// durable returns the number before which events of a segment are durable, and the offset. An event at off is
+	// asked for.
+	durable(s *segment, off int64) (seq, end int64)
 
 	// grown adds the segment that begins with event seq to the list if there is one by now.
 	grown(seq int64) bool
 
-	// relist has refresh list the segments again: the list may lack one.
-	relist()
+	// relist has refresh list the segments again: the list may lack one, or have one that was removed since because
+	// it could not begin. It reports false if the list is always that of the stream.
+	relist() bool
 }
 
 // writerCatalog is the catalog of a Stream, which changes it with its segments.
@@ -48,12 +47,32 @@ type writerCatalog struct {
 func (c *writerCatalog) bounds() (eventfile.Bounds, error)  { return *c.state.Load(), nil }
 func (c *writerCatalog) refresh() (eventfile.Bounds, error) { return *c.state.Load(), nil }
 func (c *writerCatalog) grown(seq int64) bool               { return c.has(seq) }
-func (c *writerCatalog) relist()                            {}
-func (c *writerCatalog) stop() (stop, error)                { return stop{}, nil }
+func (c *writerCatalog) relist() bool                       { return false }
+func (c *writerCatalog) newest() (eventfile.Bounds, error)  { return *c.state.Load(), nil }
 
-// stop is an end of events: the offset off in the segment that begins with event first. off is 0 if
-// there is none.
-type stop struct{ first, off, truncations int64 }
+// stop is an end of events: the offset off in the segment that begins with event first.
+type stop struct{ first, off int64 }
+
+// stopOf returns where the events end now, and the bounds.
+func stopOf(c catalog) (at stop, b eventfile.Bounds, err error) {
+	for tries := 0; ; tries++ {
+		b, err = c.newest()
+		list := c.list().segments()
+		if err != nil || len(list) == 0 {
+			return at, b, err
+		}
+		last := list[len(list)-1]
+		at.first = last.first
+		err = last.read(func(f *segmentFile) (err error) { at.off, err = f.end(); return err })
+		switch {
+		case errors.Is(err, eventfile.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
+			return stop{last.first, math.MaxInt64}, b, nil // the loop meets the damage
+		case !errors.Is(err, fs.ErrNotExist) || !again(tries):
+			return at, b, err
+		}
+		c.relist()
+	}
+}
 
 func (c *writerCatalog) tail() (int64, error) {
 	return max(c.next.Load(), c.state.Load().First), nil // TruncateFront past the end may have begun
@@ -66,7 +85,7 @@ type readerCatalog struct {
 	// The mu of segmentList guards these.
 	listed eventfile.Bounds // the bounds that the list is of
 	stale  bool             // the list may lack a segment
-	meta   *mmapfile.File   // nil if it is not open
+	meta   logdisk.File     // nil if it is not open
 	words  [2]uint64        // generations of the slots of meta, when read was read
 	read   eventfile.Bounds // the bounds read last
 	word   [8]byte
@@ -150,6 +169,7 @@ func (c *readerCatalog) follow(b eventfile.Bounds) error {
 		if k := position(old, first); k >= 0 && old[k].first == first && first < keep {
 			s = old[k]
 			s.index.Truncate(keep - first)
+			s.durable.Store(0)
 		}
 		list = append(list, s)
 	}
@@ -164,75 +184,64 @@ func (c *readerCatalog) follow(b eventfile.Bounds) error {
 }
 
 func (c *readerCatalog) grown(seq int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.has(seq) {
 		return true
 	}
-	if seq >= c.listed.Limit() || c.after(seq) {
+	if _, err := logdisk.Stat(eventfile.SegmentName(c.dir, seq)); err != nil {
 		return false
 	}
-	if _, err := os.Stat(eventfile.SegmentName(c.dir, seq)); err != nil || c.here() != nil {
-		return false
-	}
-	c.add(seq)
+	c.relist()
+	_, err := c.refresh()
+	return err == nil && c.has(seq)
+}
+
+func (c *readerCatalog) relist() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = true
 	return true
 }
 
-func (c *readerCatalog) relist() {
-	c.mu.Lock()
-	c.stale = true
-	c.mu.Unlock()
-}
-
-// stop has the directory listed again: the next segment is found only by the number of events.
-func (c *readerCatalog) stop() (at stop, err error) {
+// newest finds the last segment by the number of events, if few were not counted yet, or has the directory listed.
+func (c *readerCatalog) newest() (eventfile.Bounds, error) {
 	list := c.segments()
 	if n := len(list); n > 0 && list[n-1].index.Look(0).N > 0 {
-		return stop{}, nil // to walk the rest is cheap
+		c.tail() // an error is one that the loop meets
+	} else {
+		c.relist()
 	}
-	c.relist()
-	b, err := c.refresh()
-	list = c.segments()
-	if err != nil || len(list) == 0 || b.Truncating || b.First > list[len(list)-1].first {
-		return stop{}, err
-	}
-	last := list[len(list)-1]
-	off := int64(0)
-	err = last.read(func(f *segmentFile) (err error) { off, err = f.end(); return err })
-	if err != nil {
-		return stop{}, nil // tail tries again
-	}
-	return stop{last.first, off, b.Truncations}, nil
+	return c.refresh()
 }
 
-// durable knows segments that have ended: those before the last two, and those that are as long as
-// their WriteOffset, or were before TruncateBack, with all before them.
-func (c *readerCatalog) durable(s *segment) (seq, off int64) {
+// durable knows segments that have ended: those before the last two, and those that were closed, with all
+// before them.
+func (c *readerCatalog) durable(s *segment, off int64) (seq, end int64) {
+	if end = s.durable.Load(); off >= end { // else it was durable before, and without bounds that have changed it stays
+		end = c.findDurable(s)
+		s.durable.Store(end)
+	}
+	return math.MaxInt64, end
+}
+
+// findDurable returns the offset before which events of a segment are durable.
+func (c *readerCatalog) findDurable(s *segment) int64 {
 	list := c.segments()
 	i := position(list, s.first)
 	if i < 0 || i+2 < len(list) { // removed: step sees other bounds
-		return math.MaxInt64, math.MaxInt64
+		return math.MaxInt64
 	}
 	for _, later := range list[i:] {
-		h, size, err := eventfile.ReadHeader(later.name())
-		if err != nil || h.Empty() {
+		var st eventfile.State
+		err := later.read(func(f *segmentFile) (err error) { st, err = eventfile.StateOf(f.f); return err }) // of the file whose events are read
+		if err != nil || !st.Closed || st.Empty() {
 			continue
 		}
-		if h.End != size { // it is open (and longer by now, if the end is after its size), or TruncateBack has removed an event, which is still there
-			if !c.grown(later.first + h.Count) {
-				continue
-			}
-			if removed, err := eventAt(later.name(), h.End); err != nil || !removed {
-				continue
-			}
-		}
 		if later == s {
-			return math.MaxInt64, h.End
+			return st.End
 		}
-		return math.MaxInt64, math.MaxInt64
+		return math.MaxInt64
 	}
-	return math.MaxInt64, 0
+	return 0
 }
 
 func (c *readerCatalog) tail() (int64, error) {
@@ -249,6 +258,10 @@ func (c *readerCatalog) tail() (int64, error) {
 		next, err := last.next()
 		if err == nil && next != last.first && c.grown(next) {
 			tries = 0
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) && again(tries) {
+			c.relist()
 			continue
 		}
 		if next >= b.Limit() { // events that are being truncated may be damaged
@@ -276,7 +289,7 @@ func gap(c catalog, seq int64) bool {
 // some 100 ms.
 func again(tries int) bool {
 	if tries > 10 {
-		time.Sleep(time.Millisecond)
+		logdisk.Sleep(time.Millisecond)
 	}
 	return tries <= 100
 }

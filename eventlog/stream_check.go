@@ -7,36 +7,33 @@ import (
 	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
-// Check looks for segments that are missing, or do not have the events between their number and
-// the next one's. It reads the header of each segment that is not appended to, and no events.
-// OpenStream does not do that, so that the events that are left can be read.
+// Check looks for segments that are missing, or that do not have the events between their
+// number and the next one's. It reads the header of each segment that is not appended to, and
+// no events. OpenStream does not do that, so that the events that are left can be read.
 //
-// An error is a *[fs.PathError] with Op "check": [os.ErrClosed], the system's, or a
-// *[CorruptError] that tells the first events that are missing. Its path is that of the segment
-// before them, or, at the beginning, of the one that is missing.
+// An error is a *[fs.PathError] with Op "check": [os.ErrClosed], the system's error, or a
+// *[CorruptError] that names the first missing events. Its path is that of the segment before
+// them, or, at the beginning, of the one that is missing.
 func (s *Stream) Check() error {
 	s.boundsMu.Lock() // no segment is removed meanwhile
 	defer s.boundsMu.Unlock()
-	s.mu.Lock()
-	err, list, prevDurable := s.checkWritable(), s.segments(), s.active.prevDurable
-	s.mu.Unlock()
+	list, at, err := s.settled()
 	if err != nil {
 		return s.fail("check", err)
 	}
-	<-prevDurable
 	next := s.state.Load().First
 	name := eventfile.SegmentName(s.dir, next)
 	for i, seg := range list {
 		if seg.first > next {
 			return s.fail("check", missing(name, next, seg.first))
 		}
-		if i == len(list)-1 {
+		if at.a.log != nil && i == len(list)-1 {
 			break
 		}
 		name = seg.name()
-		h, size, err := eventfile.ReadHeader(name)
-		if next = seg.first + h.Count; err == nil && (h.End > size || next > list[i+1].first) {
-			err = s.damaged(name, min(h.End, size))
+		st, err := eventfile.ReadState(name)
+		if next = seg.first + st.Count; err == nil && (st.End > st.Size || next > nextFrom(list, i, at.next)) {
+			err = s.damaged(name, min(st.End, st.Size))
 		}
 		if err != nil {
 			return s.fail("check", err)

@@ -79,8 +79,8 @@ func writeFile(name, text string) error {
 	return os.Rename(name+".tmp", name) // a crash before this is durable repeats events, and their effects
 }
 
-// A consumer stores its place with the effects of the events up to there, or so that it can tell
-// which effects came after it.
+// A consumer stores its position together with the effects of the events up to it, or so that it
+// can tell which effects came later.
 func ExampleOnlyDurable() {
 	name, remove := exampleName()
 	defer remove()

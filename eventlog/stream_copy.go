@@ -11,13 +11,12 @@ import (
 	"runtime"
 	"time"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // Segment is a file of a Stream that has ended: its events are durable, and none is added.
-// TruncateBack may remove the last of them, and leaves the file longer.
+// TruncateBack may remove the last of them, which leaves the file as long as it was.
 type Segment struct {
 	Name        string
 	First, Next int64     // numbers of its first event, and after its last
@@ -25,17 +24,25 @@ type Segment struct {
 	Time        time.Time // of the first event
 }
 
-// LastTime returns the time of the last event. It reads the headers of all events. If TruncateBack has
-// removed some of them since, the error is [ErrTruncated], or [fs.ErrNotExist] for all of them.
+// LastTime returns the time of the last event. It reads the headers of all events. It fails
+// with [ErrTruncated] if TruncateBack has removed some of them since, and with
+// [fs.ErrNotExist] if it has removed all.
 func (g Segment) LastTime() (t time.Time, err error) {
-	whole, err := scanSegment(g.Name, func(src *eventfile.Source, _ int64) error {
+	f, err := eventfile.Open(g.Name, os.O_RDONLY)
+	if err != nil {
+		return t, err
+	}
+	lf := logFile{f: f}
+	defer lf.close()
+	err = lf.whileOpen("read", func() error {
 		// Another segment may have the name by now. This file keeps its bytes.
+		src := eventfile.Source{File: f, Limit: g.Bytes}
 		end, err := src.End()
 		if err != nil {
 			return err
 		}
 		if first, _, err := src.Event(eventfile.HeaderSize, end, false); end < g.Bytes || err == nil && first.Time != g.Time.UnixNano() {
-			return &fs.PathError{Op: "read", Path: g.Name, Err: ErrTruncated}
+			return lf.fail("read", ErrTruncated)
 		}
 		src.MapIfHot(g.Bytes)
 		for off := int64(eventfile.HeaderSize); off < g.Bytes; {
@@ -47,32 +54,31 @@ func (g Segment) LastTime() (t time.Time, err error) {
 		}
 		return nil
 	})
-	if err == nil && !whole {
-		err = &fs.PathError{Op: "read", Path: g.Name, Err: &CorruptError{0, eventfile.ErrPastEnd}}
+	if eventfile.NotWhole(err) {
+		err = lf.fail("read", &CorruptError{0, err})
 	}
 	return t, err
 }
 
-// Segments returns the segments that have ended, the oldest first, for shipping, for backups and for
-// retention by other rules. [Stream.Roll] ends the last one. It reads the beginning of each file.
+// Segments returns the segments that have ended, the oldest first, for shipping, for backups
+// and for retention by other rules. [Stream.Roll] ends the last one. Segments reads the
+// beginning of each file.
 //
-// An error is a *[fs.PathError] with Op "segments": [os.ErrClosed], a *[CorruptError], or the system's.
+// An error is a *[fs.PathError] with Op "segments": [os.ErrClosed], a *[CorruptError], or the
+// system's error.
 func (s *Stream) Segments() (list []Segment, err error) {
 	s.boundsMu.Lock() // no segment is removed meanwhile
 	defer s.boundsMu.Unlock()
-	s.mu.Lock()
-	err = s.checkWritable()
-	all, prevDurable := s.segments(), s.active.prevDurable
-	s.mu.Unlock()
-	if err != nil {
+	all, at, err := s.settled()
+	if err = cmp.Or(err, s.synced.failed()); err != nil {
 		return nil, s.fail("segments", err)
 	}
-	<-prevDurable
-	if err := s.synced.failed(); err != nil {
-		return nil, s.fail("segments", err)
+	ended := all
+	if at.a.log != nil {
+		ended = all[:len(all)-1]
 	}
-	for i, seg := range all[:len(all)-1] {
-		g, err := seg.ended(all[i+1].first)
+	for i, seg := range ended {
+		g, err := seg.ended(nextFrom(all, i, at.next))
 		if err != nil {
 			return nil, s.fail("segments", err)
 		}
@@ -81,9 +87,20 @@ func (s *Stream) Segments() (list []Segment, err error) {
 	return list, nil
 }
 
+// settled returns the segments, of which all but the active one are closed. It is called with boundsMu held.
+func (s *Stream) settled() (list []*segment, at mark, err error) {
+	s.mu.Lock()
+	list, at, err = s.segments(), s.mark(), s.checkWritable()
+	s.mu.Unlock()
+	if err == nil {
+		wait(at.a.prevDurable)
+	}
+	return list, at, err
+}
+
 // ended describes a segment that has ended. The one after it begins with event next.
 func (s *segment) ended(next int64) (g Segment, err error) {
-	f, err := os.Open(s.name())
+	f, err := logdisk.OpenFile(s.name(), os.O_RDONLY, 0)
 	if err != nil {
 		return g, err
 	}
@@ -97,52 +114,54 @@ func (s *segment) ended(next int64) (g Segment, err error) {
 }
 
 // endedHeader returns the header of a segment that has ended, whose file is f.
-func (s *segment) endedHeader(f *os.File, next int64) (h eventfile.Header, err error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return h, err
+func (s *segment) endedHeader(f logdisk.File, next int64) (h eventfile.Header, err error) {
+	st, err := eventfile.StateOf(f)
+	if err == nil && (st.Empty() || !st.Valid(st.Size) || st.End > st.Size || st.Count > next-s.first) {
+		err = &fs.PathError{Op: "read", Path: s.name(), Err: s.damage(0, 0, eventfile.ErrHeader)}
 	}
-	var b [eventfile.HeaderSize]byte
-	if _, err = f.ReadAt(b[:], 0); err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	h = eventfile.ParseHeader(b[:])
-	if err == nil && (h.Empty() || !h.Valid(fi.Size()) || h.End > fi.Size() || h.Count > next-s.first) {
-		err = eventfile.ErrHeader
-	}
-	if err != nil {
-		err = &fs.PathError{Op: "read", Path: s.name(), Err: s.damage(0, 0, err)}
-	}
-	return h, err
+	return st.Header, err
 }
 
-// Copy copies the stream into a new directory, which OpenStream can open. It first makes durable all
-// events whose append has returned, and copies up to there. Appends continue meanwhile. File systems
-// that can share blocks (xfs, btrfs) do so. It verifies no event. progress, unless it is nil, is called
-// after each part with the number of bytes that were copied, and of all.
+// Copy copies the stream into a new directory, which OpenStream can open. It first makes
+// durable all events whose append has returned, and copies up to there. Appends continue
+// meanwhile. File systems that can share blocks (xfs, btrfs) do so. Copy verifies no event.
+// progress, unless it is nil, is called after each part with the number of bytes copied so
+// far, and of all.
 //
-// The directory gets its name last, and durably: until then that is dir with ".tmp", which a
-// kill leaves. Segments that retention or TruncateFront removes meanwhile may be missing.
+// The directory gets its name last, and durably: until then it is dir with ".tmp", which
+// remains if the process is killed. Segments that retention or TruncateFront removes meanwhile
+// may be missing.
 //
-// An error is a *[fs.PathError] with Op "copy": [fs.ErrExist] if dir is there, [ErrTruncated]
-// if TruncateBack has removed events meanwhile, [os.ErrClosed] also if s is closed meanwhile, one
-// of the flush, or the system's. That of ctx comes as it is. After an error there is no dir.
+// An error is a *[fs.PathError] with Op "copy": Copy fails with [fs.ErrExist] if dir exists,
+// [ErrTruncated] if TruncateBack has removed events meanwhile, [os.ErrClosed], also if s is
+// closed meanwhile, the error of a flush, or the system's. An error of ctx is returned
+// unchanged. After an error there is no dir.
 func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
-	s.mu.Lock()
-	at, b, closing := s.mark(), *s.state.Load(), s.closing
-	s.mu.Unlock()
-	if closing {
-		return s.fail("copy", os.ErrClosed)
-	}
-	if err := s.syncMark(at); err != nil {
+	var at mark
+	var b eventfile.Bounds
+	var list []*segment
+	err := logdisk.Do(ctx, func() error {
+		s.mu.Lock()
+		closing := s.closing
+		at, b, list = s.mark(), *s.state.Load(), s.segments()
+		s.mu.Unlock()
+		if closing {
+			return os.ErrClosed
+		}
+		return s.syncMark(at)
+	})
+	switch {
+	case err != nil && err == ctx.Err():
+		return err
+	case err != nil:
 		return s.fail("copy", err)
 	}
-	return copyStream(ctx, s, dir, progress, b, at.a.seg, eventfile.Header{End: at.end, Count: at.next - at.a.seg.first})
+	return copyStream(ctx, s, dir, progress, b, list, at.next, at.end)
 }
 
-// Copy is [Stream.Copy], while the writer appends or not. It flushes the files that it finds
-// last itself, and so copies what is visible when it begins. If a flush of the writer has failed
-// before, the events are durable in the copy alone.
+// Copy is like [Stream.Copy], whether or not the writer appends meanwhile. It flushes the last
+// files itself, and so copies what is visible when it begins. If a flush of the writer has
+// failed before, the events are durable in the copy alone.
 func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
 	r.relist()
 	b, err := r.refresh()
@@ -150,8 +169,10 @@ func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done,
 	switch {
 	case err != nil:
 		return r.fail("copy", err)
-	case len(list) == 0:
+	case len(list) == 0 && b.Generation == 0:
 		return r.fail("copy", fs.ErrNotExist)
+	case len(list) == 0:
+		return copyStream(ctx, r, dir, progress, b, nil, b.First, 0)
 	case b.Truncating:
 		return r.fail("copy", ErrTruncated)
 	}
@@ -163,22 +184,16 @@ func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done,
 	}
 	for _, seg := range list[max(len(list)-2, 0):] {
 		if err == nil {
-			err = flushFile(seg.name())
+			err = logdisk.Do(ctx, func() error { return flushFile(seg.name()) })
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil && err == ctx.Err():
+		return err
+	case err != nil:
 		return r.fail("copy", err)
 	}
-	return copyStream(ctx, r, dir, progress, b, last, eventfile.Header{End: end, Count: next - last.first})
-}
-
-// removeFiles removes a directory of files.
-func removeFiles(dir string) {
-	files, _ := os.ReadDir(dir)
-	for _, f := range files {
-		os.Remove(filepath.Join(dir, f.Name()))
-	}
-	os.Remove(dir)
+	return copyStream(ctx, r, dir, progress, b, list, next, end)
 }
 
 // flushFile flushes a file that another process may write.
@@ -187,11 +202,11 @@ func flushFile(name string) error {
 	if runtime.GOOS == "windows" {
 		flag = os.O_RDWR
 	}
-	f, err := os.OpenFile(name, flag, 0)
+	f, err := logdisk.OpenFile(name, flag, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(f.Flush(), f.Close())
 }
 
 // copier is the work of Copy.
@@ -204,47 +219,42 @@ type copier struct {
 	plain       bool // read by read(2): a flush of the segment may have failed, and shared blocks lack its events
 }
 
-// copyStream copies the segments up to last, of which it copies what the header says. b are the
-// bounds of before.
-func copyStream(ctx context.Context, c catalog, dir string, progress func(done, total int64), b eventfile.Bounds, last *segment, h eventfile.Header) (err error) {
+// copyStream copies segments with the events before number next. The last is copied up to the offset end, or has ended
+// if that is 0. b are the bounds of before.
+func copyStream(ctx context.Context, c catalog, dir string, progress func(done, total int64), b eventfile.Bounds, list []*segment, next, end int64) (err error) {
 	dir = filepath.Clean(dir) // of "dir/" the name beside it is "dir.tmp"
 	k := &copier{ctx: ctx, l: c.list(), temp: dir + ".tmp", progress: progress}
-	if _, err := os.Lstat(dir); err == nil {
+	if _, err := logdisk.Lstat(dir); err == nil {
 		return &fs.PathError{Op: "copy", Path: dir, Err: fs.ErrExist}
 	}
-	if err := os.Mkdir(k.temp, 0o777); err != nil {
+	err = logdisk.Mkdir(k.temp, 0o777)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &fs.PathError{Op: "copy", Path: k.temp, Err: errStale}
+	case err != nil:
 		return k.l.fail("copy", err)
 	}
 	defer func() {
 		if err != nil {
-			removeFiles(k.temp)
+			logdisk.RemoveAll(k.temp)
 		}
 		if err != nil && err != ctx.Err() {
 			err = k.l.fail("copy", err)
 		}
 	}()
-	list := k.l.segments()
-	i := position(list, last.first)
-	if i < 0 || list[i] != last {
-		return ErrTruncated
-	}
-	list = list[:i+1]
-	if h.Start, err = last.started(); err != nil {
-		return err
-	}
 	for _, seg := range list {
-		if fi, err := os.Stat(seg.name()); err == nil {
+		if fi, err := logdisk.Stat(seg.name()); err == nil {
 			k.total += fi.Size()
 		}
 	}
 	for i, seg := range list {
 		_, reader := c.(*StreamReader)
 		k.plain = reader && i+2 >= len(list)
-		of := func(*os.File) (eventfile.Header, error) { return h, nil }
-		if seg != last {
-			of = func(f *os.File) (eventfile.Header, error) { return seg.endedHeader(f, list[i+1].first) }
+		segmentEnd := int64(0)
+		if i+1 == len(list) {
+			segmentEnd = end
 		}
-		err := k.segment(seg, of)
+		err := k.segment(seg, nextFrom(list, i, next), segmentEnd)
 		if k.l.closed.Load() { // first: then the lock may be another writer's
 			return k.l.fail("copy", os.ErrClosed)
 		}
@@ -252,7 +262,7 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 			return ErrTruncated
 		}
 		if now, berr := c.bounds(); errors.Is(err, fs.ErrNotExist) && berr == nil && i+1 < len(list) && now.First >= list[i+1].first {
-			b.First, err = list[i+1].first, k.forget(list[:i+1]) // retention has overtaken
+			b.First, err = list[i+1].first, nil // retention has overtaken: OpenStream removes what was copied
 		}
 		if err != nil {
 			return err
@@ -261,21 +271,29 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 	if now, err := c.bounds(); err != nil || now.Truncating || now.Truncations != b.Truncations {
 		return cmp.Or(err, ErrTruncated)
 	}
-	if err := k.meta(max(b.First, list[0].first)); err != nil {
+	first := b.First
+	if len(list) > 0 {
+		first = max(first, list[0].first)
+	}
+	if err := k.meta(first); err != nil {
 		return err
 	}
-	if err := sys.SyncDir(k.temp); err != nil {
+	if err := k.flush(func() error { return logdisk.SyncDir(k.temp) }); err != nil {
 		return err
 	}
-	if err := os.Rename(k.temp, dir); err != nil {
+	if err := logdisk.Rename(k.temp, dir); err != nil {
 		return err
 	}
-	return sys.SyncDir(dirOf(dir))
+	k.temp = dir // to be removed after an error
+	return k.flush(func() error { return logdisk.SyncDir(dirOf(dir)) })
 }
 
-// segment copies a segment up to the end that of says, given its file.
-func (k *copier) segment(seg *segment, of func(*os.File) (eventfile.Header, error)) error {
-	src, err := os.Open(seg.name())
+// flush calls fn, which flushes, unless the context is done before it ends.
+func (k *copier) flush(fn func() error) error { return logdisk.Do(k.ctx, fn) }
+
+// segment copies a segment with the events before number next. It ends at an offset, or has ended if that is 0.
+func (k *copier) segment(seg *segment, next, end int64) error {
+	src, err := logdisk.OpenFile(seg.name(), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -283,24 +301,25 @@ func (k *copier) segment(seg *segment, of func(*os.File) (eventfile.Header, erro
 	if err := k.l.here(); err != nil {
 		return err
 	}
-	h, err := of(src)
+	h := eventfile.Header{End: end, Count: next - seg.first}
+	if end > 0 {
+		h.Start, err = seg.started()
+	} else {
+		h, err = seg.endedHeader(src, next)
+	}
 	if err != nil {
 		return err
 	}
-	dst, err := os.OpenFile(eventfile.SegmentName(k.temp, seg.first), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	dst, err := logdisk.OpenFile(eventfile.SegmentName(k.temp, seg.first), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	defer dst.Close()
-	in := io.Reader(src)
-	if k.plain {
-		in = struct{ io.Reader }{src}
-	}
 	for off := int64(0); off < h.End; {
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := io.CopyN(dst, in, min(h.End-off, copyBytes)) // copy_file_range(2), which may share blocks, unless plain
+		n, err := dst.CopyRange(src, off, min(h.End-off, copyBytes), k.plain)
 		if err == io.EOF {
 			err = &fs.PathError{Op: "copy", Path: seg.name(), Err: &CorruptError{off + n, io.ErrUnexpectedEOF}}
 		}
@@ -315,24 +334,14 @@ func (k *copier) segment(seg *segment, of func(*os.File) (eventfile.Header, erro
 	if _, err := dst.WriteAt(h.Bytes(), 0); err != nil {
 		return err
 	}
-	return dst.Sync()
+	return k.flush(dst.Flush)
 }
 
 const copyBytes = 16 << 20 // Copy looks at its context after so many
 
-// forget removes copies of segments.
-func (k *copier) forget(list []*segment) (err error) {
-	for _, seg := range list {
-		if rerr := os.Remove(eventfile.SegmentName(k.temp, seg.first)); !errors.Is(rerr, fs.ErrNotExist) {
-			err = cmp.Or(err, rerr)
-		}
-	}
-	return err
-}
-
 // meta writes the bounds of the copy.
 func (k *copier) meta(first int64) error {
-	f, err := mmapfile.Create(filepath.Join(k.temp, eventfile.MetaName))
+	f, err := logdisk.OpenFile(filepath.Join(k.temp, eventfile.MetaName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
@@ -340,5 +349,5 @@ func (k *copier) meta(first int64) error {
 	if err := eventfile.WriteZeros(f, 0, 2*eventfile.SlotSize); err != nil {
 		return err
 	}
-	return writeMeta(f, eventfile.Bounds{Generation: 1, First: first})
+	return k.flush(func() error { return writeMeta(f, eventfile.Bounds{Generation: 1, First: first}) })
 }

@@ -136,7 +136,7 @@ func TestStream_RollAndSegments(t *testing.T) {
 	}
 	for i, g := range sealed(3) {
 		fi, err := os.Stat(g.Name)
-		if err != nil || g.First != int64(i)*10 || g.Next != g.First+10 || g.Bytes != fi.Size() {
+		if err != nil || g.First != int64(i)*10 || g.Next != g.First+10 || g.Bytes != fi.Size()-markSize {
 			t.Errorf("segment %d: %+v, %v", i, g, err)
 		}
 		first, err1 := s.Get(g.First)
@@ -310,8 +310,8 @@ func TestOnlyDurable_EndMark(t *testing.T) {
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0)
 	put(t, name, append(b, make([]byte, 4096)...))
 	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 0) // its writer may have been killed before a flush
-	put(t, name, append(append(b, bytes.Repeat([]byte{0xff}, 16)...), make([]byte, 4096)...))
-	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 10)
+	put(t, name, append(append(b[:len(b)-markSize], make([]byte, 4096)...), b[len(b)-markSize:]...))
+	wantNth(t, r.Events(0, eventlog.OnlyDurable), 0, 10) // as on Windows, where a file that is mapped is not truncated
 	wantNth(t, r.Events(0), 0, 10)
 	must(t, r.Close())
 	s = openStream(t, dir, eventlog.StreamOptions{})

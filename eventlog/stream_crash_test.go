@@ -142,8 +142,8 @@ func (d *disk) crash() string {
 
 func (d *disk) image(n *inode, few int) []byte {
 	b := n.content(d.t)
-	if len(b) > 24 && binary.LittleEndian.Uint64(b) == uint64(len(b)) {
-		n.durable = bytes.Clone(b) // a segment is flushed before it is trimmed
+	if len(b) > 24+markSize && binary.LittleEndian.Uint64(b) == uint64(len(b)-markSize) {
+		n.durable = bytes.Clone(b) // a segment is flushed before it is truncated for its mark
 	}
 	switch old := n.durable; {
 	case len(old) > len(b) && d.rnd.IntN(2) == 0:

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"os"
@@ -232,7 +234,7 @@ func TestStream_RepairedInTheMiddle(t *testing.T) {
 	closeStream(t, s)
 	name := segments(t, dir)[1]
 	b := get(t, name)
-	b[len(b)-1]++
+	b[len(b)-markSize-1]++
 	put(t, name, b)
 	if rec, err := eventlog.Repair(name); err != nil || rec.TruncatedBytes == 0 {
 		t.Fatalf("%+v, %v", rec, err)
@@ -364,4 +366,91 @@ func TestRepair_SegmentOfOpenStream(t *testing.T) {
 	if r, err := eventlog.Repair(name); err != nil || r.TruncatedEvents == 0 {
 		t.Errorf("Repair: %+v, %v", r, err)
 	}
+}
+
+// A log that was closed in order, and truncated by another program, is an error, and stays as it is.
+func TestOpen_TruncatedAfterClose(t *testing.T) {
+	t.Parallel()
+	truncate := func(name string, size int64) (before []byte) {
+		must(t, os.Truncate(name, size))
+		return get(t, name)
+	}
+	name := newName(t)
+	l := open(t, name, eventlog.Options{})
+	for i := range int64(1000) {
+		must(t, errOf(l.AppendSync([]byte(nth(i)))))
+	}
+	must(t, l.Close())
+	before := truncate(name, 300)
+	_, err := eventlog.Open(name, eventlog.Options{})
+	if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("Open: %v", err)
+	}
+	same(t, name, before)
+	if rec, err := eventlog.Repair(name); err != nil || rec.Events == 0 || rec.SavedAs == "" {
+		t.Errorf("Repair: %+v, %v", rec, err)
+	}
+	for _, which := range []int{0, -2, -1} { // the first segment, the last but one, the last
+		dir := newDir(t)
+		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 5000})
+		for range 1000 {
+			must(t, errOf(s.Append([]byte(nth(s.Next())))))
+		}
+		must(t, s.Sync())
+		closeStream(t, s)
+		names := segments(t, dir)
+		name := names[(which+len(names))%len(names)]
+		before := truncate(name, 300)
+		s, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		if which == 0 && err == nil { // it reads no segment before the last two
+			err = s.Check()
+			s.Close()
+		}
+		if ce := (*eventlog.CorruptError)(nil); !errors.As(err, &ce) {
+			t.Errorf("segment %d: %v", which, err)
+		}
+		same(t, name, before)
+	}
+	// No crash leaves a part of a header.
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{})
+	pushN(t, s, 10)
+	closeStream(t, s)
+	name = segments(t, dir)[0]
+	for _, size := range []int64{23, 8, 1} {
+		before := truncate(name, size)
+		_, err := eventlog.OpenStream(dir, eventlog.StreamOptions{})
+		if pe := (*fs.PathError)(nil); !errors.As(err, new(*eventlog.CorruptError)) || !errors.As(err, &pe) {
+			t.Errorf("a segment of %d bytes: %v", size, err)
+		}
+		same(t, name, before)
+	}
+}
+
+// A crash leaves the length that a segment was prepared with, also if SegmentSize is another since.
+func TestOpenStream_OtherSegmentSize(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 10_000})
+	prepared := int64(0)
+	for prepared == 0 {
+		must(t, errOf(s.AppendSync(make([]byte, 1000))))
+		eventlog.WaitJobs(s)
+		if fi, err := os.Stat(filepath.Join(dir, "next.tmp")); err == nil {
+			prepared = fi.Size()
+		}
+	}
+	must(t, errOf(s.Append(make([]byte, 50_000)))) // longer than the prepared file
+	next := s.Next()
+	eventlog.WaitJobs(s)
+	copied := newDir(t)
+	must(t, os.CopyFS(copied, os.DirFS(dir)))
+	closeStream(t, s)
+	names := segments(t, copied)
+	must(t, os.Truncate(names[len(names)-1], prepared))
+	s = openStream(t, copied, eventlog.StreamOptions{SegmentSize: 20_000})
+	if s.Next() != next-1 {
+		t.Errorf("%d events, want %d", s.Next(), next-1)
+	}
+	closeStream(t, s)
 }

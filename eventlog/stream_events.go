@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
 )
@@ -24,10 +23,13 @@ type streamCursor struct {
 	minTime int64            // no event older than this
 	b       eventfile.Bounds // as seen last; generation 0 before
 	begun   bool
-	stale   bool  // cur is past seq
-	tries   int   // without an event, for one that should be there
-	end     int64 // Events goes to this number
-	stop    stop  // or to here
+	entered bool // it has had a segment with event seq, or the place for that
+	stale   bool // cur is past seq
+	retry   bool // a batch was not handed out
+	tries   int  // without an event, for one that should be there
+	limited bool // Events: it goes to stop
+	stop    stop
+	removed int64 // events from this number on, which were there when it began, were removed
 
 	onlyDurable bool
 
@@ -38,13 +40,14 @@ type streamCursor struct {
 // ReadOption is an option of Events and Follow.
 type ReadOption int
 
-// OnlyDurable leaves out events that a crash of the system may take back. A loop over a Stream yields those
-// before [Stream.Durable]: it flushes nothing itself. A StreamReader knows it of a segment once the
-// writer has ended that, as [Stream.Roll] and [Stream.Close] do. So it yields whole segments.
+// OnlyDurable leaves out events that a crash of the system may take back. A loop over a Stream
+// yields those before [Stream.Durable], and flushes nothing itself. A StreamReader knows that
+// the events of a segment are durable once the writer has ended it, as [Stream.Roll] and
+// [Stream.Close] do, so it yields whole segments.
 const OnlyDurable ReadOption = 1
 
 func newStreamCursor(c catalog, minTime int64, o ...ReadOption) *streamCursor {
-	return &streamCursor{segmentList: c.list(), c: c, minTime: minTime, onlyDurable: slices.Contains(o, OnlyDurable)}
+	return &streamCursor{segmentList: c.list(), c: c, minTime: minTime, removed: math.MaxInt64, onlyDurable: slices.Contains(o, OnlyDurable)}
 }
 
 // leave releases the segment.
@@ -66,26 +69,26 @@ func (sc *streamCursor) check() error {
 		return os.ErrClosed
 	}
 	if b.Generation != sc.b.Generation || !sc.begun {
-		if n := b.Truncations - sc.b.Truncations; sc.begun && (n > 1 || n == 1 && b.TruncatedTo < sc.seq) {
-			return ErrTruncated
+		if n := b.Truncations - sc.b.Truncations; sc.begun && n > 0 {
+			sc.removed = min(sc.removed, b.TruncatedTo)
+			if n > 1 || b.TruncatedTo < sc.seq {
+				return ErrTruncated
+			}
 		}
 		sc.leave() // the segment may be another now
 		sc.b, sc.begun = b, true
 	}
-	if sc.seq < sc.firstOf(b) {
+	if sc.seq < sc.firstOf(b) || sc.limited && sc.seq >= sc.removed {
 		return ErrTruncated
 	}
 	return nil
 }
 
-// tryEnter is enter, but an error is to try again if the bounds have changed: another
-// goroutine may have had the list follow them since check.
+// tryEnter is enter, but has the segments listed again if one is missing.
 func (sc *streamCursor) tryEnter() (bool, error) {
 	entered, err := sc.enter()
-	if err != nil {
-		if b, berr := sc.c.bounds(); berr == nil && b.Generation != sc.b.Generation {
-			return false, nil
-		}
+	if errors.Is(err, eventfile.ErrGap) && sc.c.relist() && sc.again() {
+		return false, nil
 	}
 	return entered, err
 }
@@ -102,6 +105,7 @@ func (sc *streamCursor) enter() (bool, error) {
 	f, err := sc.acquire(seg)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && sc.again() {
+			sc.c.relist()
 			err = nil
 		}
 		return false, err
@@ -119,9 +123,6 @@ func (sc *streamCursor) enter() (bool, error) {
 	})
 	if err != nil {
 		sc.leave()
-		if b, berr := sc.c.bounds(); berr == nil && b.Generation != sc.b.Generation {
-			return false, nil // see check
-		}
 		return false, f.fail("events", err)
 	}
 	if next < sc.seq {
@@ -130,8 +131,11 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, nil
 		}
 		if !gap(sc.c, sc.seq) {
-			if sc.seq == sc.b.First {
+			switch {
+			case sc.seq == sc.b.First:
 				return false, errBegun // by TruncateFront past the end: the next segment begins with seq
+			case sc.entered:
+				return false, damagedEvent(sc.seq, 0, ErrTruncated)
 			}
 			return false, fs.ErrInvalid
 		}
@@ -143,19 +147,24 @@ func (sc *streamCursor) enter() (bool, error) {
 	sc.cur = f.newCursor(off, sc.minTime)
 	sc.cur.started, sc.cur.seq, sc.cur.inc, sc.cur.src.Reuse = true, sc.seq, 1, true
 	sc.cur.pass = whole
+	sc.entered = true
 	return true, nil
 }
 
 // atEnd reports whether Events has come to its end.
 func (sc *streamCursor) atEnd() bool {
-	return sc.seq >= sc.end || sc.stop.off > 0 && sc.seg != nil && sc.seg.first == sc.stop.first && sc.cur.off >= sc.stop.off
+	if sc.seg == nil || sc.retry || sc.stale || !sc.limited {
+		return false
+	}
+	return sc.seg.first > sc.stop.first || sc.seg.first == sc.stop.first && sc.cur.off >= sc.stop.off
 }
 
 // step verifies the next events. more reports whether there may be more.
 func (sc *streamCursor) step() (more bool, err error) {
-	if sc.stale {
+	if sc.stale || sc.retry {
 		sc.leave()
 	}
+	sc.retry = false
 	if err := sc.check(); err != nil {
 		return false, err
 	}
@@ -166,23 +175,21 @@ func (sc *streamCursor) step() (more bool, err error) {
 		case err != nil || !entered:
 			return sc.at(sc.seq) != nil, err
 		}
-		switch {
-		case sc.stop.off > 0 && sc.seg.first > sc.stop.first && sc.b.Truncations != sc.stop.truncations:
-			return false, ErrTruncated
-		case sc.stop.off > 0 && sc.seg.first > sc.stop.first:
-			sc.end = sc.seq
-			return false, nil
-		case sc.atEnd():
+		if sc.atEnd() {
 			return false, nil
 		}
 	}
 	cur := sc.cur
 	durable := int64(math.MaxInt64)
+	cur.limit = math.MaxInt64
 	if sc.onlyDurable {
-		durable, cur.durable = sc.c.durable(sc.seg)
-		if sc.seq >= durable || cur.off > cur.durable {
+		durable, cur.limit = sc.c.durable(sc.seg, cur.off)
+		if sc.seq >= durable || cur.off > cur.limit {
 			return false, sc.here()
 		}
+	}
+	if sc.limited && sc.seg.first == sc.stop.first && sc.removed == math.MaxInt64 { // else the file may have other events by now
+		cur.limit = min(cur.limit, sc.stop.off)
 	}
 	cur.end = 0 // TruncateBack makes a segment shorter
 	err = cur.step(true)
@@ -193,19 +200,33 @@ func (sc *streamCursor) step() (more bool, err error) {
 		sc.leave()
 		return true, nil // see check
 	}
+	if err != nil { // perhaps of pages that OpenStream has dropped
+		if end, lerr := sc.last(); lerr == nil && end < cur.end {
+			sc.stale = true
+			return true, nil
+		}
+	}
+	if sc.limited && (cur.seq > sc.removed || err != nil && cur.seq == sc.removed) {
+		sc.clip(sc.removed)
+		return true, nil // see check
+	}
 	if limit := min(sc.b.Limit(), durable); limit < cur.seq {
 		sc.clip(limit)
 		return false, err
 	}
 	if following >= 0 && cur.seq > following {
+		if sc.c.relist() && sc.again() {
+			sc.leave()
+			return true, nil
+		}
 		sc.clip(following)
 		return true, damagedEvent(following, 0, eventfile.ErrGap)
 	}
 	if err != nil || cur.n > 0 || cur.seq > sc.seq {
 		return true, err
 	}
-	if cur.off > cur.end {
-		return false, damagedEvent(sc.seq, cur.end, eventfile.ErrPastEnd)
+	if cur.off > cur.end { // OpenStream has found less on the disk, and is about to say so in meta
+		return false, damagedEvent(sc.seq, cur.end, ErrTruncated)
 	}
 	if sc.seq > sc.seg.first && sc.c.grown(sc.seq) {
 		// The writer has filled this segment before it created the next.
@@ -248,11 +269,16 @@ func (sc *streamCursor) clip(limit int64) {
 }
 
 // hand gives the batch to the loop's body, and then err if there is one.
-func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
+func (sc *streamCursor) hand(err error, yield func(Event, error) bool) (more bool) {
 	if cur := sc.cur; cur != nil {
+		sc.retry = true // unless all of it was handed out: then meta tells more
+		defer cur.again(&more)
 		for i := range cur.n {
 			if stop := sc.stopped(); stop != nil {
 				return sc.yieldError(stop, yield)
+			}
+			if cur.overwritten() {
+				return true
 			}
 			sc.seq, sc.tries = cur.batch[i].Seq+1, 0
 			if !yield(cur.batch[i], nil) {
@@ -260,8 +286,19 @@ func (sc *streamCursor) hand(err error, yield func(Event, error) bool) bool {
 			}
 		}
 		sc.seq, cur.n = cur.seq, 0
+		sc.retry = false
+	}
+	if err != nil && err != ErrTruncated && sc.stopped() == nil && sc.moved() {
+		sc.retry = true // check tells why: what was read may have been removed before the error, or since, in the loop's body
+		return true
 	}
 	return err == nil || sc.yieldError(err, yield)
+}
+
+// moved reports whether the bounds have changed since check.
+func (sc *streamCursor) moved() bool {
+	b, err := sc.c.bounds()
+	return err == nil && sc.begun && b.Generation != sc.b.Generation
 }
 
 func (sc *streamCursor) yieldError(err error, yield func(Event, error) bool) bool {
@@ -283,44 +320,30 @@ func (sc *streamCursor) stopped() error {
 	return nil
 }
 
-// streamEvents is the iterator of Events and Since. begin returns where to begin.
-func streamEvents(c catalog, minTime int64, begin func() (int64, error), o ...ReadOption) iter.Seq2[Event, error] {
+// streamEvents is the iterator of Events, and of Since if minTime is not everything.
+func streamEvents(c catalog, from, minTime int64, o ...ReadOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		defer runtime.KeepAlive(c)
 		sc := newStreamCursor(c, minTime, o...)
 		defer sc.leave()
-		sc.end = math.MaxInt64
+		sc.seq, sc.limited = from, true
 		err := sc.stopped()
+		if err == nil && minTime != everything {
+			sc.seq, err = segmentSince(c, minTime)
+		}
 		if err == nil {
-			sc.seq, err = begin()
-		}
-		if err == nil && minTime == everything {
-			sc.stop, err = c.stop()
-		}
-		if err == nil && sc.stop.off == 0 {
-			sc.end, err = c.tail()
-		}
-		if ce := (*CorruptError)(nil); errors.As(err, &ce) && sc.seq <= sc.end {
-			sc.end, err = sc.end+1, nil // the loop meets the damage
-		}
-		if err == nil && sc.seq > sc.end {
-			err = fs.ErrInvalid
+			sc.stop, sc.b, err = stopOf(c)
+			sc.begun = true
 		}
 		if err != nil {
-			sc.hand(err, yield)
+			sc.yieldError(err, yield)
 			return
 		}
-		for more := true; more && !sc.atEnd(); {
+		for more := true; (more || sc.retry) && !sc.atEnd(); {
 			more, err = sc.step()
-			if err == nil && !more && !sc.atEnd() && !sc.onlyDurable && (sc.cur == nil || sc.cur.n == 0) {
+			if err == nil && !more && !sc.atEnd() && !sc.onlyDurable && (sc.cur == nil || sc.cur.n == 0) && sc.removed < math.MaxInt64 {
 				err = ErrTruncated // it was there when the loop began
-			}
-			if sc.cur != nil && sc.cur.seq > sc.end {
-				sc.clip(sc.end)
-			}
-			for sc.stop.off > 0 && sc.cur != nil && sc.seg.first == sc.stop.first && sc.cur.n > 0 && sc.cur.batch[sc.cur.n-1].Offset >= sc.stop.off {
-				sc.cur.n--
 			}
 			if !sc.hand(err, yield) {
 				return
@@ -329,26 +352,16 @@ func streamEvents(c catalog, minTime int64, begin func() (int64, error), o ...Re
 	}
 }
 
-// startAt returns a beginning for events.
-func startAt(seq int64) func() (int64, error) {
-	return func() (int64, error) { return seq, nil }
-}
-
-// streamSince is the iterator of Since.
-func streamSince(c catalog, t time.Time) iter.Seq2[Event, error] {
-	return streamEvents(c, since(t), func() (int64, error) { return segmentSince(c, t) })
-}
-
-// segmentSince returns the number of the first event of the segment in which those at or after t
+// segmentSince returns the number of the first event of the segment in which those at or after minTime
 // begin, if the clock was not set back.
-func segmentSince(c catalog, t time.Time) (int64, error) {
+func segmentSince(c catalog, minTime int64) (int64, error) {
 	l := c.list()
 	b, err := c.refresh()
 	if err != nil {
 		return 0, err
 	}
-	list, minTime := l.segments(), since(t)
-	low, high := 0, len(list) // the last segment that was begun before t is in list[low:high]
+	list := l.segments()
+	low, high := 0, len(list) // the last segment that was begun before minTime is in list[low:high]
 	for high-low > 1 {
 		mid := (low + high) / 2
 		start, err := list[mid].started()
@@ -374,33 +387,17 @@ func segmentSince(c catalog, t time.Time) (int64, error) {
 // streamFollow is the iterator of Follow.
 func streamFollow(ctx context.Context, c catalog, seq int64, o []ReadOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		defer runtime.KeepAlive(c)
 		sc := newStreamCursor(c, everything, o...)
-		sc.ctx, sc.seq, sc.end = ctx, seq, math.MaxInt64
+		sc.ctx, sc.seq = ctx, seq
 		defer sc.leave()
-		wait := minWait
-		timer := time.NewTimer(0)
-		defer timer.Stop()
-		for {
-			more, err := false, sc.stopped()
+		follow(ctx, c, func() (found, more bool) {
+			err := sc.stopped()
 			if err == nil {
-				more, err = sc.step()
+				found, err = sc.step()
 			}
 			old := sc.seq
-			if !sc.hand(err, yield) {
-				return
-			}
-			if more || sc.seq > old {
-				wait = minWait
-				continue
-			}
-			timer.Reset(wait)
-			select {
-			case <-ctx.Done():
-			case <-timer.C:
-			}
-			wait = min(2*wait, maxWait)
-		}
+			more = sc.hand(err, yield)
+			return found || sc.seq > old, more
+		})
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/guard"
 )
 
 // getEvent returns a copy of event seq.
@@ -44,6 +42,7 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 	f := s.file.Load()
 	if f == nil {
 		if f, err = l.acquire(s); err != nil {
+			c.relist()
 			return e, errors.Is(err, fs.ErrNotExist), l.fail("get", err)
 		}
 		s.release()
@@ -62,6 +61,8 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 		return Event{}, true, l.fail("get", damagedEvent(seq, 0, eventfile.ErrGap))
 	case err == nil:
 		return Event{}, false, l.fail("get", fs.ErrNotExist)
+	case errors.Is(err, eventfile.ErrGap) && c.relist():
+		return Event{}, true, err
 	case errors.Is(err, os.ErrClosed): // the segment, not the stream: see tryGet's beginning
 		return Event{}, true, l.fail("get", os.ErrClosed)
 	}
@@ -70,33 +71,21 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 
 // get reads and verifies event seq of segment s. If there is none, next is not above seq.
 func (f *segmentFile) get(s *segment, seq int64) (e Event, next int64, err error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if f.ended.Load() {
-		return e, 0, f.fail("get", os.ErrClosed)
-	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		if r := recover(); r != nil {
-			if !guard.IsFault(r, true) {
-				panic(r)
-			}
-			err = f.fail("get", f.faultCause())
+	err = f.whileOpen("get", func() error {
+		var src eventfile.Source
+		p, err := s.find(f, &src, seq)
+		if next = s.first + p.N; err != nil || next <= seq {
+			return err
 		}
-	}()
-	var src eventfile.Source
-	p, err := s.find(f, &src, seq)
-	if next = s.first + p.N; err == nil && next > seq {
-		var head eventfile.Entry
-		var data []byte
-		if head, data, err = src.CopyEvent(p.Off, p.End); err == nil {
-			return Event{p.Off, seq, time.Unix(0, head.Time), data}, next, nil
+		head, data, err := src.CopyEvent(p.Off, p.End)
+		if err != nil {
+			return s.damage(seq-s.first, p.Off, err)
 		}
-		err = s.damage(seq-s.first, p.Off, err)
-	}
+		e = Event{p.Off, seq, time.Unix(0, head.Time), data}
+		return nil
+	})
 	if err != nil {
-		return Event{}, next, f.fail("get", err)
+		err = f.fail("get", err)
 	}
-	return e, next, nil
+	return e, next, err
 }

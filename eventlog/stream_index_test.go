@@ -75,3 +75,32 @@ func TestStreamReader_OnePass(t *testing.T) {
 		t.Errorf("Get: %d bytes, %v", len(e.Data), err)
 	}
 }
+
+// The indexes of segments that have ended have a bound. With fewer points, Get finds each event all the same.
+func TestStream_IndexBound(t *testing.T) {
+	const most = 100
+	restore := eventlog.BoundIndexes(most)
+	defer restore()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	check := func() {
+		t.Helper()
+		for seq := range s.Next() {
+			if e, err := s.Get(seq); err != nil || string(e.Data) != nth(seq) {
+				t.Fatalf("Get(%d): %.20q, %v", seq, e.Data, err)
+			}
+		}
+		if n := eventlog.IndexPoints(s); n > most || n < most/4 {
+			t.Errorf("%d points, want up to %d", n, most)
+		}
+	}
+	pushN(t, s, 1000)
+	eventlog.WaitJobs(s)
+	check()
+	must(t, s.TruncateBack(777)) // in a segment with few points
+	check()
+	pushN(t, s, 300)
+	closeStream(t, s)
+	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	check()
+}

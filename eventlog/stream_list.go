@@ -3,13 +3,12 @@ package eventlog
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // maxOpen is the number of segments that are open for reading at a time. Each takes a
@@ -25,7 +24,7 @@ type segmentList struct {
 
 	metaHome atomic.Pointer[fs.FileInfo] // the file meta that a StreamReader has open
 
-	mu  sync.Mutex                 // guards changes of all; locked before the mu of segment
+	mu  logdisk.Mutex              // guards changes of all; locked before the mu of segment
 	all atomic.Pointer[[]*segment] // ascending
 }
 
@@ -45,11 +44,9 @@ func (l *segmentList) segments() []*segment { return *l.all.Load() }
 // acknowledged into a backup that was restored. A StreamReader, which keeps no directory
 // open, compares meta, too.
 func (l *segmentList) here() error {
-	fi, err := os.Stat(l.dir)
-	same := err == nil && os.SameFile(fi, l.home)
+	same, err := logdisk.Same(l.dir, l.home)
 	if meta := l.metaHome.Load(); same && meta != nil {
-		fi, err = os.Stat(filepath.Join(l.dir, eventfile.MetaName))
-		same = err == nil && os.SameFile(fi, *meta)
+		same, err = logdisk.Same(filepath.Join(l.dir, eventfile.MetaName), *meta)
 	}
 	if err == nil && !same {
 		err = errReplaced
@@ -96,6 +93,14 @@ func (l *segmentList) at(seq int64) *segment {
 	return nil
 }
 
+// nextFrom returns the number of the event after those of segment i of a list, of which the last ends before number end.
+func nextFrom(list []*segment, i int, end int64) int64 {
+	if i+1 < len(list) {
+		return list[i+1].first
+	}
+	return end
+}
+
 // following returns the number of the first event of the segment after the one that begins
 // with first, or -1 if there is none in the list.
 func (l *segmentList) following(first int64) int64 {
@@ -128,6 +133,18 @@ func (l *segmentList) add(first int64) *segment {
 	l.all.Store(&list)
 	return s
 }
+
+// thinIndexes bounds the memory of the indexes, but for the last.
+func (l *segmentList) thinIndexes() {
+	list := l.segments()
+	indexes := make([]*eventfile.Index, 0, len(list))
+	for _, s := range list[:max(len(list)-1, 0)] {
+		indexes = append(indexes, &s.index)
+	}
+	eventfile.Thin(indexes, maxPoints)
+}
+
+var maxPoints = eventfile.MaxPoints // a variable for tests
 
 // replace replaces the list.
 func (l *segmentList) replace(list []*segment) {

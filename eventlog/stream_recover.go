@@ -2,14 +2,12 @@ package eventlog
 
 import (
 	"cmp"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // recover makes the directory a stream, and opens its last segment.
@@ -17,8 +15,7 @@ import (
 // A segment is closed, and so durable, before the one after the next begins. So after a
 // crash only the last segments can be torn: those that are longer than their events.
 func (s *Stream) recover() error {
-	os.Remove(s.spareName())
-	os.Remove(s.skipName())
+	logdisk.Remove(s.spareName())
 	firsts, err := eventfile.ListSegments(s.dir)
 	if err != nil {
 		return err
@@ -26,25 +23,28 @@ func (s *Stream) recover() error {
 	if s.file, err = eventfile.Open(filepath.Join(s.dir, eventfile.MetaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	stored, err := sys.FlushAndDrop(s.file.OS())
+	seen, serr := eventfile.ReadMeta(s.file) // as readers see it
+	stored, err := s.file.Stored()
 	if err != nil {
 		return err
 	}
-	defer stored.Close()
-	r := io.ReaderAt(s.file)
-	if stored != nil {
-		r = stored
-	}
-	b, err := eventfile.ReadMeta(r)
+	defer closeStored(stored)
+	b, err := eventfile.ReadMeta(eventfile.OnDisk(s.file, stored))
 	if err != nil {
 		return metaError(err)
 	}
-	if err := s.allocateMeta(stored != nil && b.Generation == 0); err != nil {
+	if err := s.allocateMeta(b.Generation == 0); err != nil {
 		return err
 	}
-	s.failedGenerations = 2 // a reader may have seen a generation that no flush has made durable
+	// A reader may have seen generations that no flush has made durable, and that the system has forgotten since:
+	// 30 changes that fail are more than a writer makes before it ends. Even, for the other slot.
+	s.failedGenerations = 64 + (max(seen.Generation, b.Generation)-b.Generation+1)/2*2
+	undone := serr == nil && seen.Truncations > b.Truncations
+	if undone { // a TruncateBack that readers have seen, and the disk has not
+		b.Truncations = seen.Truncations
+	}
 	s.state.Store(&b)
-	work := recovery{s: s, b: b, firsts: firsts, fresh: -1}
+	work := recovery{s: s, b: b, firsts: firsts, fresh: -1, tookBack: undone}
 	if err := work.run(); err != nil {
 		return err
 	}
@@ -53,19 +53,26 @@ func (s *Stream) recover() error {
 	if err := s.syncDir(); err != nil { // first: see truncateBack
 		return err
 	}
+	if b.Truncating || work.tookBack || work.killed { // again: a reader may have listed files since that are gone now
+		b.Truncations++
+	}
+	if work.killed && !work.tookBack {
+		b.TruncatedTo = s.next.Load()
+	}
 	if b.Truncating = false; b.Generation == 0 { // else First stays: segments may be missing, see Check
-		b.First = max(b.First, list[0].first)
+		b.First = max(b.First, nextFrom(list, -1, s.next.Load()))
 	}
 	if err := s.setBounds(b); err != nil { // always, for readers to list the directory again
 		return err
 	}
+	s.active.truncations = b.Truncations
 	s.synced.reset(s.next.Load(), b.Truncations)
 	return nil
 }
 
 // allocateMeta makes both slots blocks, durably, before one of them is valid: then a full disk does not
-// keep events from being removed. anew says that the disk has no slot, and memory may: see
-// eventfile.OpenStored.
+// keep events from being removed. anew says that the disk has no slot: memory may have one, or zeros without
+// blocks, since a flush has failed. See eventfile.OpenStored.
 func (s *Stream) allocateMeta(anew bool) error {
 	if anew {
 		if err := s.file.Truncate(0); err != nil {
@@ -79,7 +86,7 @@ func (s *Stream) allocateMeta(anew bool) error {
 	if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
 		return err
 	}
-	return hooks.syncMeta(s.file)
+	return s.file.FlushData()
 }
 
 // recovery is the work of recover.
@@ -88,34 +95,120 @@ type recovery struct {
 	b      eventfile.Bounds
 	firsts []int64 // numbers of the first events of the segments
 	fresh  int64   // that of a segment after these that is to be created, or -1
-	blank  bool    // fresh is there, without a header
-	ends   map[int64]int64
+
+	tookBack bool // readers were told
+	killed   bool // perhaps a writer was killed after it told them, and before all was gone
 }
 
 func (r *recovery) run() error {
 	if err := r.remove(); err != nil {
 		return err
 	}
-	if err := r.verify(); err != nil {
-		return err
-	}
-	if n := len(r.firsts); r.fresh < 0 && n > 0 {
-		last := r.firsts[n-1]
-		blank, err := blankSegment(eventfile.SegmentName(r.s.dir, last))
+	i := len(r.firsts)
+	for ; i > 0; i-- { // to the last segment that was closed with all its events
+		n, name := r.count(i-1), r.name(i-1)
+		if n < 0 || r.b.Truncating && i == len(r.firsts) {
+			continue
+		}
+		st, err := eventfile.ReadState(name)
+		if err == nil && st.Closed && st.Count > n { // one with less may be as it was when the stream was closed before
+			err = r.s.damaged(name, st.End)
+		}
 		if err != nil {
 			return err
 		}
-		if blank { // no flush has returned since it was created
-			r.firsts, r.fresh, r.blank = r.firsts[:n-1], last, true
+		if st.Closed && st.Count == n {
+			break
 		}
 	}
-	if r.fresh < 0 && len(r.firsts) == 0 {
-		r.fresh = r.b.First
+	if err := r.s.syncDir(); err != nil { // first: a segment that is marked closed has a durable name
+		return err
+	}
+	for ; i < len(r.firsts); i++ {
+		if err := r.segment(i); err != nil {
+			return err
+		}
+	}
+	if r.s.active != nil {
+		return nil
 	}
 	if r.fresh < 0 {
-		return r.open()
+		r.fresh = r.b.First
 	}
 	return r.create(r.fresh)
+}
+
+func (r *recovery) name(i int) string { return eventfile.SegmentName(r.s.dir, r.firsts[i]) }
+
+// count returns how many events segment i has, or -1 if nothing tells.
+func (r *recovery) count(i int) int64 {
+	switch {
+	case i+1 < len(r.firsts):
+		return r.firsts[i+1] - r.firsts[i]
+	case r.fresh >= 0:
+		return r.fresh - r.firsts[i]
+	}
+	return -1
+}
+
+// segment recovers segment i: it ends it if it has all its events, and else opens it for appending.
+func (r *recovery) segment(i int) error {
+	s, first, n, name := r.s, r.firsts[i], r.count(i), r.name(i)
+	l, err := openLocked(name, s.logOptions(), 0)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if s.active == nil {
+			l.release()
+		}
+	}()
+	var x eventfile.Index // filled now: later it would hold appends up
+	rules := eventfile.Rules{Blank: true, Lengths: []int64{s.o.SegmentSize}, Most: max(n, 0), Index: &x}
+	if n < 0 {
+		rules.Verify = l.o.Verify
+	}
+	f, err := l.examine(rules)
+	if err != nil {
+		return l.fail("open", err)
+	}
+	if f.Count == n {
+		switch {
+		case i+1 == len(r.firsts): // TruncateBack may have left more
+			err = eventfile.SetEnd(name, f.End, n)
+		case f.End < f.Header.End:
+			err = s.damaged(name, f.End)
+		default:
+			if err = l.recover(f, nil); err == nil {
+				l.startFlusher()
+				err = l.Close()
+			}
+		}
+		s.trace("sync", name)
+		return err
+	}
+	torn := r.firsts[i+1:] // what follows was not flushed
+	if later, err := r.flushed(torn); err != nil || later {
+		return cmp.Or(err, r.gap(first, first+n))
+	}
+	if err := f.damage(); err != nil {
+		return l.fail("open", err)
+	}
+	if n >= 0 || f.seen.End > f.End {
+		if err := r.takeBack(first + f.Count); err != nil {
+			return err
+		}
+	}
+	if n >= 0 {
+		if err := r.setAside(torn); err != nil {
+			return err
+		}
+		if err := s.syncDir(); err != nil { // before the file in front of them may go
+			return err
+		}
+		r.firsts, r.fresh = r.firsts[:i+1], -1
+	}
+	return r.open(l, f, first, &x)
 }
 
 // remove ends what TruncateFront and TruncateBack may have begun.
@@ -127,50 +220,23 @@ func (r *recovery) remove() error {
 			keep = append(keep, first)
 			continue
 		}
-		if err := os.Remove(eventfile.SegmentName(r.s.dir, first)); err != nil && !whole {
+		if err := logdisk.Remove(eventfile.SegmentName(r.s.dir, first)); err != nil && !whole {
 			return err
 		}
 	}
-	if r.firsts = keep; r.b.Truncating {
-		r.fresh = r.b.TruncatedTo
-	}
-	return nil
-}
-
-// verify verifies the segments that may be torn, but for the last.
-func (r *recovery) verify() error {
-	all := r.firsts
-	if r.fresh >= 0 {
-		all = append(slices.Clone(all), r.fresh)
-	}
-	low := len(all) - 1
-	for ; low > 0; low-- {
-		truncated := r.fresh >= 0 && low == len(all)-1
-		closed, err := isClosed(eventfile.SegmentName(r.s.dir, all[low-1]), all[low]-all[low-1])
-		if err != nil && !truncated {
-			return err
-		}
-		if closed && !truncated {
-			break
-		}
-	}
-	r.ends = map[int64]int64{}
-	for i := max(low, 0); i+1 < len(all); i++ {
-		end, err := r.makeDurable(all[i], all[i+1]-all[i], r.fresh >= 0 && i == len(all)-2)
+	r.firsts = keep
+	truncated := r.b.Truncating
+	if n := len(keep); n > 0 && r.b.Truncations > 0 && keep[n-1] <= r.b.TruncatedTo && !truncated {
+		st, err := eventfile.ReadState(eventfile.SegmentName(r.s.dir, keep[n-1]))
 		if err != nil {
 			return err
 		}
-		if end == 0 { // torn: what follows was not flushed
-			if later, err := r.flushed(all[i+1:]); err != nil || later {
-				return cmp.Or(err, r.gap(all[i], all[i+1]))
-			}
-			if err := r.setAside(r.firsts[min(i+1, len(r.firsts)):]); err != nil {
-				return err
-			}
-			r.firsts, r.fresh = r.firsts[:i+1], -1
-			break
-		}
-		r.ends[all[i]] = end
+		// Nothing was appended since: see finishBack.
+		truncated = keep[n-1] < r.b.TruncatedTo && keep[n-1]+st.Count == r.b.TruncatedTo && st.Size > st.End+eventfile.MarkSize
+		r.killed = !st.Closed
+	}
+	if truncated {
+		r.fresh = r.b.TruncatedTo
 	}
 	return nil
 }
@@ -178,41 +244,27 @@ func (r *recovery) verify() error {
 // flushed reports whether one of these segments was flushed, and so all before them were: a
 // segment is flushed before the one after the next begins, and before the next is closed.
 func (r *recovery) flushed(firsts []int64) (bool, error) {
-	if len(firsts) != 1 || firsts[0] == r.fresh {
+	if len(firsts) != 1 {
 		return len(firsts) > 1, nil
 	}
-	h, size, err := eventfile.ReadHeader(eventfile.SegmentName(r.s.dir, firsts[0]))
-	return !h.Empty() && h.End == size, err
+	st, err := eventfile.ReadState(eventfile.SegmentName(r.s.dir, firsts[0]))
+	return !st.Empty() && st.Closed, err
 }
 
-// makeDurable flushes a segment of n events, and returns its end, or 0 if it does not have n whole
-// events. If truncated is set, TruncateBack may have left more, which are removed.
-func (r *recovery) makeDurable(first, n int64, truncated bool) (end int64, err error) {
-	name := eventfile.SegmentName(r.s.dir, first)
-	end, more, err := wholeEvents(name, n)
-	switch {
-	case err != nil || end == 0:
-		return 0, err
-	case more && !truncated:
-		return 0, r.s.damaged(name, end)
+// takeBack tells readers, before any file changes, that events from number next on may be gone which they have
+// seen: a flush has failed.
+func (r *recovery) takeBack(next int64) error {
+	b := *r.s.state.Load()
+	if b.Truncations++; b.Truncating {
+		b.Truncations++ // TruncatedTo stays: two calls tell readers that they do not know where
+	} else {
+		b.TruncatedTo = next
 	}
-	if err := eventfile.SetEnd(name, end, n); err != nil {
-		return 0, err
-	}
-	r.s.trace("sync", name)
-	// A reader may have any event open that was before WriteOffset once. Those after the end
-	// are ones that TruncateBack has removed; without them there is nothing but zeros there, or
-	// events whose append has not returned.
-	removed, err := eventAt(name, end)
-	if err != nil {
-		return 0, err
-	}
-	if !removed {
-		err = eventfile.EndFile(name, end)
-	}
-	return end, err
+	r.tookBack = true
+	return r.s.setBounds(b)
 }
 
+// damaged is the error if the named segment has more events than there should be.
 func (s *Stream) damaged(name string, off int64) error {
 	return &fs.PathError{Op: "open", Path: name, Err: &CorruptError{off, eventfile.ErrGap}}
 }
@@ -220,8 +272,8 @@ func (s *Stream) damaged(name string, off int64) error {
 // gap is the error if a segment does not have the events up to before number next.
 func (r *recovery) gap(first, next int64) error {
 	name := eventfile.SegmentName(r.s.dir, first)
-	if h, size, err := eventfile.ReadHeader(name); err == nil && h.End <= size && first+h.Count < next {
-		return missing(name, first+h.Count, next)
+	if st, err := eventfile.ReadState(name); err == nil && st.End <= st.Size && first+st.Count < next {
+		return missing(name, first+st.Count, next)
 	}
 	return r.s.damaged(name, 0)
 }
@@ -231,15 +283,15 @@ func (r *recovery) gap(first, next int64) error {
 func (r *recovery) setAside(firsts []int64) error {
 	for _, first := range firsts {
 		name := eventfile.SegmentName(r.s.dir, first)
-		h, _, err := eventfile.ReadHeader(name)
+		h, err := eventfile.ReadState(name)
 		if err != nil {
 			return err
 		}
 		if h.Empty() {
-			err = os.Remove(name)
+			err = logdisk.Remove(name)
 		} else {
 			saved := eventfile.SavedName(name, 0)
-			if err = eventfile.Rename(name, saved); r.s.recovered.SavedAs == "" {
+			if err = logdisk.Rename(name, saved); r.s.recovered.SavedAs == "" {
 				r.s.recovered.SavedAs = saved
 			}
 			r.s.recovered.TruncatedBytes += max(h.End-eventfile.HeaderSize, 0)
@@ -253,50 +305,53 @@ func (r *recovery) setAside(firsts []int64) error {
 	return nil
 }
 
-// open opens the last segment for appending.
-func (r *recovery) open() error {
+// open makes the last segment the active one. If that has no events, the next append begins it: the disk may be full.
+func (r *recovery) open(l *Log, f found, first int64, x *eventfile.Index) error {
 	s := r.s
-	last := r.firsts[len(r.firsts)-1]
-	var x eventfile.Index // filled now: later it would hold appends up
-	l, err := openLog(eventfile.SegmentName(s.dir, last), s.logOptions(), &x)
-	if err != nil {
-		return err
+	if f.Empty && first >= r.b.First {
+		if f.stored { // else what is written may not be durable: see eventfile.OpenStored
+			if err := l.f.Truncate(0); err != nil {
+				return err
+			}
+		}
+		r.add(r.firsts[:len(r.firsts)-1])
+		s.recovered.Offset = eventfile.HeaderSize
+		l.release()
+		s.end(first)
+		s.active.ended = true
+		return nil
 	}
-	rec := l.Recovery()
-	rec.TruncatedBytes += s.recovered.TruncatedBytes
-	rec.TruncatedEvents += s.recovered.TruncatedEvents
-	if rec.SavedAs == "" {
-		rec.SavedAs = s.recovered.SavedAs
+	if err := l.recover(f, nil); err != nil {
+		return l.fail("open", err)
 	}
-	s.recovered = rec
-	if last+l.count < r.b.First { // TruncateFront has removed more than there is
+	l.startFlusher()
+	rec, aside := l.recovered, s.recovered
+	s.recovered = Recovery{rec.Events, rec.Offset, rec.TruncatedBytes + aside.TruncatedBytes,
+		rec.TruncatedEvents + aside.TruncatedEvents, cmp.Or(rec.SavedAs, aside.SavedAs)}
+	if first+l.count < r.b.First { // TruncateFront has removed more than there is
 		if err := l.Close(); err != nil {
 			return err
 		}
 		return r.create(r.b.First)
 	}
 	r.add(r.firsts[:len(r.firsts)-1])
-	s.use(l, last)
-	s.active.seg.index.Take(&x)
+	s.use(l, first, nil)
+	s.active.seg.index.Take(x)
 	return nil
 }
 
 // create creates a segment to append to.
 func (r *recovery) create(first int64) error {
-	if r.b.First > first {
-		if first = r.b.First; r.blank {
-			r.firsts = append(r.firsts, r.fresh)
-		}
-	}
+	first = max(first, r.b.First)
 	if first == r.b.First { // there are no events
-		for _, old := range r.firsts {
-			os.Remove(eventfile.SegmentName(r.s.dir, old)) // or OpenStream does it later: Windows keeps what a reader has open
+		for i := range r.firsts {
+			logdisk.Remove(r.name(i)) // or OpenStream does it later: Windows keeps what a reader has open
 		}
 		r.firsts = nil
 	}
 	r.add(r.firsts)
 	r.s.recovered.Offset = eventfile.HeaderSize
-	return r.s.start(first, r.blank && first == r.fresh)
+	return r.s.start(first, nil)
 }
 
 // add adds segments that are not appended to.
@@ -306,12 +361,8 @@ func (r *recovery) add(firsts []int64) {
 	defer s.segmentList.mu.Unlock()
 	for _, first := range firsts {
 		seg := s.add(first)
-		end, ok := r.ends[first]
-		if !ok {
-			if fi, err := os.Stat(seg.name()); err == nil {
-				end = fi.Size()
-			}
+		if fi, err := logdisk.Stat(seg.name()); err == nil { // it was closed: to read the mark of each takes time
+			seg.bytes.Store(max(fi.Size()-eventfile.MarkSize, eventfile.HeaderSize))
 		}
-		seg.bytes.Store(end)
 	}
 }

@@ -1,8 +1,9 @@
 package eventlog
 
 import (
-	"os"
-	"time"
+	"math"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // retains reports whether retain may remove segments.
@@ -22,12 +23,10 @@ func (s *Stream) retain() error {
 	if unfinished != nil {
 		return nil
 	}
-	i := 0
+	old, i := s.tooOld(list), 0
 	for ; i < len(list)-1; i++ {
-		if size := s.o.RetainBytes; size == 0 || total <= size {
-			if age := s.o.RetainAge; age == 0 || !s.older(list[i+1], age) {
-				break
-			}
+		if size := s.o.RetainBytes; i >= old && (size == 0 || total <= size) {
+			break
 		}
 		total -= list[i].bytes.Load()
 	}
@@ -39,11 +38,31 @@ func (s *Stream) retain() error {
 	return err
 }
 
-// older reports whether a segment was begun longer than age ago.
-func (s *Stream) older(seg *segment, age time.Duration) bool {
-	start, err := seg.started()
-	now := newClock(s.o.Now).read()
-	return err == nil && start < now && uint64(now)-uint64(start) > uint64(age) // the difference may be above MaxInt64
+// tooOld returns how many segments RetainAge removes: those with a later one that was begun longer ago. A
+// start after now, or before that of a segment in front, is of a clock that was wrong, and tells nothing. So is one before
+// that of the segment in front of it, whatever that has.
+func (s *Stream) tooOld(list []*segment) (n int) {
+	if s.o.RetainAge == 0 {
+		return 0
+	}
+	latest, prev := int64(math.MinInt64), int64(math.MinInt64)
+	for i, seg := range list {
+		start, err := seg.started()
+		if err != nil {
+			continue
+		}
+		now := newClock(s.o.Now).read()
+		back := start < prev
+		if prev = start; back || start > now || start < latest {
+			continue
+		}
+		latest = start
+		if i > 0 && uint64(now)-uint64(start) <= uint64(s.o.RetainAge) { // the difference may be above MaxInt64
+			break
+		}
+		n = i
+	}
+	return n
 }
 
 // discard removes the files of segments that are not in the list any more. A reader that has
@@ -54,11 +73,11 @@ func (s *Stream) discard(dropped []*segment) {
 	s.mu.Lock()
 	prevDurable := s.active.prevDurable
 	s.mu.Unlock()
-	<-prevDurable
+	wait(prevDurable)
 	for _, seg := range dropped {
 		seg.drop()
 		if s.here() == nil {
-			os.Remove(seg.name())
+			logdisk.Remove(seg.name())
 		}
 		s.trace("remove", seg.name())
 	}

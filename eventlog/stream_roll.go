@@ -2,32 +2,83 @@ package eventlog
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// active is a segment that is appended to, until it is closed.
+// active is a segment that is appended to, until it is closed. After a truncation there is none: log and seg are nil
+// until the next append begins one.
 type active struct {
 	log *Log
 	seg *segment
 
 	// The mu of the Stream guards these.
-	end           int64 // end of the log
-	next          int64 // sequence number of the next event
-	prepared      bool  // the next segment was asked for
-	prevUnflushed int64 // bytes of the segment before that are not durable until prevDurable is closed
+	end      int64 // end of the log
+	next     int64 // sequence number of the next event
+	prepared bool  // the next segment was asked for
+	ended    bool  // no event is appended any more: there may be a file for the next segment
 
-	prevDurable <-chan struct{} // closed once the directory entry and the segment before are durable
-	done        chan struct{}   // closed once the log is closed
-	err         error           // error of closing it
+	truncations int64 // calls of TruncateBack before it was begun
+
+	prevUnflushed int64           // bytes of the segment before that are not durable until prevDurable is closed
+	prevDurable   <-chan struct{} // closed once the directory entry and the segment before are durable
+	done          chan struct{}   // closed once the log is closed
+	err           error           // error of closing it
 }
 
-func newActive(l *Log, seg *segment) *active {
-	return &active{log: l, seg: seg, end: l.end, next: seg.first + l.count, prevDurable: closed, done: make(chan struct{})}
+// newActive makes l, an open log, the active segment, after prev unless that is nil.
+func (s *Stream) newActive(l *Log, seg *segment, prev *active) {
+	a := &active{log: l, seg: seg, end: l.end, next: seg.first + l.count, prevDurable: closed, done: make(chan struct{})}
+	a.truncations = s.state.Load().Truncations
+	if prev != nil {
+		a.prevDurable, a.prevUnflushed = prev.done, prev.end-prev.log.Durable()
+	}
+	l.clock = s.clock
+	s.activate(a)
+}
+
+// activate makes a the active segment.
+func (s *Stream) activate(a *active) {
+	if old := s.active; old != nil && old.seg != nil {
+		old.seg.bytes.Store(old.end)
+	}
+	s.active = a
+	s.current.Store(a)
+	s.next.Store(a.next)
+	s.resize()
+}
+
+// end ends the active segment, which is closed. All events before number next are durable.
+func (s *Stream) end(next int64) {
+	b := s.state.Load()
+	s.synced.reset(next, b.Truncations)
+	s.activate(&active{next: next, truncations: b.Truncations, prevDurable: closed, done: closed})
+}
+
+// begin begins a segment after a truncation. It is called with mu held, and releases it meanwhile.
+func (s *Stream) begin() (err error) {
+	s.jobs.Add()
+	defer s.jobs.Done()
+	s.mu.Unlock()
+	s.boundsMu.Lock()
+	defer s.boundsMu.Unlock()
+	s.mu.Lock()
+	if s.active.log != nil || s.closing || s.unfinished != nil {
+		return nil
+	}
+	if err = s.start(s.active.next, nil); err == nil {
+		if err = s.syncDir(); err == nil {
+			err = s.setBounds(*s.state.Load()) // for readers to list the directory again
+		}
+		s.unfinished = err
+	}
+	return err
 }
 
 // closed is a channel that is closed.
@@ -37,12 +88,14 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// sync returns once the log is durable up to end, with all that it follows.
+// sync returns once the log is durable up to end. That follows what prevDurable waits for.
 func (a *active) sync(end int64) error {
-	<-a.prevDurable
+	if a.log == nil {
+		return nil
+	}
 	err := a.log.syncTo(end)
 	if errors.Is(err, os.ErrClosed) {
-		<-a.done // which made all of it durable
+		wait(a.done) // which made all of it durable
 		err = a.err
 	}
 	return err
@@ -53,13 +106,18 @@ func (a *active) sync(end int64) error {
 func (s *Stream) need(n, k int64) error {
 	for s.full(n) && !s.closing && s.retains() {
 		first := s.First()
-		s.jobs.Add(1)
+		s.jobs.Add()
 		s.mu.Unlock()
 		s.retain() // an error leaves what is there
 		s.jobs.Done()
 		s.mu.Lock()
 		if s.First() == first { // else other appends may have filled it again
 			break
+		}
+	}
+	for s.active.log == nil && !s.closing && s.unfinished == nil && !s.full(n) {
+		if err := s.begin(); err != nil && !s.releaseSpare(err) {
+			return err
 		}
 	}
 	switch a := s.active; {
@@ -80,7 +138,7 @@ func (s *Stream) need(n, k int64) error {
 // leaves reports whether n bytes begin the next segment.
 func (s *Stream) leaves(n int64) bool {
 	a := s.active
-	return a.next > a.seg.first && n >= s.o.SegmentSize-a.end
+	return a.log != nil && a.next > a.seg.first && (a.ended || n >= s.o.SegmentSize-a.end)
 }
 
 // roll begins the next segment. The one before is closed in the background: at most one is
@@ -88,33 +146,35 @@ func (s *Stream) leaves(n int64) bool {
 func (s *Stream) roll() error {
 	defer stats.stalls.since(time.Now())
 	old := s.active
-	<-old.prevDurable
+	wait(old.prevDurable)
 	if err := s.synced.failed(); err != nil { // else segments before the last two could be torn
 		return err
 	}
-	if err := s.start(old.next, false); err != nil {
+	err := s.start(old.next, old)
+	if s.releaseSpare(err) {
+		err = s.start(old.next, old)
+	}
+	if err != nil {
 		return err
 	}
-	s.active.prevDurable = old.done
-	s.active.prevUnflushed = old.end - old.log.Durable()
-	s.jobs.Add(1)
-	go s.rolled(old)
+	s.jobs.Go(func() { s.rolled(old) })
 	return nil
 }
 
-// Roll ends the last segment, if it has events, and begins the next. It returns once all events are
-// durable and the segment is among [Stream.Segments]. Appends continue meanwhile. An error is a
-// *[fs.PathError] with Op "roll": [ErrFull], one of the flush, [os.ErrClosed], or the system's.
+// Roll ends the last segment, if it has events, and begins the next. It returns once all
+// events are durable and the segment is among [Stream.Segments]. Appends continue meanwhile.
+// An error is a *[fs.PathError] with Op "roll": [ErrFull], the error of a flush,
+// [os.ErrClosed], or the system's.
 func (s *Stream) Roll() error {
 	s.mu.Lock()
 	err := s.need(eventfile.EntrySize, 1) // as an append
-	if err == nil && s.active.next > s.active.seg.first {
+	if a := s.active; err == nil && a.next > a.seg.first {
 		err = s.roll()
 	}
 	prevDurable := s.active.prevDurable
 	s.mu.Unlock()
 	if err == nil {
-		<-prevDurable
+		wait(prevDurable)
 		err = s.synced.failed()
 	}
 	if err != nil {
@@ -125,9 +185,9 @@ func (s *Stream) Roll() error {
 
 // rolled ends what roll began.
 func (s *Stream) rolled(old *active) {
-	defer s.jobs.Done()
 	s.synced.fail(s.syncDir())
 	s.closeSegment(old)
+	s.thinIndexes()
 	s.retain() // an error leaves what is there to the next time
 }
 
@@ -139,54 +199,66 @@ func (s *Stream) closeSegment(a *active) error {
 		return a.err
 	default:
 	}
-	a.err = a.log.Close()
+	a.err = a.log.closeMarked(s.synced.failed() == nil) // a segment counts as closed only with all before it
 	s.trace("close", a.seg.name())
-	if a.err = s.synced.fail(a.err); a.err == nil && a.next <= s.next.Load() { // not if TruncateBack ends it
-		s.synced.advance(a.next, s.state.Load().Truncations)
+	if a.err = s.synced.fail(a.err); a.err == nil {
+		s.synced.advance(a.next, a.truncations)
 	}
 	close(a.done)
 	return a.err
 }
 
-// start makes a new segment the active one. If blank is set, there is a file without a
-// header. It is called with mu held. The caller syncs the directory.
-func (s *Stream) start(first int64, blank bool) error {
+// start makes a new segment the active one, after prev unless that is nil. If it fails, there may be a file without
+// events, which the next call uses. It is called with mu held. The caller syncs the directory.
+func (s *Stream) start(first int64, prev *active) error {
 	now := s.clock.read() // before anything is done, since Options.Now may panic
 	if err := s.here(); err != nil {
 		return err
 	}
 	name := eventfile.SegmentName(s.dir, first)
-	prepared := s.spare == spareReady && !blank
 	flag := os.O_CREATE | os.O_EXCL
-	if blank {
-		flag = os.O_CREATE
+	if s.active != nil {
+		if s.active.ended {
+			flag = os.O_CREATE
+		}
+		s.active.ended = true
 	}
+	prepared := s.spare == spareReady && flag&os.O_EXCL != 0
 	if prepared {
 		s.spare = spareNone
-		if err := eventfile.Rename(s.spareName(), name); err != nil {
+		if err := logdisk.Rename(s.spareName(), name); err != nil {
 			return err
 		}
 		flag = 0
 	}
 	l, err := openLocked(name, s.logOptions(), flag)
 	if err != nil {
-		if prepared { // else the next attempt would find the name taken
-			os.Remove(name)
-		}
 		return err
 	}
-	err = s.here() // still: else the new file may be in another directory
+	if err = s.here(); err == errReplaced { // meanwhile: the new file may be in another directory
+		logdisk.Remove(name)
+	}
 	if err == nil {
 		err = l.begin(now, prepared)
 	}
 	if err != nil {
-		sys.Unlock(l.f)
-		l.f.Close()
-		os.Remove(name)
+		l.release()
 		return err
 	}
+	l.startFlusher()
 	s.trace("start", name)
-	s.use(l, first)
+	s.use(l, first, prev)
+	return nil
+}
+
+// unstart removes the file of the next segment, if one could not begin.
+func (s *Stream) unstart() error {
+	if !s.active.ended {
+		return nil
+	}
+	if err := logdisk.Remove(eventfile.SegmentName(s.dir, s.active.next)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return nil
 }
 
@@ -201,52 +273,17 @@ func (s *Stream) logOptions() Options {
 	return o
 }
 
-// use makes l, an open log, the active segment.
-func (s *Stream) use(l *Log, first int64) {
+// use appends l, an open log, to the list as the active segment, after prev unless that is nil.
+func (s *Stream) use(l *Log, first int64, prev *active) {
 	s.segmentList.mu.Lock()
 	seg := s.add(first)
 	s.segmentList.mu.Unlock()
-	if old := s.active; old != nil {
-		old.seg.bytes.Store(old.end)
-	}
-	l.clock = s.clock
-	s.active = newActive(l, seg)
-	s.next.Store(s.active.next)
-}
-
-// begin makes a file without events a log. If prepared is set, it consists of zeros that
-// were written.
-func (l *Log) begin(now int64, prepared bool) error {
-	h := eventfile.Header{End: eventfile.HeaderSize, Start: now}
-	size, err := l.size()
-	if err == nil && size > eventfile.HeaderSize && !prepared {
-		// Durably, so that a second crash does not bring back what the first has left. A
-		// reader may have mapped the file, but has seen no event in it.
-		if err = eventfile.TruncateOrZero(l.f, eventfile.HeaderSize, size); err == nil {
-			err = l.f.Sync()
-		}
-	}
-	if err == nil {
-		_, err = l.f.WriteAt(h.Bytes(), 0)
-	}
-	if err == nil {
-		size, err = l.size()
-	}
-	if err != nil {
-		return err
-	}
-	l.end, l.count = h.End, 0
-	l.attach(size)
-	if prepared {
-		l.preparedLimit = l.appendLimit
-	}
-	l.startFlusher()
-	return nil
+	s.newActive(l, seg, prev)
 }
 
 // syncDir makes the names of the files durable, if the system can do that.
 func (s *Stream) syncDir() error {
-	if err := hooks.syncNames(s.dirf); err != nil {
+	if err := s.dirf.SyncNames(); err != nil {
 		return s.fail("sync", err)
 	}
 	s.trace("syncdir", s.dir)
@@ -277,18 +314,16 @@ func (s *Stream) prepareNext() {
 	s.active.prepared = true
 	if s.spare == spareNone {
 		s.spare = spareBusy
-		s.jobs.Add(1)
-		go s.prepare()
+		s.jobs.Go(s.prepare)
 	}
 }
 
 func (s *Stream) prepare() {
-	defer s.jobs.Done()
 	state := spareReady
 	if err := s.here(); err != nil {
 		state = spareNone
-	} else if err := eventfile.WriteSpare(s.spareName(), s.o.SegmentSize); err != nil {
-		os.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
+	} else if err := eventfile.WriteSpare(s.spareName(), (s.o.SegmentSize+page-1)/page*page); err != nil { // see lengths
+		logdisk.Remove(s.spareName()) // the disk is full: the next segment will grow as it needs to
 		state = spareNone
 	}
 	s.trace("sync", s.spareName())
@@ -310,7 +345,7 @@ func (s *Stream) releaseSpare(err error) bool {
 // removeSpare removes the spare file. It is called when nothing in the background uses it.
 func (s *Stream) removeSpare() {
 	if s.spare != spareNone && s.here() == nil {
-		os.Remove(s.spareName())
+		logdisk.Remove(s.spareName())
 	}
 	s.spare = spareNone
 }

@@ -1,23 +1,23 @@
 package eventlog
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"slices"
 
-	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
-// TruncateFront removes all events before number first, durably. It removes the files of
-// whole segments, in the background. A first up to First does nothing. A first after Next
-// removes all events, and the next one has that number.
+// TruncateFront removes all events before number first, durably. It removes the files of whole
+// segments, in the background. If first is not after First, it does nothing. If first is after
+// Next, it removes all events, and the next event has that number.
 //
-// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a negative
-// number or one above 1<<62, [os.ErrClosed], or the system's. A first after Next needs a
-// block for the next segment. If the disk is full, the stream stays as it was. If the disk
-// fails, all appends and truncations may return the error until the stream is opened again.
+// An error is a *[fs.PathError] with Op "truncate": TruncateFront fails with [fs.ErrInvalid]
+// for a negative number or one above 1<<62, [os.ErrClosed], or the system's error. If the disk
+// fails, all appends and truncations may return the error until the stream is opened again. A
+// full disk does not refuse it, except on a file system that copies a block to write it (btrfs).
 func (s *Stream) TruncateFront(first int64) error {
 	if first < 0 || first > eventfile.MaxFirst {
 		return s.fail("truncate", fs.ErrInvalid)
@@ -36,16 +36,37 @@ func (s *Stream) TruncateFront(first int64) error {
 		}
 		return nil
 	}
-	s.jobs.Add(1)
+	s.jobs.Add()
 	s.mu.Unlock()
 	dropped, err := s.raiseFirst(first)
-	go func() {
+	logdisk.Go(func() {
 		defer s.jobs.Done()
 		s.discard(dropped)
-	}()
+	})
 	if err != nil {
 		return s.fail("truncate", err)
 	}
+	return nil
+}
+
+// skipTo removes all events. The next one has number first, which is after all that there were. It is called with
+// boundsMu and mu held.
+func (s *Stream) skipTo(first int64) error {
+	wait(s.active.prevDurable)
+	if err := cmp.Or(s.failed(), s.unstart()); err != nil {
+		return err
+	}
+	old, dropped := *s.state.Load(), s.segments()
+	b := old
+	b.First = first
+	if err := s.setBounds(b); err != nil {
+		s.unfinished = s.setBounds(old) // else OpenStream may remove later events
+		return err
+	}
+	s.closeSegment(s.active)
+	s.replace(nil)
+	s.end(first)
+	s.jobs.Go(func() { s.discard(dropped) })
 	return nil
 }
 
@@ -77,11 +98,11 @@ func (s *Stream) setBounds(b eventfile.Bounds) error {
 }
 
 // writeMeta makes b durable in f.
-func writeMeta(f *mmapfile.File, b eventfile.Bounds) error {
+func writeMeta(f logdisk.File, b eventfile.Bounds) error {
 	if _, err := f.WriteAt(b.Bytes(), b.Slot()); err != nil {
 		return err
 	}
-	return hooks.syncMeta(f)
+	return f.FlushData()
 }
 
 // raiseFirst makes first the number of the first event, and returns the segments that
@@ -101,18 +122,19 @@ func (s *Stream) raiseFirst(first int64) (dropped []*segment, err error) {
 	list := s.segments()
 	i := max(position(list, first), 0)
 	s.replace(list[i:])
+	s.resize()
 	return list[:i], nil
 }
 
 // TruncateBack removes all events from number next on, durably. The next event has that
-// number. A next of [Stream.Next] does nothing. The space of events in a segment that is left
-// is released with the segment.
+// number. If next is [Stream.Next], it does nothing. The space of events in a segment that is
+// left is released with the segment.
 //
-// An error is a *[fs.PathError] with Op "truncate": [fs.ErrInvalid] for a number before First
-// or after Next, [os.ErrClosed], or the system's. If a full disk has no block for the next
-// segment, the stream stays as it was. If the removal had begun, all appends and
-// truncations return the error until the stream is opened again, which completes it. On
-// Windows that is so if a StreamReader has a segment open that is removed: close it before.
+// An error is a *[fs.PathError] with Op "truncate": TruncateBack fails with [fs.ErrInvalid]
+// for a number before First or after Next, [os.ErrClosed], or the system's error. If the
+// removal had begun, all appends and truncations return the error until the stream is opened
+// again, which completes it. On Windows this happens if a StreamReader has a segment open that
+// is removed: close it before.
 func (s *Stream) TruncateBack(next int64) error {
 	s.boundsMu.Lock()
 	defer s.boundsMu.Unlock()
@@ -134,14 +156,25 @@ func (s *Stream) TruncateBack(next int64) error {
 	return nil
 }
 
+// failed returns the first error of a flush. It is called with mu held.
+func (s *Stream) failed() error {
+	err := s.synced.failed()
+	if a := s.active; err == nil && a.log != nil {
+		err = a.log.synced.failed()
+	}
+	return err
+}
+
 // truncateBack is TruncateBack. It first says in meta what is to be done, so that
-// OpenStream can do it again. What a full disk may refuse comes before that, unless the
-// segments that are removed have blocks.
+// OpenStream can do it again. A full disk refuses none of it, but for one with btrfs.
 //
 // No byte of an event changes, since a reader may have it in a loop: the segment ends before
-// next, and a new one begins there.
+// next, and the next append begins a new one.
 func (s *Stream) truncateBack(next int64) error {
-	<-s.active.prevDurable
+	wait(s.active.prevDurable)
+	if err := s.failed(); err != nil { // else meta would say what OpenStream cannot do
+		return err
+	}
 	list := s.segments()
 	left := position(list, next) + 1 // so many segments stay
 	if list[left-1].first == next {
@@ -153,83 +186,62 @@ func (s *Stream) truncateBack(next int64) error {
 			return err
 		}
 	}
-	created := s.createNext()
-	if created != nil && (left == len(list) || !sys.IsFull(created)) {
-		s.unfinished = s.resume()
-		return created
-	}
-	b, durable := *s.state.Load(), s.durableNext()
+	b, durable := *s.state.Load(), s.Durable()
 	b.TruncatedTo, b.Truncations, b.Truncating = next, b.Truncations+1, true
 	if s.unfinished = s.setBounds(b); s.unfinished != nil { // else OpenStream may remove later events
 		return s.unfinished
 	}
-	s.unfinished = errBegun // Options.Now may panic
 	s.next.Store(next)
 	s.synced.reset(min(next, durable), b.Truncations)
-	held, err := s.finishBack(next, end, list[:left], list[left:], created == nil)
+	held, err := s.finishBack(next, end, list[:left], list[left:])
 	defer s.closeLater(held) // flushes of meta would wait for it
 	if s.unfinished = err; err != nil {
 		return err
 	}
 	b.Truncating = false
-	s.unfinished = s.setBounds(b)
+	if s.unfinished = s.setBounds(b); s.unfinished == nil {
+		s.end(next)
+	}
 	return s.unfinished
 }
 
-// finishBack removes segments, and begins the next one. It returns files for closeLater.
-func (s *Stream) finishBack(next, end int64, left, removed []*segment, created bool) (held []*os.File, err error) {
-	if err := s.closeSegment(s.active); err != nil {
+// finishBack removes segments and events. It returns files for closeLater.
+func (s *Stream) finishBack(next, end int64, left, removed []*segment) (held []logdisk.File, err error) {
+	if err := cmp.Or(s.closeSegment(s.active), s.unstart()); err != nil {
 		return nil, err
 	}
 	s.replace(left)
 	for _, seg := range slices.Backward(removed) {
-		if trims && created { // the system removes files that are open
-			if f, err := os.Open(seg.name()); err == nil {
+		if trims { // the system removes files that are open
+			if f, err := logdisk.OpenFile(seg.name(), os.O_RDONLY, 0); err == nil {
 				held = append(held, f)
 			}
 		}
 		seg.drop()
-		if err := os.Remove(seg.name()); err != nil {
+		if err := logdisk.Remove(seg.name()); err != nil {
 			return held, err
 		}
 		s.trace("remove", seg.name())
 	}
 	if len(left) > 0 {
-		if err := s.truncateSegment(left[len(left)-1], next, end); err != nil {
+		// The file keeps its length and its bytes: to truncate it would make zeros of an event that a reader has in a
+		// loop. Its blocks are released with the segment.
+		seg := left[len(left)-1]
+		if err := eventfile.SetEnd(seg.name(), end, next-seg.first); err != nil {
 			return held, err
 		}
-	}
-	if !created { // now there are blocks
-		if err := s.createSkip(); err != nil {
-			return held, err
-		}
-	}
-	if err := s.startSkip(next); err != nil {
-		return held, err
+		s.trace("sync", seg.name())
+		seg.index.Truncate(next - seg.first)
 	}
 	return held, s.syncDir()
 }
 
 // closeLater closes files that were removed, in the background. That releases their blocks,
 // which takes 10 to 25 ms for 64 MiB (Linux 6.18, ext4). It is called with mu held.
-func (s *Stream) closeLater(files []*os.File) {
-	s.jobs.Add(1)
-	go func() {
-		defer s.jobs.Done()
+func (s *Stream) closeLater(files []logdisk.File) {
+	s.jobs.Go(func() {
 		for _, f := range files {
 			f.Close()
 		}
-	}()
-}
-
-// truncateSegment removes the events of a closed segment from number next on, which begins at end. The file keeps its
-// length and its bytes: to truncate it would make zeros of an event that a reader has in a
-// loop. Its blocks are released with the segment.
-func (s *Stream) truncateSegment(seg *segment, next, end int64) error {
-	if err := eventfile.SetEnd(seg.name(), end, next-seg.first); err != nil {
-		return err
-	}
-	s.trace("sync", seg.name())
-	seg.index.Truncate(next - seg.first)
-	return nil
+	})
 }

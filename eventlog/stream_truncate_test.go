@@ -116,8 +116,7 @@ func TestStream_DataStaysInALoop(t *testing.T) {
 	}
 }
 
-// A panic of Options.Now in TruncateBack leaves a truncation that OpenStream ends. Until then no
-// append succeeds, not even one that would begin a segment.
+// A panic of Options.Now in the append that begins a segment after TruncateBack leaves the stream as it is.
 func TestStream_TruncateBackPanics(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -131,22 +130,21 @@ func TestStream_TruncateBackPanics(t *testing.T) {
 	}
 	s := openStream(t, dir, o)
 	pushN(t, s, 20)
+	must(t, s.TruncateBack(10))
 	fails.Store(true)
 	func() {
 		defer func() {
 			if r := recover(); r != "no time" {
-				t.Errorf("TruncateBack: %v", r)
+				t.Errorf("Append: %v", r)
 			}
 		}()
-		s.TruncateBack(10)
+		s.Append(nil)
 	}()
 	fails.Store(false)
-	if seq, err := s.AppendSync(make([]byte, 1000)); err == nil {
-		t.Errorf("AppendSync returned event %d, which OpenStream will remove", seq)
-	}
-	s.Close()
+	pushN(t, s, 5)
+	closeStream(t, s)
 	s = openStream(t, dir, o)
-	pushN(t, s, 10)
+	pushN(t, s, 5)
 	wantNth(t, s.Events(0), 0, 20)
 }
 
@@ -280,4 +278,65 @@ func TestStream_Retention(t *testing.T) {
 	o.RetainAge = 0
 	s = openStream(t, dir, o)
 	wantNth(t, s.Events(s.First()), s.First(), s.Next())
+}
+
+// A clock that was wrong for some segments does not keep RetainAge from removing the ones before, nor has it remove
+// what is younger.
+func TestStream_RetainAgeAfterExcursions(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for _, excursion := range []time.Duration{10 * 365 * 24 * hour, 2 * hour, -2 * hour, -10 * 365 * 24 * hour} {
+		dir := newDir(t)
+		begin := time.Unix(1_700_000_000, 0)
+		now := begin
+		o := eventlog.StreamOptions{SegmentSize: 100_000}
+		o.Now = func() time.Time { return now }
+		s := openStream(t, dir, o)
+		add := func() { // ends a segment
+			pushN(t, s, 1)
+			must(t, s.Roll())
+		}
+		for i := range 12 { // a segment every ten minutes, of which three have a wrong time
+			now = begin.Add(time.Duration(i) * 10 * time.Minute)
+			if right := now; i >= 4 && i < 7 {
+				now = now.Add(excursion)
+				add()
+				now = right
+			} else {
+				add()
+			}
+		}
+		closeStream(t, s)
+		o.RetainAge = hour
+		for i := 12; i < 40; i++ {
+			now = begin.Add(time.Duration(i) * 10 * time.Minute)
+			s = openStream(t, dir, o)
+			add()
+			// Event k is that of minute 10·k, and its segment ends ten minutes later, when the next begins.
+			if first := s.First(); first > int64(i)-6 || i > 24 && first < int64(i)-8 {
+				t.Errorf("after an excursion of %v, at %d: the first event is %d", excursion, i, first)
+			}
+			closeStream(t, s)
+		}
+	}
+}
+
+// A start before that of the segment in front tells nothing, also while the clock is before both.
+func TestStream_RetainAgeTwoSteps(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(1_700_000_000, 0)
+	now := begin
+	o := eventlog.StreamOptions{RetainAge: time.Hour}
+	o.Now = func() time.Time { return now }
+	s := openStream(t, newDir(t), o)
+	for _, clock := range []time.Time{begin, begin.Add(time.Minute), time.Unix(60, 0), begin.Add(-100 * time.Hour), begin.Add(-99*time.Hour - 59*time.Minute)} {
+		now = clock
+		pushN(t, s, 1)
+		must(t, s.Roll())
+		eventlog.WaitJobs(s)
+	}
+	if first := s.First(); first > 0 {
+		t.Errorf("the first event is %d", first)
+	}
+	closeStream(t, s)
 }

@@ -3,16 +3,13 @@ package eventlog
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 	"go.dw1.io/mmapfile/internal/periodic"
-	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // flusher makes events durable for groups of goroutines. The first that asks is the leader,
@@ -21,22 +18,22 @@ type flusher struct {
 	count atomic.Uint64 // how often the log was flushed
 	stop  func()        // ends the goroutine of Options.Flush.Interval
 
-	mu      sync.Mutex
-	done    sync.Cond // the leader's flush has ended
-	busy    bool      // there is a leader
-	waiters int       // goroutines that wait for it
-	shared  bool      // some waited for the last one
+	mu      logdisk.Mutex
+	done    chan struct{} // closed once the leader's flush has ended
+	busy    bool          // there is a leader
+	waiters int           // goroutines that wait for it
+	shared  bool          // some waited for the last one
 }
 
-// Sync makes durable all events whose append has returned: a crash of the system does not
-// lose them. Appends continue meanwhile. Calls from several goroutines share flushes. If
-// all events are durable already, Sync makes no system call.
+// Sync makes durable all events whose append has returned: a crash of the system does not lose
+// them. Appends continue meanwhile. Calls from several goroutines share flushes. If all events
+// are durable already, Sync makes no system call.
 //
-// An error is a *[fs.PathError] with Op "sync": the system's, also of a flush that
-// [Options].Flush asked for, [os.ErrClosed], or io.ErrUnexpectedEOF if another program
-// has truncated the log. After a flush has failed, the system may have dropped what was
-// to be durable (fsync(2)). So every later Sync, AppendSync and Close returns the error
-// of that flush. The log must be opened again, which finds what the disk has.
+// An error is a *[fs.PathError] with Op "sync": the system's, also that of a flush that
+// Options.Flush asked for, [os.ErrClosed], or [io.ErrUnexpectedEOF] if another program has
+// truncated the log. After a flush has failed, the system may have dropped what it should have
+// made durable (fsync(2)). So every later Sync, AppendSync and Close returns the error of that
+// flush. The log must be opened again, which finds what the disk has.
 func (l *Log) Sync() error {
 	if l.ended.Load() {
 		return l.fail("sync", os.ErrClosed)
@@ -44,7 +41,7 @@ func (l *Log) Sync() error {
 	return l.syncTo(l.published.Load())
 }
 
-// Durable returns the offset up to which all events are known to be durable. It makes no
+// Durable returns the offset before which all events are known to be durable. It makes no
 // system call.
 func (l *Log) Durable() int64 { return l.synced.end.Load() }
 
@@ -63,7 +60,10 @@ func (l *Log) syncTo(end int64) error {
 			return l.fail("sync", os.ErrClosed)
 		case fl.busy:
 			fl.waiters++
-			fl.done.Wait()
+			done := fl.done
+			fl.mu.Unlock()
+			wait(done)
+			fl.mu.Lock()
 			fl.waiters--
 			continue
 		}
@@ -76,7 +76,7 @@ func (l *Log) syncTo(end int64) error {
 // lead flushes the log. It is called with flush.mu held, and without a leader.
 func (l *Log) lead() error {
 	fl := &l.flush
-	fl.busy = true
+	fl.busy, fl.done = true, make(chan struct{})
 	shared := fl.shared
 	fl.mu.Unlock()
 	if shared {
@@ -95,17 +95,15 @@ func (l *Log) lead() error {
 	fl.mu.Lock()
 	fl.busy = false
 	fl.shared = fl.waiters > 0
-	fl.done.Broadcast()
+	close(fl.done)
 	return err
 }
 
 // flushFile is fdatasync(2), or what comes closest to it. It is called without flush.mu.
 func (l *Log) flushFile() error {
-	var err error
 	began := time.Now()
-	if !writesDirect {
-		err = l.f.SyncRange(0, math.MaxInt64)
-	} else if err = sys.Datasync(l.os); err != nil {
+	err := l.f.FlushData()
+	if err != nil {
 		err = l.fail("sync", err)
 	}
 	switch {
@@ -135,10 +133,7 @@ func (l *Log) whole() error {
 // reaches returns io.ErrUnexpectedEOF if the file is shorter than end. The file cannot be
 // closed meanwhile.
 func (l *Log) reaches(end int64) error {
-	if !writesDirect {
-		return (&eventfile.Source{File: l.f}).Reaches(end)
-	}
-	size, err := sys.Length(l.os.Fd())
+	size, err := l.f.Length()
 	if err == nil && size < end {
 		err = io.ErrUnexpectedEOF
 	}
@@ -148,7 +143,6 @@ func (l *Log) reaches(end int64) error {
 // startFlusher begins to keep Options.Flush. All events are durable now.
 func (l *Log) startFlusher() {
 	l.tally = tally{l.count, l.end}
-	l.flush.done.L = &l.flush.mu
 	l.synced.reset(l.end, 0)
 	l.flush.stop = func() {}
 	if interval := l.o.Flush.Interval; interval > 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"go.dw1.io/mmapfile/internal/eventfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // useCalls reports whether an append is to write by system call: because the file is not
@@ -36,7 +36,7 @@ const directAppends = 8
 
 // writesDirect says that the file's memory is that of its mappings, and that an append may
 // be written by system call for speed.
-const writesDirect = runtime.GOOS == "linux" && sys.Maps
+const writesDirect = logdisk.Direct
 
 // writesWords says that WriteOffset may be written by system call while readers load it. A mapped
 // store would add 5 to 9% to a durable append: the fault, and the interrupts that make the page
@@ -49,30 +49,20 @@ const writesDirect = runtime.GOOS == "linux" && sys.Maps
 // this package loads WriteOffset until it is twice the same.
 const writesWords = writesDirect && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
-// write appends an event by system call.
-func (c *call) write(e eventfile.Entry, p []byte) error {
-	l := c.l
-	if err := l.beginWrite(); err != nil {
-		return err
-	}
-	if err := l.stage.add(l, e, p); err != nil {
-		return err
-	}
-	return l.endWrite(1)
-}
-
-// writeBatch appends a batch of events by system call.
-func (c *call) writeBatch(now int64, ps [][]byte) error {
-	l := c.l
+// write appends events by system call. sum is the checksum of one event, if that is known.
+func (l *Log) write(now int64, sum uint32, ps [][]byte) error {
 	if err := l.beginWrite(); err != nil {
 		return err
 	}
 	for _, p := range ps {
-		if err := l.stage.add(l, eventfile.Entry{Time: now}, p); err != nil {
+		if err := l.stage.add(l, eventfile.Entry{Time: now, Size: uint32(len(p)), Sum: sum}, p); err != nil {
 			return err
 		}
 	}
-	return l.endWrite(int64(len(ps)))
+	if err := l.stage.write(l); err != nil {
+		return err
+	}
+	return l.publish(l.stage.off, int64(len(ps)), true)
 }
 
 // beginWrite begins to write at the end of the log. A write past the end of a file that
@@ -106,14 +96,6 @@ func loads(mem []byte, at int64) (ok bool) {
 
 //go:noinline
 func load(mem []byte, at int64) byte { return mem[at] }
-
-// endWrite writes what is staged, and makes k events visible.
-func (l *Log) endWrite(k int64) error {
-	if err := l.stage.write(l); err != nil {
-		return err
-	}
-	return l.publish(l.stage.off, k, true)
-}
 
 const maxStaged = 64 << 10 // bytes that one system call writes, but for a larger event
 
@@ -153,12 +135,8 @@ func (s *stage) add(l *Log, e eventfile.Entry, p []byte) error {
 }
 
 // writeAt writes by system call.
-func (l *Log) writeAt(p []byte, off int64) (err error) {
-	if writesDirect {
-		_, err = l.os.WriteAt(p, off)
-	} else {
-		_, err = l.f.WriteAt(p, off)
-	}
+func (l *Log) writeAt(p []byte, off int64) error {
+	_, err := l.f.WriteAt(p, off)
 	return err
 }
 
@@ -199,11 +177,11 @@ func (l *Log) put(end, count int64) error {
 }
 
 // undo makes zeros of what was written from the end of the log to here, if the file is not
-// mapped. The file stays longer than its events, which may not be durable yet.
+// mapped.
 func (l *Log) undo(to int64) {
-	l.minFileLen.Store(l.end + 1) // first: see whole
-	if l.f.Truncate(l.end+1) == nil {
-		to = l.end + 1
+	l.minFileLen.Store(l.end) // first: see whole
+	if l.f.Truncate(l.end) == nil {
+		to = l.end
 		l.attach(to)
 	}
 	eventfile.WriteZeros(l.f, l.end, to)

@@ -16,11 +16,11 @@ import (
 )
 
 // FSM is a state machine whose state is the log itself. It holds the index up to which raft
-// has applied the log, and serves the events up to there. It implements raft.BatchingFSM, and
-// needs the Snapshots of its Store.
+// has applied the log, and provides the events up to there. It implements [raft.BatchingFSM],
+// and needs the Snapshots of its Store.
 //
 // Its events are the commands that were applied with raft.Raft.Apply. Raft's own entries are
-// left out, so that there are indexes without an event.
+// left out, so some indexes have no event.
 type FSM struct {
 	s *Store
 
@@ -43,13 +43,13 @@ type Event struct {
 // NewFSM returns the state machine of a store.
 func NewFSM(s *Store) *FSM { return &FSM{s: s, changed: make(chan struct{})} }
 
-// Apply notes that the entry is committed. It returns its index.
+// Apply notes that the entry is committed, and returns its index.
 func (f *FSM) Apply(l *raft.Log) any {
 	f.advance(l.Index)
 	return l.Index
 }
 
-// ApplyBatch is Apply for several entries.
+// ApplyBatch is like Apply, for several entries.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	results := make([]any, len(logs))
 	for i, l := range logs {
@@ -75,7 +75,7 @@ func (f *FSM) state() (applied uint64, changed <-chan struct{}) {
 	return f.applied, f.changed
 }
 
-// Applied returns the index of the last entry that was applied, 0 if none was.
+// Applied returns the index of the last entry that was applied, or 0 if none was.
 func (f *FSM) Applied() uint64 {
 	applied, _ := f.state()
 	return applied
@@ -84,7 +84,7 @@ func (f *FSM) Applied() uint64 {
 // First returns the index from which on the stream has events.
 func (f *FSM) First() uint64 { return f.s.stream.First() }
 
-// Snapshot returns the index that was applied.
+// Snapshot returns the index that was applied, as a snapshot.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	if f.s.isRestoring() {
 		return nil, f.s.fail("snapshot", errRestoring) // it would count as one that has its events
@@ -92,7 +92,8 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	return fsmSnapshot{f.s}, nil
 }
 
-// Restore makes the snapshot the stream. The reader is one of the Store's Snapshots.
+// Restore replaces the stream by the snapshot. The reader must be one of the Store's
+// Snapshots.
 func (f *FSM) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	from := io.Reader(r)
@@ -131,9 +132,9 @@ func (n fsmSnapshot) Persist(to raft.SnapshotSink) error {
 
 func (fsmSnapshot) Release() {}
 
-// Events returns an iterator over the applied events from index from on, 0 for the first.
-// An error ends the iteration, and has the Index that it has reached. [eventlog.Stream.Events]
-// has the errors.
+// Events returns an iterator over the applied events from the index from on, or from the first
+// event if from is 0. An error ends the iteration, and comes with the Index that was reached.
+// The errors are those of [eventlog.Stream.Events].
 func (f *FSM) Events(from uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := f.newWalk(from, yield)
@@ -141,8 +142,8 @@ func (f *FSM) Events(from uint64) iter.Seq2[Event, error] {
 	}
 }
 
-// Follow is Events, and waits for further ones until ctx is done, whose error is the last that
-// it yields, or until the Store is closed, which is [os.ErrClosed].
+// Follow is like Events, but waits for further events. When ctx is done, Follow yields its
+// error last; when the Store is closed, it fails with [os.ErrClosed].
 func (f *FSM) Follow(ctx context.Context, from uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := f.newWalk(from, yield)

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Set makes the value of a key durable.
+// Set sets the value of a key, durably.
 func (s *Store) Set(key, value []byte) error { return s.stable.set(key, value) }
 
-// Get returns the value of a key, nil if it has none.
+// Get returns the value of a key, or nil if it has none.
 func (s *Store) Get(key []byte) ([]byte, error) { return s.stable.get(key) }
 
-// SetUint64 makes the value of a key durable.
+// SetUint64 sets the value of a key, durably.
 func (s *Store) SetUint64(key []byte, value uint64) error {
 	return s.stable.set(key, binary.LittleEndian.AppendUint64(nil, value))
 }
 
-// GetUint64 returns the value of a key that SetUint64 has set, 0 if it has none.
+// GetUint64 returns the value of a key that SetUint64 has set, or 0 if it has none.
 func (s *Store) GetUint64(key []byte) (uint64, error) {
 	b, err := s.stable.get(key)
 	switch {

@@ -2,9 +2,9 @@ package raftlog
 
 import (
 	"crypto/rand"
-	"os"
 	"path/filepath"
-	"time"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // The file reserveName takes blocks that a snapshot needs on a full disk: raft deletes entries
@@ -14,53 +14,19 @@ const (
 	reserveSize = 64 << 10 // a directory and a file need two blocks, of 16 KiB at most
 )
 
-func (n Snapshots) reserveName() string { return filepath.Join(n.dir(), reserveName) }
+func (s *Store) reserveName() string { return filepath.Join(s.dir, snapshotName, reserveName) }
 
-// reserve has the reserve file take its blocks, or as many as there are: a snapshot can do
-// without.
-func (n Snapshots) reserve() {
-	if n.s.reserved.Load() {
+// reserve has the reserve file take its blocks, or as many as there are: a snapshot can do without. StoreLogs calls it,
+// too, since the stream releases deleted segments after DeleteRange has returned.
+func (s *Store) reserve() {
+	if s.reserved.Load() {
 		return
 	}
-	fi, err := os.Stat(n.reserveName())
+	fi, err := logdisk.Stat(s.reserveName())
 	if err != nil || fi.Size() < reserveSize {
 		b := make([]byte, reserveSize)
 		rand.Read(b) // a file system may compress zeros
-		err = writeFile(n.reserveName(), b)
+		err = writeFile(s.reserveName(), b)
 	}
-	n.s.reserved.Store(err == nil)
-}
-
-// reserveAgain is reserve for StoreLogs, which tries it once a second on a full disk: the stream
-// releases deleted segments after DeleteRange has returned. It is called with mu held.
-func (s *Store) reserveAgain() {
-	if !s.reserved.Load() && time.Since(s.reserveTried) > time.Second {
-		s.Snapshots().reserve()
-		s.reserveTried = time.Now()
-	}
-}
-
-// withReserve calls fn, and once more after an error if the reserve file had blocks to release.
-// It releases half of them, so that the next step of a snapshot has some, too: meanwhile the log
-// may take what is free.
-func (n Snapshots) withReserve(fn func() error) error {
-	err := fn()
-	if err == nil {
-		return nil
-	}
-	name := n.reserveName()
-	fi, serr := os.Stat(name)
-	n.s.reserved.Store(false)
-	switch {
-	case serr != nil || fi.Size() == 0:
-		return err
-	case fi.Size() > reserveSize/2:
-		serr = os.Truncate(name, reserveSize/2)
-	default:
-		serr = os.Remove(name)
-	}
-	if serr != nil {
-		return err
-	}
-	return fn()
+	s.reserved.Store(err == nil)
 }

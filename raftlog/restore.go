@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 var (
@@ -25,7 +27,7 @@ const batchBytes = 1 << 20 // a restore appends so many bytes of events at a tim
 // that is neither the old one nor the new.
 func (s *Store) restore(m *raft.SnapshotMeta) error {
 	dir := s.Snapshots().path(m.ID)
-	f, err := os.Open(filepath.Join(dir, dataName))
+	f, err := logdisk.OpenFile(filepath.Join(dir, dataName), os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -44,7 +46,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 		s.beginRestore(m.Index + 1)
 		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, errRestoring))
 	}
-	in := bufio.NewReaderSize(f, batchBytes)
+	in := bufio.NewReaderSize(logdisk.Reader(f), batchBytes)
 	first, count, err := readStart(in)
 	if err != nil {
 		return s.fail("restore", fmt.Errorf("%s: %w", m.ID, err))
@@ -53,10 +55,7 @@ func (s *Store) restore(m *raft.SnapshotMeta) error {
 		return err
 	}
 	f.Close() // Windows does not remove an open file
-	if err := os.Remove(filepath.Join(dir, dataName)); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return s.Snapshots().removeData(m.ID)
 }
 
 // isOld reports whether a snapshot ends before the stream begins, which dropped what follows it.
@@ -87,25 +86,24 @@ func (s *Store) replace(in io.Reader, first, count, base uint64) (err error) {
 	}()
 	none := appendEntry(nil, &raft.Log{Type: raft.LogNoop})
 	for seq := first; seq < base; {
-		buf, ends := s.buf[:0], []int(nil)
-		for ; seq < base && len(buf) < batchBytes; seq++ {
-			before := len(buf)
-			if seq < first+count {
-				var err error
-				if buf, err = readFrame(in, buf); err != nil {
-					return err
-				}
-			} else {
-				buf = append(buf, none...)
+		s.buf, s.ends = s.buf[:0], s.ends[:0]
+		for ; seq < base && len(s.buf) < batchBytes; seq++ {
+			before := len(s.buf)
+			if seq >= first+count {
+				s.buf = append(s.buf, none...)
+			} else if s.buf, err = readFrame(in, s.buf); err != nil {
+				return err
 			}
 			if seq < start {
-				buf = buf[:before]
+				s.buf = s.buf[:before]
 				continue
 			}
-			ends = append(ends, len(buf))
+			s.ends = append(s.ends, len(s.buf))
 		}
-		if err := s.appendAll(buf, ends); err != nil {
-			return err
+		if s.split(); len(s.events) > 0 {
+			if _, err = s.stream.AppendBatch(s.events...); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.stream.Sync(); err != nil {
@@ -128,9 +126,15 @@ func (s *Store) beginRestore(base uint64) {
 
 // restoreAtOpen is restore for Open, which succeeds without the events if the disk is full: the
 // leader sends them again. Until then nothing is appended. The snapshot stays the newest: raft
-// votes for no node whose log is shorter.
-func (s *Store) restoreAtOpen(m *raft.SnapshotMeta) error {
-	err := s.restore(m)
+// votes for no node whose log is shorter. If the log goes on after the snapshot with entries that came later, they stay.
+func (s *Store) restoreAtOpen(m *snapshotMeta) error {
+	last, term := s.last()
+	e, err := s.get(m.Index)
+	has := err == nil && e.term == m.Term || s.stream.First() == m.Index+1
+	if (last != m.LastIndex || term != m.LastTerm) && has && last > m.Index && s.base.Load() <= m.Index+1 {
+		return s.Snapshots().removeData(m.ID)
+	}
+	err = s.restore(&m.SnapshotMeta)
 	if err != nil && s.restoring.Load() && !errors.Is(err, errTransfer) {
 		s.pending, err = m.ID, nil
 	}
@@ -165,19 +169,5 @@ func (s *Store) restart(index uint64) error {
 			err = s.stream.TruncateFront(index)
 		}
 	}
-	return err
-}
-
-// appendAll appends the pieces of buf that end at ends.
-func (s *Store) appendAll(buf []byte, ends []int) error {
-	events, begin := make([][]byte, 0, len(ends)), 0
-	for _, end := range ends {
-		events = append(events, buf[begin:end])
-		begin = end
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	_, err := s.stream.AppendBatch(events...)
 	return err
 }

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/raft"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // Snapshots keeps the snapshots of a Store. It implements raft.SnapshotStore.
@@ -37,6 +40,12 @@ const (
 
 const keptSnapshots = 2
 
+// snapshotMeta is the content of metaName, with the last entry of the log when the snapshot was begun.
+type snapshotMeta struct {
+	raft.SnapshotMeta
+	LastIndex, LastTerm uint64
+}
+
 var (
 	errVersion = errors.New("version of the snapshot is not supported")
 	errDropped = errors.New("snapshot begins before the stream, which cannot have these events again: restore it in a new cluster")
@@ -52,22 +61,48 @@ func (n Snapshots) Create(version raft.SnapshotVersion, index, term uint64, conf
 	if version != raft.SnapshotVersionMax {
 		return nil, n.s.fail("snapshot", fmt.Errorf("%w: %d", errVersion, version))
 	}
-	// The names sort as the snapshots do.
-	id := fmt.Sprintf("%020d-%020d-%d", term, index, time.Now().UnixNano())
-	k := &sink{n: n, meta: raft.SnapshotMeta{
+	id, err := n.newID(term, index)
+	if err != nil {
+		return nil, err
+	}
+	k := &sink{n: n, meta: snapshotMeta{SnapshotMeta: raft.SnapshotMeta{
 		Version: version, ID: id, Index: index, Term: term,
 		Configuration: configuration, ConfigurationIndex: configurationIndex,
-	}}
-	n.reserve()
-	if err := n.withReserve(func() error { return os.Mkdir(k.temp(), 0o777) }); err != nil {
-		return nil, err
+	}}}
+	k.meta.LastIndex, k.meta.LastTerm = n.s.last()
+	n.s.reserve()
+	if err = k.begin(); err != nil {
+		for size := int64(reserveSize / 2); err != nil && size >= 0; size -= reserveSize / 2 { // the log may take the first half
+			logdisk.Truncate(n.s.reserveName(), size)
+			err = k.begin()
+		}
+		n.s.reserved.Store(false)
+	}
+	if err != nil {
+		return nil, errors.Join(err, k.Cancel())
 	}
 	return k, nil
 }
 
+// newID returns the name of a snapshot. Names sort as the snapshots were made, also if the clock was set back between
+// two of one index.
+func (n Snapshots) newID(term, index uint64) (string, error) {
+	at := max(logdisk.Now().UnixNano(), 1e18) // always 19 digits
+	prefix := fmt.Sprintf("%020d-%020d-", term, index)
+	entries, err := logdisk.ReadDir(n.dir())
+	for _, e := range entries {
+		if number, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), tempEnd), prefix); ok {
+			if old, err := strconv.ParseInt(number, 10, 64); err == nil {
+				at = max(at, old+1)
+			}
+		}
+	}
+	return fmt.Sprint(prefix, at), err
+}
+
 // List returns the snapshots, the newest first. It skips those that cannot be read, with a
-// warning to Options.Logger. That the newest cannot be read is an error: an older one may lack
-// members, and entries that are no longer in the log.
+// warning to Options.Logger. If the newest cannot be read, List returns an error, because an
+// older one may lack members, and entries that are no longer in the log.
 func (n Snapshots) List() ([]*raft.SnapshotMeta, error) {
 	ids, err := n.ids()
 	if err != nil {
@@ -83,7 +118,7 @@ func (n Snapshots) List() ([]*raft.SnapshotMeta, error) {
 			n.warn(id, err)
 			continue
 		}
-		list = append(list, m)
+		list = append(list, &m.SnapshotMeta)
 	}
 	return list, nil
 }
@@ -94,7 +129,7 @@ func (n Snapshots) warn(id string, err error) {
 
 // ids returns the names of all snapshots, the newest first.
 func (n Snapshots) ids() (ids []string, err error) {
-	entries, err := os.ReadDir(n.dir())
+	entries, err := logdisk.ReadDir(n.dir())
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasSuffix(e.Name(), tempEnd) {
 			ids = append(ids, e.Name())
@@ -104,41 +139,45 @@ func (n Snapshots) ids() (ids []string, err error) {
 	return ids, err
 }
 
-func (n Snapshots) read(id string) (*raft.SnapshotMeta, error) {
-	b, err := os.ReadFile(filepath.Join(n.path(id), metaName))
+func (n Snapshots) read(id string) (*snapshotMeta, error) {
+	b, err := readStored(filepath.Join(n.path(id), metaName))
 	if err != nil {
 		return nil, err
 	}
-	m := new(raft.SnapshotMeta)
+	m := new(snapshotMeta)
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, n.s.fail("read", fmt.Errorf("snapshot %s: %w", id, err))
 	}
 	return m, nil
 }
 
-// Open returns a reader of the snapshot's events. The stream keeps them until it is closed.
+// Open returns a reader of the snapshot's events. The stream keeps the events until the reader
+// is closed.
 func (n Snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	m, err := n.read(id)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &openSnapshot{s: n.s, meta: m}
-	f, err := os.Open(filepath.Join(n.path(id), dataName))
+	o := &openSnapshot{s: n.s, meta: &m.SnapshotMeta}
+	f, err := logdisk.OpenFile(filepath.Join(n.path(id), dataName), os.O_RDONLY, 0)
 	if err == nil {
 		var fi os.FileInfo
 		if fi, err = f.Stat(); err != nil {
 			f.Close()
 			return nil, nil, err
 		}
-		m.Size, o.ReadCloser = fi.Size(), f
-		return m, o, nil
+		m.Size, o.ReadCloser = fi.Size(), struct {
+			io.Reader
+			io.Closer
+		}{logdisk.Reader(f), f}
+		return o.meta, o, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, err
 	}
 	r := n.s.newSnapshotReader(m.Index)
 	m.Size, o.ReadCloser = r.size, r
-	return m, o, nil
+	return o.meta, o, nil
 }
 
 // openSnapshot tells FSM.Restore which snapshot it is.
@@ -151,19 +190,22 @@ type openSnapshot struct {
 // recover restores what the leader has sent and a crash has kept from the log, and removes
 // what is of no use.
 func (n Snapshots) recover() error {
-	entries, err := os.ReadDir(n.dir())
+	entries, err := logdisk.ReadDir(n.dir())
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), tempEnd) {
-			if err := os.RemoveAll(n.path(e.Name())); err != nil {
+			if err := logdisk.RemoveAll(n.path(e.Name())); err != nil {
 				return err
 			}
 		}
 	}
 	ids, err := n.ids()
 	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if err := syncDir(n.dir()); err != nil { // that of a snapshot may have failed
 		return err
 	}
 	for i, id := range ids {
@@ -175,15 +217,16 @@ func (n Snapshots) recover() error {
 			n.warn(id, err)
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(n.path(id), dataName)); err == nil && (i > 0 || n.s.isOld(m.Index)) {
-			// A newer one has replaced it before it was restored.
-			if err := n.remove(id); err != nil {
-				return err
+		switch _, err = logdisk.Stat(filepath.Join(n.path(id), dataName)); {
+		case err == nil && (i > 0 || n.s.isOld(m.Index)): // a newer one has replaced it before it was restored
+			err = n.remove(id)
+		case err == nil || errors.Is(err, fs.ErrNotExist):
+			n.s.snapshot.Store(max(n.s.snapshot.Load(), m.Index))
+			if err = nil; i == 0 {
+				err = n.s.restoreAtOpen(m)
 			}
-			continue
 		}
-		n.s.snapshot.Store(max(n.s.snapshot.Load(), m.Index))
-		if err := n.s.restoreAtOpen(m); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -199,17 +242,18 @@ func (n Snapshots) reap() error {
 	return err
 }
 
-// removeAfter removes snapshots of higher indexes. The leader sends an older one to a node that
-// could not append: the log ends there then, and lacks the events of these. Until they are all
-// removed the log is as it was, and begins after the newest if DeleteRange has deleted it all.
-func (n Snapshots) removeAfter(index uint64) error {
+// removeOthers removes snapshots of a higher index than one that was sent, and others of its index, which it
+// replaces. The leader sends an older one to a node that could not append: the log ends there then, and lacks the
+// events of these. Until they are all removed the log is as it was, and begins after the newest if DeleteRange has
+// deleted it all.
+func (n Snapshots) removeOthers(than snapshotMeta) error {
 	ids, err := n.ids()
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Backward(ids) {
 		m, err := n.read(id)
-		if err == nil && m.Index <= index {
+		if id == than.ID || err == nil && m.Index < than.Index {
 			continue
 		}
 		if err != nil { // it may be newer
@@ -225,50 +269,68 @@ func (n Snapshots) removeAfter(index uint64) error {
 // remove removes a snapshot. If it is killed, recover removes the rest.
 func (n Snapshots) remove(id string) error {
 	temp := n.path(id) + tempEnd
-	if err := n.withReserve(func() error { return os.Rename(n.path(id), temp) }); err != nil {
+	if err := logdisk.Rename(n.path(id), temp); err != nil {
 		return err
 	}
-	return os.RemoveAll(temp)
+	if err := syncDir(n.dir()); err != nil { // first: after a crash a snapshot has all of its files
+		return err
+	}
+	return logdisk.RemoveAll(temp)
 }
 
-// dropData removes the events of snapshots that could not be restored: the disk may be full,
-// and a newer snapshot comes. If the log is gone already, the empty file says so to Open.
-func (n Snapshots) dropData() error {
-	ids, err := n.ids()
-	if err != nil {
-		return err
+// removeData removes the events of a snapshot that are in the log, if they are still there.
+func (n Snapshots) removeData(id string) error {
+	err := logdisk.Remove(filepath.Join(n.path(id), dataName))
+	if err == nil {
+		err = syncDir(n.path(id))
 	}
-	restoring := n.s.isRestoring()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// dropData removes the events of snapshots that could not be restored: the disk may be full, and a newer snapshot comes.
+// The log is gone already, which the empty file says to Open. A snapshot that no restore has begun with stays: it may
+// have replaced one that the log needs.
+func (n Snapshots) dropData() error {
+	if !n.s.isRestoring() {
+		return nil
+	}
+	ids, err := n.ids()
 	for _, id := range ids {
 		name := filepath.Join(n.path(id), dataName)
-		if fi, serr := os.Stat(name); serr != nil || fi.Size() == 0 {
-			continue
-		}
-		if restoring {
-			err = os.Truncate(name, 0)
-		} else {
-			err = n.remove(id)
-		}
-		if err != nil {
-			return err
+		if fi, serr := logdisk.Stat(name); serr == nil && fi.Size() > 0 {
+			err = cmp.Or(err, logdisk.Truncate(name, 0))
 		}
 	}
-	return nil
+	return err
 }
 
 // sink is a snapshot that is being made.
 type sink struct {
-	n        Snapshots
-	meta     raft.SnapshotMeta
-	inLog    bool // its events are in the log
-	received bool // its events are in its file
-	f        *os.File
-	w        *bufio.Writer
-	done     bool
+	n     Snapshots
+	meta  snapshotMeta
+	inLog bool // its events are in the log
+	f     logdisk.File
+	w     *bufio.Writer // nil if no events were sent
+	done  bool
 }
 
 func (k *sink) ID() string   { return k.meta.ID }
 func (k *sink) temp() string { return k.n.path(k.meta.ID) + tempEnd }
+
+// begin writes all that the disk has to have room for, but the events: see reserveName.
+func (k *sink) begin() error {
+	b, err := json.Marshal(k.meta)
+	if err != nil {
+		return err
+	}
+	if err := logdisk.Mkdir(k.temp(), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return writeFile(filepath.Join(k.temp(), metaName), b)
+}
 
 // Write writes a part of a snapshot that the leader sends.
 func (k *sink) Write(p []byte) (_ int, err error) {
@@ -276,11 +338,10 @@ func (k *sink) Write(p []byte) (_ int, err error) {
 		if err := k.n.dropData(); err != nil {
 			return 0, err
 		}
-		if k.f, err = os.Create(filepath.Join(k.temp(), dataName)); err != nil {
+		if k.f, err = create(filepath.Join(k.temp(), dataName)); err != nil {
 			return 0, err
 		}
-		k.received = true
-		k.w = bufio.NewWriterSize(k.f, 256<<10)
+		k.w = bufio.NewWriterSize(io.NewOffsetWriter(k.f, 0), 256<<10)
 	}
 	return k.w.Write(p)
 }
@@ -295,8 +356,8 @@ func (k *sink) Close() error {
 	}
 	k.done = true
 	s := k.n.s
-	if k.received {
-		if err := k.n.removeAfter(k.meta.Index); err != nil {
+	if k.w != nil {
+		if err := k.n.removeOthers(k.meta); err != nil {
 			return err
 		}
 		s.snapshot.Store(k.meta.Index)
@@ -314,20 +375,10 @@ func (k *sink) finish() error {
 	case !k.inLog:
 		return k.n.s.fail("snapshot", errForeign)
 	}
-	b, err := json.Marshal(k.meta)
-	if err != nil {
+	if err := syncDir(k.temp()); err != nil {
 		return err
 	}
-	err = k.n.withReserve(func() error {
-		if err := writeFile(filepath.Join(k.temp(), metaName), b); err != nil {
-			return err
-		}
-		if err := syncDir(k.temp()); err != nil {
-			return err
-		}
-		return os.Rename(k.temp(), k.n.path(k.meta.ID))
-	})
-	if err != nil {
+	if err := logdisk.Rename(k.temp(), k.n.path(k.meta.ID)); err != nil {
 		return err
 	}
 	return syncDir(k.n.dir())
@@ -341,17 +392,13 @@ func (k *sink) finishData() error {
 	if err := k.w.Flush(); err != nil {
 		return err
 	}
-	_, err := k.f.Seek(0, io.SeekStart)
-	var first, end uint64
-	if err == nil {
-		first, end, err = verify(k.f, k.meta.Index)
-	}
+	first, end, err := verify(logdisk.Reader(k.f), k.meta.Index)
 	// A leader sends its log up to the index. What ends before comes from raft.Raft.Restore.
 	if err == nil && end <= k.meta.Index && first < end && first < k.n.s.stream.First() {
 		err = k.n.s.fail("snapshot", errDropped)
 	}
 	if err == nil {
-		err = k.f.Sync()
+		err = k.f.Flush()
 	}
 	err = cmp.Or(err, k.f.Close())
 	k.f = nil
@@ -367,5 +414,5 @@ func (k *sink) Cancel() error {
 	if k.f != nil {
 		k.f.Close()
 	}
-	return os.RemoveAll(k.temp())
+	return logdisk.RemoveAll(k.temp())
 }

@@ -420,3 +420,30 @@ func TestSnapshots_UnreadableThenSent(t *testing.T) {
 		t.Error(list, err)
 	}
 }
+
+// A clock that was set back between two snapshots of one index does not make the older one the newest.
+func TestSnapshots_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, raftlog.Options{})
+	store(t, s, newLogs(1, 100)...)
+	take(t, s, 50)
+	list, err := s.Snapshots().List()
+	must(t, err)
+	snapshots := filepath.Join(dir, "snapshots")
+	old := list[0].ID
+	future := old[:42] + "1" + strings.Repeat("9", 18) // the clock was ahead when it was taken
+	must(t, os.Rename(filepath.Join(snapshots, old), filepath.Join(snapshots, future)))
+	name := filepath.Join(snapshots, future, "meta.json")
+	b, err := os.ReadFile(name)
+	must(t, err)
+	must(t, os.WriteFile(name, bytes.ReplaceAll(b, []byte(old), []byte(future)), 0o666))
+	k := create(t, s, 50)
+	snapshot, err := raftlog.NewFSM(s).Snapshot()
+	must(t, err)
+	must(t, snapshot.Persist(k))
+	must(t, k.Close())
+	if list, err = s.Snapshots().List(); err != nil || len(list) != 2 || list[0].ID != k.ID() {
+		t.Errorf("the newest is %s, %v, want %s", list[0].ID, err, k.ID())
+	}
+}

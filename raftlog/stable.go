@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // stable is a small map of which every change is durable and atomic. Its file has two slots of
@@ -24,8 +25,8 @@ import (
 type stable struct {
 	name string
 
-	mu     sync.Mutex
-	f      *os.File
+	mu     logdisk.Mutex
+	f      logdisk.File
 	slot   int64 // size of a slot
 	gen    uint64
 	base   uint64
@@ -187,14 +188,14 @@ func (s *stable) rewrite(slot int64) error {
 	copy(b[int64((s.gen+1)%2)*slot:], s.encode(s.gen+1))
 	temp := s.name + ".tmp"
 	if err := writeFile(temp, b); err != nil {
-		os.Remove(temp)
+		logdisk.Remove(temp)
 		return err
 	}
 	if s.f != nil {
 		s.f.Close() // Windows does not rename over an open file
 		s.f = nil
 	}
-	err := os.Rename(temp, s.name)
+	err := logdisk.Rename(temp, s.name)
 	if err == nil {
 		s.gen, s.slot = s.gen+1, slot
 		if err = syncDir(filepath.Dir(s.name)); err != nil {
@@ -210,7 +211,7 @@ func (s *stable) rewrite(slot int64) error {
 }
 
 func (s *stable) reopen() (err error) {
-	s.f, err = os.OpenFile(s.name, os.O_RDWR|dataSync, 0)
+	s.f, err = logdisk.OpenFile(s.name, os.O_RDWR|dataSync, 0)
 	return err
 }
 

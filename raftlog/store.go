@@ -7,19 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"go.dw1.io/mmapfile/eventlog"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
-// Options configures a Store. The zero value is the default.
+// Options configure a Store. The zero value is the default.
 type Options struct {
-	// SegmentSize is the length of a segment of the log in bytes, 0 for 64 MiB.
+	// SegmentSize is the length of a segment of the log in bytes; 0 means 64 MiB.
 	SegmentSize int64
 
 	// Logger gets warnings, such as that of a snapshot that cannot be read. If it is nil, they
@@ -27,7 +26,8 @@ type Options struct {
 	Logger hclog.Logger
 }
 
-// ErrGap is the error of StoreLogs for indexes that do not follow one another, or the log.
+// ErrGap is the error of StoreLogs for indexes that do not follow one another, or the end of
+// the log.
 var ErrGap = errors.New("index does not follow the one before")
 
 // ErrRange is the error of DeleteRange for a range that is neither at the beginning nor at
@@ -46,11 +46,10 @@ const (
 const mostBuffer = 8 << 20
 
 // Store is the log of a raft node, in a stream, and its stable store. The sequence number of
-// an event is the index of the log entry. All methods may be called from any number of
-// goroutines.
+// an event is the index of the log entry. Methods may be called from any number of goroutines.
 //
-// The stream can hold events before raft's first index: those of a snapshot that the leader
-// has sent. Raft's log begins at base then.
+// The stream can hold events before raft's first index, which are those of a snapshot that the
+// leader has sent.
 type Store struct {
 	dir    string
 	stream events
@@ -66,18 +65,16 @@ type Store struct {
 	restores atomic.Uint64 // restores that have begun: what a reader has seen before is of another log
 
 	restoring atomic.Bool // a snapshot is being restored, or was in part: the log cannot go on; changed with mu held
-	reserved  atomic.Bool // the reserve file has its blocks
+	reserved  atomic.Bool // the reserve file has its blocks, or a snapshot takes them
 
-	mu       sync.Mutex // held by changes of the log; it comes before the locks of stream and stable
-	leftover bool       // events from next on are to be truncated first
-	pending  string     // ID of such a snapshot that Open has found
-	readers  int        // snapshots that are being read, which keep the beginning of the stream
-	dropped  uint64     // entries before it are deleted, and still in the stream for these
-	buf      []byte     // encoded entries
+	mu       logdisk.Mutex // held by changes of the log; it comes before the locks of stream and stable
+	leftover bool          // events from next on are to be truncated first
+	pending  string        // ID of such a snapshot that Open has found
+	readers  int           // snapshots that are being read, which keep the beginning of the stream
+	dropped  uint64        // entries before it are deleted, and still in the stream for these
+	buf      []byte        // encoded entries
 	ends     []int
 	events   [][]byte
-
-	reserveTried time.Time // by StoreLogs
 }
 
 var (
@@ -86,13 +83,13 @@ var (
 	_ raft.StableStore       = (*Store)(nil)
 )
 
-// Open opens the store in dir, and creates it, with its directory, if there is none. The
-// error is [eventlog.ErrLocked] if it is open already, in this process or another.
+// Open opens the store in dir. If there is none, it creates it, with its directory. If the
+// store is already open, in this process or another, Open fails with [eventlog.ErrLocked].
 //
 // Open completes what a crash has interrupted, such as restoring a snapshot that the leader
-// has sent. If a segment of the log is lost, its error names the entries that are missing.
-// The segment before the last one is an exception, unless the store was closed: a crash may
-// leave the last segment without entries before it, so its loss is not an error.
+// has sent. If a segment of the log is lost, the error names the entries that are missing. The
+// segment before the last one is an exception, unless the store was closed: a crash may leave
+// the last segment without entries before it, so its loss is not an error.
 func Open(dir string, o Options) (_ *Store, err error) {
 	s := &Store{dir: dir, logger: o.Logger, done: make(chan struct{})}
 	if s.logger == nil {
@@ -108,14 +105,15 @@ func Open(dir string, o Options) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	if err = os.MkdirAll(filepath.Join(dir, snapshotName), 0o777); err != nil {
+	if err = logdisk.Mkdir(filepath.Join(dir, snapshotName), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	name := filepath.Join(dir, stableName)
-	if _, serr := os.Lstat(name); s.stream.Next() > 0 && errors.Is(serr, fs.ErrNotExist) {
+	if _, serr := logdisk.Lstat(name); s.stream.Next() > 0 && errors.Is(serr, fs.ErrNotExist) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoStable}
 	}
 	if s.stable, err = openStable(name); err != nil {
+		s.stable = nil // it has no file to close
 		return nil, err
 	}
 	s.base.Store(max(s.stable.base, s.stream.First(), 1)) // raft's first index is 1
@@ -131,7 +129,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	s.Snapshots().reserve()
+	s.reserve()
 	return s, nil
 }
 
@@ -156,7 +154,7 @@ func (s *Store) fail(op string, err error) error {
 // IsMonotonic implements raft.MonotonicLogStore: the log has no gaps.
 func (s *Store) IsMonotonic() bool { return true }
 
-// FirstIndex returns the index of raft's first log entry, 0 if there is none.
+// FirstIndex returns the index of raft's first log entry, or 0 if there is none.
 func (s *Store) FirstIndex() (uint64, error) {
 	first, next, err := s.bounds()
 	if first >= next {
@@ -165,7 +163,7 @@ func (s *Store) FirstIndex() (uint64, error) {
 	return first, err
 }
 
-// LastIndex returns the index of the last log entry, 0 if there is none.
+// LastIndex returns the index of the last log entry, or 0 if there is none.
 func (s *Store) LastIndex() (uint64, error) {
 	first, next, err := s.bounds()
 	if first >= next {
@@ -183,7 +181,7 @@ func (s *Store) bounds() (first, next uint64, err error) {
 	return s.base.Load(), s.next.Load(), nil
 }
 
-// GetLog reads a log entry. It is [raft.ErrLogNotFound] if it is not there.
+// GetLog reads a log entry. If there is no such entry, it returns [raft.ErrLogNotFound].
 func (s *Store) GetLog(index uint64, l *raft.Log) error {
 	first, next, err := s.bounds()
 	if err != nil {
@@ -220,7 +218,14 @@ func (s *Store) get(index uint64) (entry, error) {
 	return e, err
 }
 
-// StoreLog stores a log entry, see StoreLogs.
+// last returns the index and the term of the last entry in the stream.
+func (s *Store) last() (index, term uint64) {
+	index = s.stream.Next() - 1
+	e, _ := s.get(index)
+	return index, e.term
+}
+
+// StoreLog stores a log entry. See StoreLogs.
 func (s *Store) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 // StoreLogs stores log entries, and returns once they are durable. After an error none of
@@ -247,7 +252,7 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 			return s.fail("append", fmt.Errorf("%w: %d after %d", ErrGap, l.Index, next+uint64(i)-1))
 		}
 	}
-	s.reserveAgain()
+	s.reserve()
 	s.encode(logs)
 	_, err := s.stream.AppendBatchSync(s.events...)
 	clear(s.events)
@@ -265,12 +270,18 @@ func (s *Store) encode(logs []*raft.Log) {
 	if cap(s.buf) > mostBuffer {
 		s.buf = nil
 	}
-	s.buf, s.ends, s.events = s.buf[:0], s.ends[:0], s.events[:0]
+	s.buf, s.ends = s.buf[:0], s.ends[:0]
 	for _, l := range logs {
 		s.buf = appendEntry(s.buf, l)
 		s.ends = append(s.ends, len(s.buf))
 	}
+	s.split()
+}
+
+// split makes events of the pieces of buf that end at ends.
+func (s *Store) split() {
 	begin := 0
+	s.events = s.events[:0]
 	for _, end := range s.ends {
 		s.events = append(s.events, s.buf[begin:end])
 		begin = end
@@ -312,8 +323,9 @@ func (s *Store) begin(index uint64) error {
 	return nil
 }
 
-// DeleteRange deletes the log entries from first to last, which have to be the first ones, or
-// the last: else the error is ErrRange. It is durable when it returns.
+// DeleteRange deletes the log entries from first to last, which must be the first or the last
+// entries of the log: otherwise it fails with [ErrRange]. The deletion is durable when
+// DeleteRange returns.
 func (s *Store) DeleteRange(first, last uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -364,6 +376,5 @@ func (s *Store) deleteFront(index uint64) error {
 		return err
 	}
 	s.base.Store(index)
-	s.Snapshots().reserve()
 	return nil
 }

@@ -139,7 +139,7 @@ func (r *snapshotReader) Read(p []byte) (n int, err error) {
 	if r.closed {
 		return 0, os.ErrClosed
 	}
-	for n < len(p) && r.left > 0 {
+	for n < len(p) && (r.left > 0 || r.seq < r.end) { // an event that is missing is an error
 		if len(r.buf) == 0 {
 			if err := r.fill(); err != nil {
 				return n, err

@@ -1,22 +1,21 @@
 package eventfile
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"os"
 
-	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // Extend makes a file of size bytes longer, with blocks. A file that is not mapped needs no blocks: there a full
 // disk is an error of the write, and not a fault.
-func Extend(f *mmapfile.File, size, to int64) error {
+func Extend(f logdisk.File, size, to int64) error {
 	if !sys.Maps || to > math.MaxInt {
 		return f.Truncate(to)
 	}
-	err := sys.AllocateRange(f, size, to)
+	err := f.Allocate(size, to)
 	if errors.Is(err, errors.ErrUnsupported) { // NFS before 4.2, FUSE, other systems
 		return WriteZeros(f, size, to)
 	}
@@ -24,7 +23,7 @@ func Extend(f *mmapfile.File, size, to int64) error {
 }
 
 // WriteZeros writes zeros between two offsets, in pieces that suit the folios of the page cache.
-func WriteZeros(f *mmapfile.File, from, to int64) error {
+func WriteZeros(f logdisk.File, from, to int64) error {
 	for from < to {
 		n, err := f.WriteAt(zeros[:min(to-from, int64(len(zeros))-from%int64(len(zeros)))], from)
 		if err != nil {
@@ -36,32 +35,11 @@ func WriteZeros(f *mmapfile.File, from, to int64) error {
 }
 
 // TruncateOrZero truncates a file of size bytes, or makes the bytes after end zeros.
-func TruncateOrZero(f *mmapfile.File, end, size int64) error {
+func TruncateOrZero(f logdisk.File, end, size int64) error {
 	if f.Truncate(end) == nil {
 		return nil
 	}
 	return WriteZeros(f, end, size)
-}
-
-// endMark is after the last event of a log that was closed, but not truncated there. No append leaves it, nor
-// begins like it: that would be an event of 4 GiB from 1969.
-var endMark = bytes.Repeat([]byte{0xff}, EntrySize)
-
-// TruncateOrMark truncates a log that is durable after its last event, or leaves an end mark there: Windows
-// does not truncate what a reader has mapped.
-func TruncateOrMark(f *mmapfile.File, end int64) error {
-	if f.Truncate(end) == nil {
-		return nil
-	}
-	_, err := f.WriteAt(endMark, end)
-	return err
-}
-
-// hasMark reports whether there is an end mark at end.
-func hasMark(readAt func(p []byte, off int64) (int, error), end int64) bool {
-	b := make([]byte, EntrySize)
-	n, _ := readAt(b, end)
-	return end >= HeaderSize && bytes.Equal(b[:n], endMark)
 }
 
 var zeros [1 << 20]byte // needs no memory, since nothing is stored to it
@@ -73,22 +51,22 @@ const pieceBytes = 1 << 20
 // WriteSpare creates a file of size zeros for a later segment, durably: a flush of events in blocks
 // that were only allocated needs the journal.
 func WriteSpare(name string, size int64) error {
-	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := logdisk.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = sys.AllocateRange(f, 0, size)
+	err = f.Allocate(0, size)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
 	for off := int64(0); err == nil && off < size; off += pieceBytes {
 		if err = WriteZeros(f, off, min(off+pieceBytes, size)); err == nil {
-			err = f.SyncRange(off, min(pieceBytes, size-off))
+			err = f.FlushRange(off, min(pieceBytes, size-off))
 		}
 	}
 	if err == nil {
-		err = f.Sync()
+		err = f.Flush()
 	}
 	return err
 }

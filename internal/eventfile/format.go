@@ -104,15 +104,6 @@ func (e Entry) Matches(data []byte) bool {
 	return crc32.Update(sumHead(e.Time, e.Size), crc32.IEEETable, data) == e.Sum
 }
 
-// RunningSum computes the checksum of an event whose data come in pieces.
-type RunningSum struct{ Sum uint32 }
-
-// NewSum returns the checksum of an event before its data.
-func NewSum(e Entry) RunningSum { return RunningSum{sumHead(e.Time, e.Size)} }
-
-// Add adds the next piece of the data.
-func (s *RunningSum) Add(p []byte) { s.Sum = crc32.Update(s.Sum, crc32.IEEETable, p) }
-
 // sumHead returns the CRC-32 of time and size. Package crc32 goes through such a short text
 // byte by byte. With a table for each of the 12 bytes the steps do not wait for each other.
 func sumHead(time int64, size uint32) uint32 {

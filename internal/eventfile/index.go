@@ -1,26 +1,28 @@
 package eventfile
 
 import (
-	"io"
 	"slices"
-	"sync"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
-// IndexStep is the number of events from one point of an index to the next. With 2, ten
+// IndexStep is the least number of events from one point of an index to the next. With 2, ten
 // million events have 40 MB of points, and a lookup walks over half an event on average, which
 // is a cache miss. With 4, a Get of a random event of 1 KiB among a million takes 0.25 µs longer.
 const IndexStep = 2
+
+// MaxPoints is the number of points that the indexes of a stream have at most, without the last segment: 16 MiB.
+const MaxPoints = 2 << 20
 
 const walkBytes = 4 << 10 // a copy from a file that is not mapped has so many bytes
 
 // Index has the offsets of some events of a segment.
 type Index struct {
-	mu     sync.RWMutex
-	points []int64 // offsets of the events 0, IndexStep, 2·IndexStep, …
-	n      int64   // number of events in the index
-	end    int64   // end of the last one; 0 if the index was not begun
-
-	damaged bool // the event at end was not whole when it was read last
+	mu     logdisk.RWMutex
+	points []int64 // offsets of the events 0, step, 2·step, …
+	step   int64
+	n      int64 // number of events in the index
+	end    int64 // end of the last one; 0 if the index was not begun
 }
 
 // Add adds event i of the segment, from off to end. It does nothing if an event before it is
@@ -38,23 +40,66 @@ func (x *Index) Add(i, off, end int64) {
 
 // Clear removes all events. No other goroutine uses x meanwhile.
 func (x *Index) Clear() {
-	x.points, x.n, x.end, x.damaged = x.points[:0], 0, HeaderSize, false
+	x.points, x.step, x.n, x.end = x.points[:0], IndexStep, 0, HeaderSize
 }
 
 // Take gives x the events of other, which is not used any more.
 func (x *Index) Take(other *Index) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.points, x.n, x.end, x.damaged = other.points, other.n, other.end, other.damaged
+	x.points, x.step, x.n, x.end = other.points, other.step, other.n, other.end
 }
 
 // Append adds the next event. No other goroutine uses x meanwhile.
 func (x *Index) Append(off, end int64) {
-	if x.n%IndexStep == 0 {
+	if x.n%x.step == 0 {
+		if len(x.points) == MaxPoints {
+			x.thin()
+		}
 		x.points = append(x.points, off)
 	}
 	x.n++
 	x.end = end
+}
+
+// thin removes every second point.
+func (x *Index) thin() {
+	points := make([]int64, 0, (len(x.points)+1)/2)
+	for i := 0; i < len(x.points); i += 2 {
+		points = append(points, x.points[i])
+	}
+	x.points, x.step = points, 2*x.step
+}
+
+// Thin removes points of the indexes until all together have at most a number, from the densest first.
+func Thin(all []*Index, most int) {
+	total := 0
+	for _, x := range all {
+		total += x.Points()
+	}
+	for total > most {
+		densest := all[0]
+		for _, x := range all {
+			if x.Points() > densest.Points() {
+				densest = x
+			}
+		}
+		if densest.Points() <= 1 {
+			return
+		}
+		densest.mu.Lock()
+		total -= len(densest.points)
+		densest.thin()
+		total += len(densest.points)
+		densest.mu.Unlock()
+	}
+}
+
+// Points returns the number of points.
+func (x *Index) Points() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.points)
 }
 
 // Truncate removes the events from number i on.
@@ -62,16 +107,15 @@ func (x *Index) Truncate(i int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i < x.n {
-		x.n = i / IndexStep * IndexStep
-		k := x.n / IndexStep
+		k := i / x.step
+		x.n = k * x.step
 		x.end = x.points[k]
 		x.points = x.points[:k]
-		x.damaged = false
 	}
 }
 
 // Count returns a lower bound of the number of events that end at off or before, to within
-// IndexStep.
+// the step of the index.
 func (x *Index) Count(off int64) int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -82,11 +126,12 @@ func (x *Index) Count(off int64) int64 {
 	if !found {
 		k--
 	}
-	return int64(max(k, 0)) * IndexStep
+	return int64(max(k, 0)) * x.step
 }
 
 // Place is the position of an event in its segment.
 type Place struct {
+	I   int64 // number of the event at Off
 	Off int64 // offset of the event, or the end of the events if there is no such event
 	N   int64 // number of events in the index; the event is there if its number is less
 	End int64 // the event ends here or before
@@ -96,24 +141,33 @@ type Place struct {
 func (x *Index) Look(i int64) (p Place) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p = Place{x.end, x.n, x.end}
+	p = Place{x.n, x.end, x.n, x.end}
 	if i < x.n {
-		p.Off = x.points[i/IndexStep]
+		k := i / x.step
+		p.I, p.Off = k*x.step, x.points[k]
 	}
 	return p
+}
+
+// After returns the place of the next point after event i.
+func (x *Index) After(i int64) Place {
+	x.mu.RLock()
+	step := x.step
+	x.mu.RUnlock()
+	return x.Look(i + step)
 }
 
 // Walk returns the place of event i, given that of the point before it.
 func (x *Index) Walk(src *Source, i int64, p Place) (Place, error) {
 	off := p.Off
 	src.Limit = min(p.End, off+walkBytes)
-	for range i % IndexStep {
+	for range i - p.I {
 		if src.Mem != nil {
 			src.Limit = off + EntrySize // to read ahead would touch other pages
 		}
 		e, _, err := src.Event(off, p.End, false)
 		if err != nil {
-			return Place{Off: off}, err
+			return Place{I: p.I, Off: off}, err
 		}
 		off = e.Next(off)
 	}
@@ -131,12 +185,12 @@ const Unknown = -1
 func (x *Index) Extend(src *Source, end, want int64) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.damaged && x.end < end {
+	begun := x.end > 0
+	if begun && x.end < end { // it may have been damaged when it was read last
 		if _, _, err := src.Event(x.end, end, true); err != nil {
 			return err
 		}
 	}
-	begun := x.end > 0 && !x.damaged
 	if !begun || want != Unknown && x.end > end {
 		x.Clear()
 	}
@@ -145,6 +199,9 @@ func (x *Index) Extend(src *Source, end, want int64) error {
 		return err
 	}
 	if err == nil && (x.n == want || want == Unknown && begun) {
+		if want != Unknown {
+			x.points = append(make([]int64, 0, len(x.points)), x.points...) // none is added
+		}
 		return nil
 	}
 	if err == nil {
@@ -164,7 +221,6 @@ func (x *Index) Extend(src *Source, end, want int64) error {
 		x.Clear()
 		return ErrGap
 	}
-	x.damaged = err != nil && NotWhole(err)
 	return err
 }
 
@@ -173,18 +229,15 @@ func (x *Index) Extend(src *Source, end, want int64) error {
 // one, and the events that are there have the right numbers. If want is Unknown, EventCount is
 // exact if the file was closed.
 func (x *Index) counted(src *Source, want int64) (bool, error) {
-	var b [HeaderSize]byte
-	if n, err := src.File.ReadAt(b[:], 0); err == io.EOF {
-		clear(b[n:]) // it has no header yet
-	} else if err != nil {
+	s, err := StateOf(src.File)
+	if err != nil {
 		return false, err
 	}
-	h := ParseHeader(b[:])
+	h := s.Header
 	if want != Unknown {
 		return x.n < want && x.n == h.Count, nil
 	}
-	fi, err := src.File.Stat()
-	return err == nil && (x.n == h.Count || x.end != h.End || h.End != fi.Size()), err
+	return x.n == h.Count || x.end != h.End || !s.Closed, nil
 }
 
 // walkTo adds the events before end, until one is not whole.

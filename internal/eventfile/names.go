@@ -2,10 +2,11 @@ package eventfile
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // The files of a stream beside its segments.
@@ -47,7 +48,7 @@ func ParseSegmentName(name string) int64 {
 
 // ListSegments returns the numbers of the first events of all segments in dir, ascending.
 func ListSegments(dir string) (firsts []int64, err error) {
-	entries, err := os.ReadDir(dir) // sorted, and so are names of equal length
+	entries, err := logdisk.ReadDir(dir) // sorted, and so are names of equal length
 	for _, e := range entries {
 		if first := ParseSegmentName(e.Name()); first >= 0 {
 			firsts = append(firsts, first)
@@ -62,7 +63,7 @@ func SavedName(log string, off int64) string {
 	name := fmt.Sprintf("%s.cut-%d", log, off)
 	free := name
 	for i := 1; ; i++ {
-		if _, err := os.Lstat(free); err != nil {
+		if _, err := logdisk.Lstat(free); err != nil {
 			return free
 		}
 		free = fmt.Sprintf("%s.%d", name, i)

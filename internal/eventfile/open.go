@@ -4,122 +4,103 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-	"sync/atomic"
-	"time"
 
-	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
-// Open opens a regular file. Another file is [errors.ErrUnsupported].
-func Open(name string, flag int) (f *mmapfile.File, err error) {
-	if err := CheckRegular(name); err != nil {
-		return nil, err
+// Open opens a regular file. For any other file it returns [errors.ErrUnsupported].
+func Open(name string, flag int) (logdisk.File, error) {
+	if fi, err := logdisk.Stat(name); err == nil && !fi.Mode().IsRegular() { // opening a pipe may block
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
 	}
-	err = retryShared(func() (err error) {
-		f, err = mmapfile.OpenFile(name, flag, 0o666)
-		return err
-	})
-	return f, err
+	return logdisk.OpenFile(name, flag, 0o666)
 }
 
-// CheckRegular returns an error if the file is there and not regular: opening a pipe may block.
-func CheckRegular(name string) error {
-	if fi, err := os.Stat(name); err == nil && !fi.Mode().IsRegular() {
-		return &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
-	}
-	return nil
+// State is what a file says about its events without one of them.
+type State struct {
+	Header       // zero if there is none yet
+	Size   int64 // of the file
+	Closed bool  // it was closed in order, so all events are durable
 }
 
-// Rename renames a file that another program, such as a virus scanner, may have open for a moment.
-func Rename(from, to string) error {
-	return retryShared(func() error { return os.Rename(from, to) })
-}
-
-// retryShared calls fn, which opens or renames a file, until no other handle excludes it, or some
-// 60 ms have passed. On Windows a file cannot be opened while another handle renames or removes it,
-// and so not for a moment after a segment has got its name.
-func retryShared(fn func() error) error {
-	err := fn()
-	for pause := time.Millisecond; excluded(err) && pause <= 32*time.Millisecond; pause *= 2 {
-		time.Sleep(pause)
-		err = fn()
-	}
-	return err
-}
-
-// ReadHeader returns the header of a log, zero if it has none yet, and the size of its file. The size of one
-// with an end mark is its WriteOffset.
-func ReadHeader(name string) (h Header, size int64, err error) {
+// ReadState returns the state of a log.
+func ReadState(name string) (s State, err error) {
 	f, err := Open(name, os.O_RDONLY)
 	if err != nil {
-		return h, 0, err
+		return s, err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return h, 0, err
-	}
-	var b [HeaderSize]byte
-	if fi.Size() >= HeaderSize {
-		if _, err := f.ReadAt(b[:], 0); err != nil {
-			return h, 0, err
-		}
-	}
-	h, size = ParseHeader(b[:]), fi.Size()
-	if h.End < size && hasMark(f.ReadAt, h.End) {
-		size = h.End
-	}
-	return h, size, nil
+	return StateOf(f)
 }
 
-// OpenStored prepares a log of size bytes for its next writer. If the log was not closed in order,
-// a flush of it may have failed: then the page cache has events that the disk does not have, and
+// StateOf returns the state of an open log.
+func StateOf(f logdisk.File) (s State, err error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return s, err
+	}
+	var b [HeaderSize]byte
+	if n, err := f.ReadAt(b[:], 0); err == nil {
+		s.Header = ParseHeader(b[:n])
+	} else if err != io.EOF {
+		return s, err
+	}
+	s.Size = fi.Size()
+	s.Closed = s.closed(f, s.Size)
+	return s, nil
+}
+
+// OpenStored prepares a log for its next writer, and returns its state before. If the log was not closed in
+// order, a flush of it may have failed: then the page cache has events that the disk does not have, and
 // a further flush does not write them. So OpenStored flushes the file, and drops its pages before
 // this process maps it. The error may be that of an earlier flush. If pages stay, because another process
 // maps them, only the reader that OpenStored returns is to be believed; it is nil otherwise.
 // What has no event there must be truncated before it is written: to write these pages again
-// and flush them does not allocate their blocks (Linux 6.18, ext4). The length tells of a flush
-// only if there are events: a header alone may never have been flushed.
-func OpenStored(f *os.File, size int64) (*sys.Stored, error) {
-	var b [HeaderSize]byte
-	if _, err := f.ReadAt(b[:], 0); err != nil && err != io.EOF {
-		return nil, err
+// and flush them does not allocate their blocks (Linux 6.18, ext4).
+func OpenStored(f logdisk.File) (seen State, stored logdisk.Stored, err error) {
+	seen, err = StateOf(f)
+	if err == nil && seen.Size > 0 && !seen.Closed {
+		stored, err = f.Stored()
 	}
-	if h := ParseHeader(b[:]); size == 0 || size > HeaderSize && size == h.End && h.Valid(size) {
-		return nil, nil
-	}
-	return sys.FlushAndDrop(f)
+	return seen, stored, err
 }
 
-// EndFile is TruncateOrMark by name.
-func EndFile(name string, end int64) error {
-	f, err := Open(name, os.O_RDWR)
-	if err != nil {
-		return err
+// OnDisk returns f, or a file that reads what the disk has, if OpenStored has returned a reader of that.
+func OnDisk(f logdisk.File, stored logdisk.Stored) logdisk.File {
+	if stored == nil {
+		return f
 	}
-	defer f.Close()
-	return TruncateOrMark(f, end)
+	return onDisk{f, stored}
 }
 
-// SetEnd sets WriteOffset and EventCount, durably.
+type onDisk struct {
+	logdisk.File
+	stored logdisk.Stored
+}
+
+func (f onDisk) ReadAt(p []byte, off int64) (int, error) { return f.stored.ReadAt(p, off) }
+func (f onDisk) Memory() []byte                          { return nil }
+
+// SetEnd sets WriteOffset and EventCount of a segment, durably, and marks it closed. No byte of an event
+// changes: a reader may have one after the end, which TruncateBack has removed.
 func SetEnd(name string, end, count int64) error {
 	f, err := Open(name, os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// Readers load the offset as one word.
-	if word, err := mmapfile.At[[2]atomic.Uint64](f, AtWriteOffset); err == nil && sys.Maps {
-		word[0].Store(LittleWord(uint64(end)))
-		word[1].Store(LittleWord(uint64(count)))
-	} else {
-		h := Header{End: end, Count: count}.Bytes()
-		if _, err := f.WriteAt(h[:AtStart], 0); err != nil {
-			return err
-		}
+	s, err := StateOf(f)
+	if err != nil {
+		return err
 	}
-	return f.SyncRange(0, math.MaxInt64) // fdatasync(2), which needs no commit of the journal
+	s.End, s.Count = end, count
+	f.Memory()                                                   // OpenBSD shows readers what is stored to a mapping
+	if _, err := f.WriteAt(s.Bytes()[:AtStart], 0); err != nil { // see writesWords of eventlog: readers load the offset as one word
+		return err
+	}
+	if err := f.FlushData(); err != nil {
+		return err
+	}
+	return Close(f, s.Header, s.Size)
 }

@@ -2,12 +2,13 @@ package eventfile
 
 import (
 	"errors"
+	"hash/crc32"
 	"io"
 	"math"
 	"sync/atomic"
+	"unsafe"
 
-	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // Errors of events and files. NotWhole is true for the first two, and for io.ErrUnexpectedEOF.
@@ -26,14 +27,13 @@ func NotWhole(err error) bool {
 // Source gives one goroutine the bytes of a log: in place if they are mapped, else as copies. The
 // caller ensures that the file is not closed meanwhile, and that a fault is a panic.
 type Source struct {
-	File   *mmapfile.File
-	Stored *sys.Stored // read in place of File, unless it is nil
-	Word   *uint64     // WriteOffset, if it is mapped
-	Mem    []byte      // the mapped part of the file, from its start
-	Limit  int64       // end of what may be read, since later bytes may change
-	Keep   bool        // what Bytes returns stays in use,
-	Reuse  bool        // but only as long as the next event Holds
-	cold   bool        // Map does nothing
+	File  logdisk.File
+	Word  *uint64 // WriteOffset, if it is mapped
+	Mem   []byte  // the mapped part of the file, from its start
+	Limit int64   // end of what may be read, since later bytes may change
+	Keep  bool    // what Bytes returns stays in use,
+	Reuse bool    // but only as long as the next event Holds
+	cold  bool    // Map does nothing
 
 	readFrom, readTo int64 // the range of Mem that is in memory: touching it waits for no disk
 
@@ -47,46 +47,65 @@ const (
 	hugeEvent = 1 << 20   // verified before it is copied
 )
 
-// End returns the file's WriteOffset. Everything before it can be read after that.
+// End returns the file's WriteOffset, or that of an empty log if it has no header yet. Everything before it can be read
+// after that.
 func (s *Source) End() (int64, error) {
-	if s.Word == nil {
-		if !sys.Maps || s.Stored != nil {
-			return s.ReadEnd()
-		}
-		word, err := mmapfile.At[uint64](s.File, AtWriteOffset)
-		if err != nil {
-			return s.ReadEnd()
-		}
-		s.Word = word
-	}
-	for word := atomic.LoadUint64(s.Word); ; {
-		again := atomic.LoadUint64(s.Word)
-		if again == word { // never half of one that is being written
-			return int64(LittleWord(word)), nil
-		}
-		word = again
+	switch end, err := s.word(AtWriteOffset); {
+	case err != nil:
+		return 0, err
+	case end == 0:
+		return HeaderSize, nil
+	case end < HeaderSize:
+		return 0, ErrHeader
+	default:
+		return end, nil
 	}
 }
 
-// ReadEnd is End by system call. A file without a header yet is an empty log.
-func (s *Source) ReadEnd() (int64, error) {
-	var b [8]byte
-	switch n, err := s.readAt(b[:], AtWriteOffset); {
-	case n == len(b):
-		return int64(le.Uint64(b[:])), nil
-	case err == io.EOF && n == 0:
-		return 0, nil
-	case err == io.EOF:
-		return 0, io.ErrUnexpectedEOF
-	default:
-		return 0, err
+// Start returns the file's StartTimestamp, or 0 if it has no header yet.
+func (s *Source) Start() (int64, error) { return s.word(AtStart) }
+
+// word returns a word of the header.
+func (s *Source) word(at int64) (int64, error) {
+	if s.Word == nil {
+		s.Word = logdisk.Word(s.File.Memory())
 	}
+	if s.Word != nil {
+		for word := atomic.LoadUint64(s.wordAt(at)); ; {
+			again := atomic.LoadUint64(s.wordAt(at))
+			if again == word { // never half of one that is being written
+				return int64(LittleWord(word)), nil
+			}
+			word = again
+		}
+	}
+	var b [8]byte
+	n, err := s.File.ReadAt(b[:], at)
+	if n == len(b) || err == io.EOF && n == 0 {
+		return int64(le.Uint64(b[:])), nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, err
+}
+
+func (s *Source) wordAt(at int64) *uint64 {
+	return &(*[HeaderSize / 8]uint64)(unsafe.Pointer(s.Word))[at/8]
+}
+
+// StartWord is where StartTimestamp is, or nil if that is not mapped.
+func (s *Source) StartWord() *uint64 {
+	if s.Word == nil {
+		return nil
+	}
+	return s.wordAt(AtStart)
 }
 
 // Map maps the file up to end, if it can be mapped.
 func (s *Source) Map(end int64) {
-	if sys.Maps && s.Stored == nil && !s.cold && end > int64(len(s.Mem)) {
-		if mem := s.File.Bytes(); len(mem) > len(s.Mem) {
+	if !s.cold && end > int64(len(s.Mem)) {
+		if mem := s.File.Memory(); len(mem) > len(s.Mem) {
 			s.Mem = mem
 		}
 	}
@@ -135,7 +154,7 @@ func (s *Source) Bytes(off, n int64) ([]byte, error) {
 	} else {
 		s.buf = s.buf[:length]
 	}
-	k, err := s.readAt(s.buf, off)
+	k, err := s.File.ReadAt(s.buf, off)
 	s.buf, s.base = s.buf[:k], off
 	if int64(k) >= n {
 		return s.buf[:n:n], nil
@@ -146,18 +165,11 @@ func (s *Source) Bytes(off, n int64) ([]byte, error) {
 	return nil, err
 }
 
-func (s *Source) readAt(p []byte, off int64) (int, error) {
-	if s.Stored != nil {
-		return s.Stored.ReadAt(p, off)
-	}
-	return s.File.ReadAt(p, off)
-}
-
 // readAhead reads the bytes from off to end into memory, and some more, before they are
-// touched. View reads by system call, which does not stop other goroutines.
+// touched.
 func (s *Source) readAhead(off, end int64) {
 	s.readFrom, s.readTo = off, max(end, min(off+ahead, s.Limit))
-	s.File.View(off, s.readTo-off, func([]byte) error { return nil })
+	s.File.ReadAhead(off, s.readTo-off)
 }
 
 // Reaches returns io.ErrUnexpectedEOF if the file is shorter than end.
@@ -211,17 +223,17 @@ func (s *Source) Event(off, limit int64, check bool) (e Entry, data []byte, err 
 
 // checkHuge verifies data in pieces.
 func (s *Source) checkHuge(off int64, e Entry) error {
-	piece := Source{File: s.File, Stored: s.Stored, Limit: e.Next(off)}
-	sum := NewSum(e)
+	piece := Source{File: s.File, Limit: e.Next(off)}
+	sum := sumHead(e.Time, e.Size)
 	for at, end := off+EntrySize, e.Next(off); at < end; {
 		p, err := piece.Bytes(at, min(block, end-at))
 		if err != nil {
 			return err
 		}
-		sum.Add(p)
+		sum = crc32.Update(sum, crc32.IEEETable, p)
 		at += int64(len(p))
 	}
-	if sum.Sum != e.Sum {
+	if sum != e.Sum {
 		return ErrChecksum
 	}
 	return nil
@@ -234,11 +246,6 @@ func (s *Source) CopyEvent(off, limit int64) (e Entry, data []byte, err error) {
 		return e, nil, err
 	}
 	s.Limit = e.Next(off)
-	if int64(e.Size) > block && s.Limit > int64(len(s.Mem)) {
-		if err := s.Reaches(s.Limit); err != nil {
-			return e, nil, err
-		}
-	}
 	p, err := s.Bytes(off+EntrySize, int64(e.Size))
 	if err != nil {
 		return e, nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 )
 
 // Validation is what Validate has found.
@@ -14,6 +15,7 @@ type Validation struct {
 	End    int64 // end of these
 	Claim  int64 // WriteOffset, or the length of the file if the header is bad
 	Save   bool  // events after End may be valid
+	Closed bool  // the log was closed in order
 	Damage *Damage
 
 	BadHeader bool
@@ -30,36 +32,43 @@ var (
 	errSearch   = errors.New("too much data to search for events after the damage")
 )
 
-// Validate looks at all events of a file of size bytes, to find where those end that are whole. It
-// verifies the checksums of the last verify bytes, of all if that is 0, and of none if it is
-// negative. With repair it goes on after a bad header. It appends all events to x, unless that is nil.
-func Validate(src Source, size, verify int64, repair bool, x *Index) (Validation, error) {
-	v := validator{src: src, size: size, repair: repair, index: x}
+// Rules say how Validate looks at a file.
+type Rules struct {
+	Verify  int64   // number of bytes at the end whose checksums are verified: all if 0, none if negative
+	Repair  bool    // go on after a bad header
+	Blank   bool    // a file with a header of zeros has no events, whatever follows
+	Lengths []int64 // that a crash may leave, beside others
+	Most    int64   // number of events after which to stop, 0 for all
+	Index   *Index  // all events are added to it, unless it is nil
+}
+
+// Validate looks at the events of a file of size bytes, to find where those end that are whole.
+func Validate(src Source, size int64, rules Rules) (Validation, error) {
+	v := validator{Rules: rules, src: src, size: size}
 	v.src.Limit = size
-	if size <= HeaderSize {
-		b, err := v.src.Bytes(0, size)
-		if err != nil || len(bytes.Trim(b, "\x00")) == 0 {
-			v.Empty = err == nil
-			return v.Validation, err
-		}
+	b, err := v.src.Bytes(0, min(size, HeaderSize))
+	if zeros := len(bytes.Trim(b, "\x00")) == 0; err != nil || zeros && (rules.Blank || size <= HeaderSize) {
+		v.Empty, v.End = err == nil, HeaderSize
+		return v.Validation, err
 	}
 	v.src.MapIfHot(size)
-	v.Damage = v.validate(verify)
+	v.Damage = v.validate()
 	return v.Validation, v.err
 }
 
 // validator is the work of Validate.
 type validator struct {
 	Validation
-	src    Source
-	size   int64 // length of the file
-	limit  int64 // events reads no further
-	repair bool
-	index  *Index
+	Rules
+	src   Source
+	size  int64 // length of the file
+	limit int64 // events reads no further
+
+	marked bool  // an event ends where a mark before the end of the file may begin
 	err    error // the system's, which ended the work
 }
 
-func (v *validator) validate(verify int64) *Damage {
+func (v *validator) validate() *Damage {
 	if v.size < HeaderSize {
 		v.End, v.Claim, v.BadHeader = HeaderSize, HeaderSize, true
 		return &Damage{0, io.ErrUnexpectedEOF}
@@ -71,9 +80,10 @@ func (v *validator) validate(verify int64) *Damage {
 	}
 	v.Header = ParseHeader(b)
 	v.Claim = v.Header.End
+	v.Closed = v.Header.closed(v.src.File, v.size)
 	v.BadHeader = !v.Header.Valid(v.size)
 	if v.BadHeader {
-		if !v.repair {
+		if !v.Repair {
 			return &Damage{0, ErrHeader}
 		}
 		v.Claim = v.size
@@ -81,17 +91,19 @@ func (v *validator) validate(verify int64) *Damage {
 	v.limit = min(v.Claim, v.size)
 	from := int64(HeaderSize)
 	switch {
-	case verify < 0:
+	case v.Verify < 0:
 		from = v.limit
-	case verify > 0:
-		from = max(from, v.limit-verify)
+	case v.Verify > 0:
+		from = max(from, v.limit-v.Verify)
 	}
 	err = v.events(from)
 	switch {
-	case v.err != nil:
+	case v.err != nil, v.Most > 0 && v.Count == v.Most:
 		return nil
 	case v.BadHeader:
 		return &Damage{0, ErrHeader}
+	case v.Claim > v.size && !v.crashLength():
+		return &Damage{v.End, io.ErrUnexpectedEOF}
 	case err == nil:
 		v.forward()
 		return nil
@@ -99,19 +111,17 @@ func (v *validator) validate(verify int64) *Damage {
 		return nil
 	case v.insideEvent():
 		v.BadHeader = true
-		if v.repair { // valid events stay
+		if v.Repair { // valid events stay
 			v.Claim, v.limit, v.Count = v.size, v.size, 0
 			v.events(HeaderSize)
 		}
 		return &Damage{0, errBoundary}
 	}
 	damage := v.search(err)
-	if damage == nil || v.Claim == v.size || hasMark(v.src.readAt, v.Claim) {
+	if damage == nil || v.Closed {
 		return damage
 	}
-	// The length of the file is not its WriteOffset, and there is no mark, so it was not closed. A crash may have
-	// left a page as it was in the middle of an append, before events that are newer and
-	// whole.
+	// A crash may have left a page as it was in the middle of an append, before events that are newer and whole.
 	v.Save = true
 	return nil
 }
@@ -120,10 +130,11 @@ func (v *validator) validate(verify int64) *Damage {
 // after from. Its error says why the next event is not whole.
 func (v *validator) events(from int64) error {
 	v.End = HeaderSize
-	if v.index != nil {
-		v.index.Clear()
+	v.marked = v.size == HeaderSize+MarkSize
+	if v.Index != nil {
+		v.Index.Clear()
 	}
-	for v.End < v.limit {
+	for v.End < v.limit && (v.Most == 0 || v.Count < v.Most) {
 		e, _, err := v.src.Event(v.End, v.limit, false)
 		if err == nil && e.Next(v.End) > from {
 			_, _, err = v.src.Event(v.End, v.limit, true)
@@ -144,12 +155,21 @@ func (v *validator) events(from int64) error {
 
 // add adds the event from End to end.
 func (v *validator) add(end int64) {
-	if v.index != nil {
-		v.index.Append(v.End, end)
+	if v.Index != nil {
+		v.Index.Append(v.End, end)
 	}
 	v.End = end
 	v.Count++
+	v.marked = v.marked || end == v.size-MarkSize
 }
+
+// crashLength reports whether a crash may leave the length of a file that is shorter than its WriteOffset: one
+// that the file had since it was flushed last.
+func (v *validator) crashLength() bool {
+	return v.size == HeaderSize || v.size%allocationUnit == 0 || slices.Contains(v.Lengths, v.size) || v.size == v.End || v.marked
+}
+
+const allocationUnit = 4 << 10 // a file grows by a multiple of it
 
 // endsInFile reports whether the file ends within the event that is not whole.
 func (v *validator) endsInFile(err error) bool {

@@ -40,9 +40,6 @@ type Access struct {
 	Direct      bool // O_DIRECT
 }
 
-// ErrLocked is the error of [Lock] if another descriptor has the lock.
-var ErrLocked = errors.New("locked elsewhere")
-
 // ErrFault is the error of [Advise] if a page to be populated cannot be served.
 var ErrFault = errors.New("page fault")
 

@@ -66,13 +66,16 @@ func push(t testing.TB, to target, data ...string) {
 	}
 }
 
-// damageAt changes a byte of a file, or the last but -off if off is negative.
+// markSize is the length of the mark at the end of a closed log.
+const markSize = 20
+
+// damageAt changes a byte of a file, or one at -off from the end of the events if off is negative.
 func damageAt(t testing.TB, name string, off int) {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	must(t, err)
 	if off < 0 {
-		off += len(b)
+		off += len(b) - markSize
 	}
 	b[off] ^= 0x20
 	must(t, os.WriteFile(name, b, 0o600))

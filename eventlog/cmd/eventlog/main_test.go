@@ -71,7 +71,7 @@ func TestRun_JSONBeforeTheCommand(t *testing.T) {
 	t.Parallel()
 	name := newLog(t, abc...)
 	for _, flag := range []string{"-json", "--json"} {
-		want(t, 0, `{"path":"PATH","segments":1,"fileBytes":99,"first":24,"next":99,"events":4,"bytes":11,"minData":0,"maxData":6,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:25Z","damage":0}`+"\n", name, flag, "verify")
+		want(t, 0, `{"path":"PATH","segments":1,"fileBytes":119,"first":24,"next":99,"events":4,"bytes":11,"minData":0,"maxData":6,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:25Z","damage":0}`+"\n", name, flag, "verify")
 	}
 	want(t, 0, "PATH: 4 events, 11 bytes of data; damaged places: 0\n", name, "-json", "verify", "-json=false")
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.dw1.io/mmapfile/eventlog"
 	"go.dw1.io/mmapfile/internal/eventfile"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 const repairHelp = `Truncates a log at its first damage, so that a writer can open it. What follows the damage is
@@ -161,12 +162,12 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 func (e *env) setAside(dir string, names []string) (events int64, err error) {
 	for _, name := range slices.Backward(names) {
 		name = filepath.Join(dir, name)
-		h, _, err := eventfile.ReadHeader(name)
+		h, err := eventfile.ReadState(name)
 		if err != nil {
 			return events, err
 		}
 		saved := eventfile.SavedName(name, 0)
-		if err := eventfile.Rename(name, saved); err != nil {
+		if err := logdisk.Rename(name, saved); err != nil {
 			return events, err
 		}
 		events += h.Count

@@ -28,7 +28,7 @@ func TestVerify_Log(t *testing.T) {
 PATH: 1 events, 10 bytes of data; damaged places: 1
 `, name, "verify")
 	want(t, 1, `{"path":"PATH","offset":50,"error":"checksum does not match"}
-{"path":"PATH","segments":1,"fileBytes":169,"first":24,"next":169,"events":1,"bytes":10,"minData":10,"maxData":10,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:22Z","damage":1}
+{"path":"PATH","segments":1,"fileBytes":189,"first":24,"next":169,"events":1,"bytes":10,"minData":10,"maxData":10,"oldest":"2023-11-14T22:13:22Z","newest":"2023-11-14T22:13:22Z","damage":1}
 `, name, "verify", "-json")
 }
 
@@ -46,7 +46,7 @@ PATH: 3 events, 26 bytes of data; damaged places: 2
 
 func TestVerify_JSONOfStream(t *testing.T) {
 	t.Parallel()
-	want(t, 0, `{"path":"PATH","segments":1,"fileBytes":24,"first":24,"next":24,"events":0,"bytes":0,"minData":0,"maxData":0,"damage":0}
+	want(t, 0, `{"path":"PATH","segments":1,"fileBytes":44,"first":24,"next":24,"events":0,"bytes":0,"minData":0,"maxData":0,"damage":0}
 `, newLog(t), "verify", "-json")
 	dir := newStream(t, six...)
 	damageAt(t, filepath.Join(dir, segment2), 24+16)
@@ -54,7 +54,7 @@ func TestVerify_JSONOfStream(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var f figures
 	must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &f))
-	if code != 1 || len(lines) != 2 || f.Segments != 3 || f.Events != 4 || f.Next != 6 || f.Files != 3*24+6*16+49 || f.Damage != 1 {
+	if code != 1 || len(lines) != 2 || f.Segments != 3 || f.Events != 4 || f.Next != 6 || f.Files != 3*(24+markSize)+6*16+49 || f.Damage != 1 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
@@ -107,7 +107,7 @@ func TestRepair_TornTail(t *testing.T) {
 {"path":"PATH","events":5,"offset":0,"truncatedBytes":0,"truncatedEvents":1}
 `, dir, "repair", "-json")
 	must(t, os.Truncate(last, 24+10))
-	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 23 bytes without a valid event
+	want(t, 0, `PATH/`+segment4+`: 0 events, truncated at offset 24, 1 events from there on are saved in PATH/`+segment4+`.cut-24
 PATH: 4 events are left; truncated or set aside: 1
 `, dir, "repair")
 }

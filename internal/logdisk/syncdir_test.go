@@ -1,4 +1,4 @@
-package sys_test
+package logdisk_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 func TestSyncDir_Errors(t *testing.T) {
@@ -17,10 +17,10 @@ func TestSyncDir_Errors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir) // t.TempDir fails under wine
-	if err := sys.SyncDir(dir); err != nil {
+	if err := logdisk.SyncDir(dir); err != nil {
 		t.Error(err)
 	}
-	if err := sys.SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if err := logdisk.SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 	f, err := os.Open(dir)
@@ -28,7 +28,7 @@ func TestSyncDir_Errors(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	if err := sys.SyncNames(f); !errors.Is(err, os.ErrClosed) {
+	if err := logdisk.SyncNames(f); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestSyncNames_Unsupported(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	if err := sys.SyncNames(r); err != nil {
+	if err := logdisk.SyncNames(r); err != nil {
 		t.Error(err)
 	}
 }

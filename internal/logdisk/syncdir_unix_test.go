@@ -1,13 +1,13 @@
 //go:build unix
 
-package sys_test
+package logdisk_test
 
 import (
 	"os"
 	"syscall"
 	"testing"
 
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
 // A failure is not taken for a system that has no such call.
@@ -17,7 +17,7 @@ func TestSyncNames_Failures(t *testing.T) {
 		syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.ENOSYS: true,
 		syscall.EIO: false, syscall.EROFS: false, syscall.ENOSPC: false, syscall.EDQUOT: false,
 	} {
-		if got := sys.CannotSyncNames(&os.PathError{Op: "sync", Path: "dir", Err: err}); got != want {
+		if got := logdisk.CannotSyncNames(&os.PathError{Op: "sync", Path: "dir", Err: err}); got != want {
 			t.Errorf("%v: no such call: %v, want %v", err, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package sys
+package logdisk
 
 import (
 	"errors"
@@ -6,12 +6,14 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// NextData returns the first range of data at or after off. Past the last one it
+// nextData returns the first range of data at or after off. Past the last one it
 // returns io.EOF. It moves the file's cursor (lseek(2), SEEK_DATA).
-func NextData(f syscall.Conn, off int64) (from, to int64, err error) {
-	err = Borrow(f, func(fd int) error {
+func nextData(f syscall.Conn, off int64) (from, to int64, err error) {
+	err = sys.Borrow(f, func(fd int) error {
 		if from, err = unix.Seek(fd, off, unix.SEEK_DATA); err == nil {
 			to, err = unix.Seek(fd, from, unix.SEEK_HOLE)
 		}
@@ -26,10 +28,10 @@ func NextData(f syscall.Conn, off int64) (from, to int64, err error) {
 	return from, to, err
 }
 
-// Length returns the length of an open file, and moves its cursor to there. It does not
+// length returns the length of an open file, and moves its cursor to there. It does not
 // allocate. fstat(2) has the next write set a new modification time (fill_mg_cmtime in
 // fs/stat.c), which made a write and an fdatasync 6% slower.
-func Length(fd uintptr) (size int64, err error) {
+func length(fd uintptr) (size int64, err error) {
 	for err = unix.EINTR; err == unix.EINTR; {
 		size, err = unix.Seek(int(fd), 0, unix.SEEK_END)
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sys
+package logdisk
 
 // cannotSyncNames is true: Windows and Plan 9 have no such call, nor may the host of js and
 // wasip1.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sys
+package logdisk
 
 import (
 	"errors"

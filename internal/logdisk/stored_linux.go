@@ -1,4 +1,4 @@
-package sys
+package logdisk
 
 import (
 	"errors"
@@ -7,26 +7,28 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Stored reads what the disk has of a file, and not the page cache, in blocks.
-type Stored struct {
+// stored reads what the disk has of a file, and not the page cache, in blocks.
+type stored struct {
 	f   *os.File
 	buf []byte
 }
 
 const storedAlign = 4 << 10 // of offset, length and memory; no disk asks for more
 
-// FlushAndDrop flushes f, and drops its pages, so that f reads what the disk has. After a flush that
+// flushAndDrop flushes f, and drops its pages, so that f reads what the disk has. After a flush that
 // has failed, the pages are clean and not on the disk. If some may have stayed, because another process maps
 // them, it returns a reader of the disk. Both are nil where the file has no disk, or the file
 // system no such reader.
-func FlushAndDrop(f *os.File) (*Stored, error) {
+func flushAndDrop(f *os.File) (Stored, error) {
 	if err := f.Sync(); err != nil {
 		return nil, err
 	}
 	left := true
-	err := Borrow(f, func(fd int) error {
+	err := sys.Borrow(f, func(fd int) error {
 		var fs unix.Statfs_t
 		var stat unix.Cachestat_t
 		switch err := unix.Fstatfs(fd, &fs); {
@@ -43,7 +45,7 @@ func FlushAndDrop(f *os.File) (*Stored, error) {
 		return nil, err
 	}
 	direct, err := os.OpenFile(f.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
-	s := &Stored{f: direct}
+	s := &stored{f: direct}
 	if err == nil {
 		if _, err = s.ReadAt(make([]byte, 1), 0); err == nil || err == io.EOF {
 			return s, nil
@@ -57,7 +59,7 @@ func FlushAndDrop(f *os.File) (*Stored, error) {
 }
 
 // ReadAt is that of *os.File.
-func (s *Stored) ReadAt(p []byte, off int64) (int, error) {
+func (s *stored) ReadAt(p []byte, off int64) (int, error) {
 	skip := int(off % storedAlign)
 	need := (skip + len(p) + storedAlign - 1) / storedAlign * storedAlign
 	if len(s.buf) < need {
@@ -76,10 +78,4 @@ func (s *Stored) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Close closes the reader, if it is not nil.
-func (s *Stored) Close() error {
-	if s == nil {
-		return nil
-	}
-	return s.f.Close()
-}
+func (s *stored) Close() error { return s.f.Close() }

@@ -1,15 +1,17 @@
-package sys
+package logdisk
 
 import (
 	"syscall"
 
 	"golang.org/x/sys/windows"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
-// Lock locks the file. The lock ends with the handle, and so with the process. Locks are
+// lock locks the file. The lock ends with the handle, and so with the process. Locks are
 // mandatory here (LockFileEx), so it covers a byte that no file has.
-func Lock(f syscall.Conn) error {
-	err := Borrow(f, func(fd int) error {
+func lock(f syscall.Conn) error {
+	err := sys.Borrow(f, func(fd int) error {
 		const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 		return windows.LockFileEx(windows.Handle(fd), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1<<31 - 1})
 	})
@@ -19,5 +21,5 @@ func Lock(f syscall.Conn) error {
 	return err
 }
 
-// Unlock does nothing: the lock ends with Close.
-func Unlock(syscall.Conn) {}
+// unlock does nothing: the lock ends with Close.
+func unlock(syscall.Conn) {}

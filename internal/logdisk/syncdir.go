@@ -1,4 +1,4 @@
-package sys
+package logdisk
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 )
 
 // SyncDir makes the names in a directory durable, if the system can do that. One that the
-// process may not read cannot be synced. Module raftlog uses SyncDir, too.
+// process may not read cannot be synced.
 func SyncDir(name string) error {
-	dir, err := os.Open(name)
+	dir, err := OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
@@ -17,11 +17,10 @@ func SyncDir(name string) error {
 		return err
 	}
 	defer dir.Close()
-	return SyncNames(dir)
+	return dir.SyncNames()
 }
 
-// SyncNames is [SyncDir] for a directory that is open.
-func SyncNames(dir *os.File) error {
+func syncNames(dir *os.File) error {
 	err := dir.Sync()
 	if err != nil && !errors.Is(err, os.ErrClosed) && cannotSyncNames(err) {
 		return nil

@@ -1,0 +1,6 @@
+package logdisk
+
+var (
+	CannotSyncNames = cannotSyncNames
+	SyncNames       = syncNames
+)

@@ -1,3 +1,0 @@
-package sys
-
-var CannotSyncNames = cannotSyncNames
