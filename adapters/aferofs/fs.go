@@ -1,8 +1,8 @@
-// Package aferofs is a file system for afero whose files are those of package mmapfile.
+// Package aferofs provides a file system for afero that opens files with package mmapfile.
 //
-// A program gains if it reads or writes the same pages of a file again, in small calls. Files that are read once
-// or appended to, names and directories gain nothing.
-// https://github.com/dwisiswant0/mmapfile/blob/main/docs/where-it-pays.md has the figures.
+// A program gains if it reads or writes the same pages of a file again, in small calls.
+// Files that are read once or appended to, names and directories gain nothing: see
+// docs/where-it-pays.md of package mmapfile.
 //
 //	files := afero.NewBasePathFs(aferofs.New(), dir)
 //

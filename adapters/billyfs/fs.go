@@ -1,14 +1,18 @@
 //go:build !js
 
-// Package billyfs is go-billy's osfs, except that package mmapfile opens the files that are only read.
+// Package billyfs is go-billy's osfs, except that package mmapfile opens the files that are
+// only read.
 //
-// A program gains if it reads the same pages of a file again, in small calls, as go-git does. Files that are
-// written, names and directories gain nothing. docs/where-it-pays.md has the figures of a git log.
+// A program gains if it reads the same pages of a file again, in small calls, as go-git
+// does. Files that are written, names and directories gain nothing: see
+// docs/where-it-pays.md of package mmapfile.
 //
-// Unlike osfs.WithMmap, a file that is truncated while it is read is an error and not the end of the process.
+// Unlike with osfs.WithMmap, a file that is truncated while it is read causes an error, and
+// does not end the process.
 //
 //	dotGit := billyfs.New(filepath.Join(dir, ".git"))
-//	repository, err := git.Open(filesystem.NewStorage(dotGit, cache.NewObjectLRUDefault()), billyfs.New(dir))
+//	storage := filesystem.NewStorage(dotGit, cache.NewObjectLRUDefault())
+//	repository, err := git.Open(storage, billyfs.New(dir))
 //
 // This module is v0: a minor version may change its API.
 package billyfs

@@ -70,7 +70,7 @@ func Example_roaring() {
 	// Output: true
 }
 
-// Columns that stay in the file. All that looks at them is guarded.
+// Columns that stay in the file. All code that reads them runs under Guard.
 func Example_arrow() {
 	name := tempFile(writeColumn)
 	defer os.Remove(name)

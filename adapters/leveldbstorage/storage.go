@@ -1,8 +1,9 @@
-// Package leveldbstorage opens the files of a goleveldb database for reading with package mmapfile.
+// Package leveldbstorage opens the files of a goleveldb database for reading with package
+// mmapfile.
 //
-// A database gains if it reads the same blocks again, because it has no block cache or a small one. Writes, which
-// goleveldb appends, and reads that its cache answers gain nothing. docs/where-it-pays.md has the
-// figures.
+// A database gains if it reads the same blocks again, because it has no block cache or a
+// small one. Writes, which goleveldb appends, and reads that its cache answers gain
+// nothing: see docs/where-it-pays.md of package mmapfile.
 //
 //	files, err := leveldbstorage.OpenFile(path, false)
 //	db, err := leveldb.Open(files, nil)

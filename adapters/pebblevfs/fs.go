@@ -1,7 +1,8 @@
 // Package pebblevfs opens the files of a Pebble database for reading with package mmapfile.
 //
-// Pebble gains a little if its own cache of blocks is so small that it reads the same blocks again. Writes, which it
-// appends, and reads that its cache answers gain nothing. docs/where-it-pays.md has the figures.
+// Pebble gains a little if its block cache is so small that it reads the same blocks again.
+// Writes, which it appends, and reads that its cache answers gain nothing: see
+// docs/where-it-pays.md of package mmapfile.
 //
 //	db, err := pebble.Open(dir, &pebble.Options{FS: pebblevfs.New(vfs.Default)})
 //
@@ -17,8 +18,8 @@ import (
 	"go.dw1.io/mmapfile"
 )
 
-// New returns base, except that package mmapfile opens the files that are only read. base is [vfs.Default], or
-// another file system with the names of the operating system.
+// New returns base, except that package mmapfile opens the files that are only read. base
+// is [vfs.Default], or another file system with the names of the operating system.
 func New(base vfs.FS) vfs.FS { return mapped{base} }
 
 type mapped struct{ vfs.FS }
