@@ -1,16 +1,15 @@
-// Command migrate rewrites calls such as os.Open to those of package mmapfile
-// where every use of the file allows it, and reports the others.
+// Command migrate rewrites calls such as os.Open to those of package mmapfile if every use
+// of the file allows it, and reports the others.
 //
 //	migrate ./...         reports
 //	migrate -diff ./...   shows what -fix would change
 //	migrate -fix ./...    rewrites
 //
-// The flag -all includes the files for which no gain is in sight. Build tags are
-// set in the environment: GOFLAGS=-tags=x. An installed migrate is also a tool for
-// go vet -vettool and go fix -fixtool.
+// The flag -all includes the files for which no gain is in sight. Set build tags in the
+// environment: GOFLAGS=-tags=x. An installed migrate also works as a tool for go vet
+// -vettool and go fix -fixtool.
 //
-// This module is v0: a minor version may change flags, what is rewritten, and the
-// output.
+// This module is v0: a minor version may change flags, what is rewritten, and the output.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 
 func main() {
 	// The driver shows a diff only along with -fix.
-	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-diff" || arg == "--diff" }) {
+	if hasFlag(os.Args[1:], "diff") {
 		os.Args = slices.Insert(os.Args, 1, "-fix")
 	}
 	// The driver defines both flags itself, -all as one without effect.
@@ -37,17 +36,25 @@ func main() {
 		return analyzer.Options{All: isSet("all"), Tests: isSet("test")}
 	}
 	flag.CommandLine.SetOutput(usage{os.Stderr})
-	checkSums(os.Args[1:])
+	if args := packageArgs(os.Args[1:]); len(args) > 0 && os.Getenv(summarized) == "" {
+		checkSums(args)
+		os.Exit(summarize(os.Args[1:]))
+	}
 	singlechecker.Main(analyzer.Analyzer)
 }
 
-// checkSums ends the program if go.sum lacks a line for the packages among the arguments. The driver
-// would report each import of theirs.
-func checkSums(args []string) {
+// packageArgs returns the packages among the arguments, and none if go vet or go fix is the caller, or only a flag is
+// asked for.
+func packageArgs(args []string) []string {
 	packages := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
-	if len(packages) == 0 || strings.HasSuffix(packages[0], ".cfg") { // go vet and go fix have checked
-		return
+	if len(packages) > 0 && strings.HasSuffix(packages[0], ".cfg") {
+		return nil
 	}
+	return packages
+}
+
+// checkSums ends the program if go.sum lacks a line for the packages. The driver would report each import of theirs.
+func checkSums(packages []string) {
 	list := append([]string{"list", "-e", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "--"}, packages...)
 	if out, _ := exec.Command("go", list...).Output(); bytes.Contains(out, []byte("missing go.sum entry")) {
 		fmt.Fprintln(os.Stderr, "migrate: go.sum lacks lines for the imports: run go mod tidy")

@@ -38,7 +38,7 @@ func TestFix_Builds(t *testing.T) {
 	}
 	again := execute(t, dir, reported, toolPath(t), append([]string{"-all"}, packages...)...)
 	for line := range strings.Lines(again) {
-		if !strings.Contains(line, " stays: ") && !strings.Contains(line, "also in the way") {
+		if !strings.Contains(line, " stays: ") && !strings.Contains(line, "also in the way") && !strings.HasPrefix(line, "migrate: ") {
 			t.Errorf("the second run: %s", line)
 		}
 	}
@@ -159,8 +159,9 @@ func TestReport_Order(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(execute(t, dir, reported, toolPath(t), ".")) {
-		name, _, _ := strings.Cut(line, ":")
-		got = append(got, filepath.Base(name))
+		if name, _, _ := strings.Cut(line, ":"); strings.HasSuffix(name, ".go") {
+			got = append(got, filepath.Base(name))
+		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("reported in the order %q", got)
@@ -182,8 +183,9 @@ func TestReport_Dependency(t *testing.T) {
 		t.Errorf("two packages import a module that is reported in\n%s", out)
 	}
 	want := []string{
-		"main.go:7:2: github.com/syndtr/goleveldb opens files itself, with 1 call, of which 0 may pay: go.dw1.io/mmapfile/adapters/leveldbstorage is the adapter for it",
-		"main.go:9:2: other.example/log opens files itself, with 3 calls, of which 2 may pay: it has no adapter",
+		"main.go:7:2: github.com/syndtr/goleveldb opens files itself, with 1 call, of which 0 may pay and 1 cannot be rewritten: go.dw1.io/mmapfile/adapters/leveldbstorage is the adapter for it",
+		"main.go:8:2: other.example/append opens files itself, with 1 call, of which 0 may pay and 0 cannot be rewritten: leave it",
+		"main.go:9:2: other.example/log opens files itself, with 3 calls, of which 2 may pay and 2 cannot be rewritten: it has no adapter",
 	}
 	for status, command := range map[int][]string{
 		reported: {toolPath(t), "."},
@@ -257,6 +259,31 @@ func TestFix_Tool(t *testing.T) {
 	execute(t, dir, 0, "go", "build", "./...")
 	if !strings.Contains(read(t, filepath.Join(dir, "main.go")), "mmapfile.Create") {
 		t.Error("go fix has rewritten nothing")
+	}
+}
+
+// A run ends with what came of it, also if nothing pays.
+func TestSummary_EachWay(t *testing.T) {
+	dir := module(t, "")
+	write(t, filepath.Join(dir, "library.go"), library)
+	for _, c := range []struct {
+		flag   string
+		status int
+		want   string
+	}{
+		{"-all", reported, "migrate: calls that are likely to pay or may pay: 1, without a gain in sight: 0, that stay: 0; modules that open files themselves: 0\n"},
+		{"-diff", 0, "migrate: nothing is written: -fix makes these changes\n"},
+		{"-fix", 0, "migrate: 1 file changed\n"},
+		{"-fix", 0, "migrate: nothing to change: "},
+		{"-diff", 0, "migrate: nothing to change: "},
+		{"-all", 0, "migrate: calls that are likely to pay or may pay: 0,"},
+	} {
+		if out := execute(t, dir, c.status, toolPath(t), c.flag, "."); !strings.Contains(out, c.want) || strings.Contains(out, "load ") {
+			t.Errorf("%s prints\n%s", c.flag, out)
+		}
+	}
+	if out := execute(t, dir, 0, toolPath(t), "-json", "."); strings.Contains(out, "migrate:") {
+		t.Errorf("-json prints\n%s", out)
 	}
 }
 

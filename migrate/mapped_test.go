@@ -13,7 +13,7 @@ import (
 type record string
 
 // mapFirst returns a flag of the go command that adds testdata/hook/hook.go to package
-// mmapfile. Programs that are built with it, and run in this test, write the record.
+// internal/file. Programs that are built with it, and run in this test, write the record.
 func mapFirst(t *testing.T) (flag string, r record) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -21,16 +21,16 @@ func mapFirst(t *testing.T) (flag string, r record) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	replace := map[string]string{filepath.Join(root, "hook.go"): filepath.Join(root, "migrate", "testdata", "hook", "hook.go")}
+	replace := map[string]string{filepath.Join(root, "internal", "file", "hook.go"): filepath.Join(root, "migrate", "testdata", "hook", "hook.go")}
 	for _, c := range []struct{ file, anchor, with string }{
-		{"mmapfile.go", "\treturn &o.handle\n", "\tmapFirst(f)\n\treturn &o.handle\n"},
-		{"track.go", "func (f *file) tracks() bool {\n", "func (f *file) tracks() bool {\n\tmapFirst(f)\n"},
+		{"file.go", "\t\tf.cur.StayInKernel()\n\t}\n", "\t\tf.cur.StayInKernel()\n\t}\n\tmapFirst(f)\n"},
+		{"track.go", "func (f *File) tracks() bool {\n", "func (f *File) tracks() bool {\n\tmapFirst(f)\n"},
 	} {
-		source := read(t, filepath.Join(root, c.file))
+		source := read(t, filepath.Join(root, "internal", "file", c.file))
 		if n := strings.Count(source, c.anchor); n != 1 {
 			t.Fatalf("%s has %q %d times; the hook needs it once", c.file, c.anchor, n)
 		}
-		replace[filepath.Join(root, c.file)] = filepath.Join(dir, c.file)
+		replace[filepath.Join(root, "internal", "file", c.file)] = filepath.Join(dir, c.file)
 		write(t, filepath.Join(dir, c.file), strings.Replace(source, c.anchor, c.with, 1))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})

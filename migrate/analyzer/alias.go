@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ReturnsFact has the names of the functions and methods of a package, and of all that it
-// imports, that may return an interface with a value that they were not the ones to make.
+// ReturnsFact names the functions and methods, of a package and of all that it imports,
+// that may return an interface with a value that they did not make.
 type ReturnsFact struct {
 	Names []string
 }

@@ -1,10 +1,10 @@
-// Package analyzer finds calls that open an *os.File and that could open an
-// *mmapfile.File instead.
+// Package analyzer finds calls that open an *os.File and that could open an *mmapfile.File
+// instead.
 //
-// It follows each file through the variables, unexported fields, and parameters
-// and results of unexported functions of a package. All places that a file can
-// reach are one group, which changes type as a whole or not at all. DESIGN.md of the
-// module says which file has which step.
+// It follows each file through the variables, unexported fields, and parameters and results
+// of unexported functions of a package. All places that a file can reach are one group,
+// which changes type as a whole or not at all. DESIGN.md of the module lists the steps and
+// their source files.
 //
 // This module is v0: a minor version may change the API, and what is reported.
 package analyzer
@@ -33,8 +33,8 @@ var Analyzer = &analysis.Analyzer{
 It rewrites os.Open, os.Create, os.OpenFile, os.CreateTemp and os.OpenInRoot,
 and the declarations of *os.File that depend on them, if each use of the file
 is a method call or a conversion to an interface. It reports the other calls
-with the use that is in the way, and other modules that open files themselves. Calls without a gain in sight are rewritten
-only with -all.`,
+with the use that is in the way, and other modules that open files themselves.
+Calls without a gain in sight are rewritten only with -all.`,
 	URL:       "https://pkg.go.dev/go.dw1.io/mmapfile/migrate",
 	Requires:  []*analysis.Analyzer{inspect.Analyzer},
 	FactTypes: []analysis.Fact{(*ParamsFact)(nil), (*VarFact)(nil), (*MethodsFact)(nil), (*ReturnsFact)(nil), (*OpensFact)(nil)},

@@ -31,10 +31,11 @@ type OpensFact struct {
 	Packages []PackageOpens
 }
 
-// PackageOpens has the calls of one package, and those of them that may pay.
+// PackageOpens counts the calls of one package, those that may pay, and those that cannot
+// be rewritten.
 type PackageOpens struct {
-	Path          string
-	Calls, MayPay int
+	Path                string
+	Calls, MayPay, Stay int
 }
 
 func (*OpensFact) AFact()           {}
@@ -60,6 +61,9 @@ func (c *checker) exportOpens() {
 		own.Calls += len(group.sites)
 		if c.gain(group).level > noGain {
 			own.MayPay += len(group.sites)
+		}
+		if len(c.obstacles(group)) > 0 {
+			own.Stay += len(group.sites)
 		}
 	}
 	all := map[string]PackageOpens{}
@@ -94,20 +98,22 @@ type dependency struct {
 // reported has the pairs of modules of which one imports the other, and that are reported.
 var reported sync.Map
 
-// reportDependencies reports the modules that open files themselves, at one import of each,
-// if they have an adapter or a call that may pay.
+// reportDependencies reports the modules that open files themselves, at one import of each.
 func (c *checker) reportDependencies() {
 	for _, d := range c.dependencies() {
-		calls, mayPay := 0, 0
+		calls, mayPay, stay := 0, 0, 0
 		for _, p := range d.packages {
-			calls, mayPay = calls+p.Calls, mayPay+p.MayPay
+			calls, mayPay, stay = calls+p.Calls, mayPay+p.MayPay, stay+p.Stay
 		}
 		adapter, advice := adapters[d.module], "it has no adapter"
-		if adapter != "" {
+		switch {
+		case adapter != "":
 			adapter = adaptersPath + "/" + adapter
 			advice = adapter + " is the adapter for it"
+		case mayPay == 0:
+			advice = "leave it"
 		}
-		if mayPay == 0 && adapter == "" || adapter != "" && c.importsPath(adapter) {
+		if adapter != "" && c.importsPath(adapter) {
 			continue
 		}
 		if _, said := reported.LoadOrStore([2]string{c.modulePath(), d.module}, true); said {
@@ -119,7 +125,7 @@ func (c *checker) reportDependencies() {
 		}
 		c.Report(analysis.Diagnostic{
 			Pos: d.at.Pos(), End: d.at.End(), Category: Dependency,
-			Message: fmt.Sprintf("%s opens files itself, with %s, of which %d may pay: %s", d.module, count, mayPay, advice),
+			Message: fmt.Sprintf("%s opens files itself, with %s, of which %d may pay and %d cannot be rewritten: %s", d.module, count, mayPay, stay, advice),
 		})
 	}
 }

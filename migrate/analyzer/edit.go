@@ -65,10 +65,8 @@ func (c *checker) valuesOf(group *slot) map[*ast.Ident]*site {
 
 func (c *checker) editsOf(s *source, idents []*ast.Ident, values map[*ast.Ident]*site) []analysis.TextEdit {
 	var at []token.Pos
-	changed := map[*ast.Ident]bool{}
 	for _, id := range idents {
 		at = append(at, id.Pos())
-		changed[id] = true
 	}
 	name, imported := c.importName(s, mmapfilePath, "mmapfile", at)
 	var edits []analysis.TextEdit
@@ -82,14 +80,14 @@ func (c *checker) editsOf(s *source, idents []*ast.Ident, values map[*ast.Ident]
 		}
 		edits = append(edits, analysis.TextEdit{Pos: id.Pos(), End: id.End(), NewText: []byte(text)})
 	}
+	if imported {
+		return edits
+	}
 	spec := strconv.Quote(mmapfilePath)
 	if name != "mmapfile" {
 		spec = name + " " + spec
 	}
-	if imported {
-		spec = ""
-	}
-	return append(edits, c.imports(s, c.unusedAfter(s, changed), spec)...)
+	return append(edits, addImport(s, spec))
 }
 
 // inHeader reports whether id is in a statement before its block.
@@ -102,78 +100,18 @@ func (c *checker) inHeader(id *ast.Ident) bool {
 	return false
 }
 
-// unusedAfter returns the import of os if all its uses are in changed.
-func (c *checker) unusedAfter(s *source, changed map[*ast.Ident]bool) *ast.ImportSpec {
-	var name types.Object
-	for id := range changed {
-		name = c.TypesInfo.Uses[id]
-	}
-	used := false
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && c.TypesInfo.Uses[id] == name && !changed[id] {
-			used = true
-		}
-		return !used
-	})
-	if used {
-		return nil
-	}
-	for _, spec := range s.file.Imports {
-		if types.Object(c.TypesInfo.PkgNameOf(spec)) == name {
-			return spec
-		}
-	}
-	return nil
-}
-
-// imports removes one import and adds another; either may be absent.
-func (c *checker) imports(s *source, old *ast.ImportSpec, add string) []analysis.TextEdit {
-	decl := importDecl(s, old)
-	if old == nil && add == "" {
-		return nil
-	}
-	i := slices.Index(decl.Specs, ast.Spec(old))
-	commented := old != nil && (old.Doc != nil || old.Comment != nil)
-	switch {
-	case old == nil:
-		return []analysis.TextEdit{c.addImport(decl, add, nil)}
-	case add != "" && (commented || len(decl.Specs) == 1):
-		return []analysis.TextEdit{{Pos: old.Pos(), End: old.End(), NewText: []byte(add)}}
-	case len(decl.Specs) == 1:
-		return []analysis.TextEdit{{Pos: decl.Pos(), End: decl.End()}}
-	}
-	var edits []analysis.TextEdit
-	if i == 0 {
-		edits = append(edits, analysis.TextEdit{Pos: old.Pos(), End: start(decl.Specs[1])})
-	} else {
-		edits = append(edits, analysis.TextEdit{Pos: end(decl.Specs[i-1]), End: end(old)})
-	}
-	if add != "" {
-		edits = append(edits, c.addImport(decl, add, old))
-	}
-	return edits
-}
-
-// importDecl returns the declaration that has the import old, or else the first.
-func importDecl(s *source, old *ast.ImportSpec) *ast.GenDecl {
-	for _, d := range s.file.Decls {
-		d, ok := d.(*ast.GenDecl)
-		if ok && d.Tok == token.IMPORT && (old == nil || slices.Contains(d.Specs, ast.Spec(old))) {
-			return d
-		}
-	}
-	return nil
-}
-
-// addImport adds an import to a declaration, among those of other modules.
-func (c *checker) addImport(decl *ast.GenDecl, add string, without *ast.ImportSpec) analysis.TextEdit {
+// addImport adds an import to the first declaration, among those of other modules. The driver removes
+// imports that are no longer used.
+func addImport(s *source, add string) analysis.TextEdit {
+	i := slices.IndexFunc(s.file.Decls, func(d ast.Decl) bool { g, ok := d.(*ast.GenDecl); return ok && g.Tok == token.IMPORT })
+	decl := s.file.Decls[i].(*ast.GenDecl) // a file that names os imports it
 	if !decl.Lparen.IsValid() {
 		return analysis.TextEdit{Pos: decl.End(), End: decl.End(), NewText: []byte("\nimport " + add)}
 	}
 	var last ast.Spec
 	for _, spec := range decl.Specs {
 		path, _ := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
-		if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") || spec == ast.Spec(without) {
+		if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
 			continue
 		}
 		if path > mmapfilePath && last == nil {

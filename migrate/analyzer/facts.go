@@ -8,26 +8,26 @@ import (
 	"slices"
 )
 
-// ParamsFact says of a function which of its parameters have their dynamic type
-// looked at.
+// ParamsFact says which parameters of a function have their dynamic type examined.
 type ParamsFact struct {
 	Params []ParamLook
 }
 
-// ParamLook says how the parameter of that index is looked at.
+// ParamLook says how the dynamic type of the parameter with that index is examined.
 type ParamLook struct {
 	Index int
 	Look  string
 }
 
-// MethodsFact says of a package and all that it imports which parameters of their
-// methods have their dynamic type looked at. It is a fact of the package because
-// go vet hands on no facts of types that the importing package cannot name.
+// MethodsFact says of a package and all that it imports which parameters of their methods
+// have their dynamic type examined. It is a fact of the package because go vet does not
+// pass on facts of types that the importing package cannot name.
 type MethodsFact struct {
 	Methods []MethodLook
 }
 
-// MethodLook says how a parameter of the methods of that name is looked at.
+// MethodLook says which parameter of the methods of that name has its dynamic type
+// examined, and how.
 type MethodLook struct {
 	Name  string
 	Index int
@@ -40,7 +40,7 @@ type methodParam struct {
 	index int
 }
 
-// VarFact says of a field or variable how its dynamic type is looked at.
+// VarFact says how the dynamic type of a field or variable is examined.
 type VarFact struct {
 	Look string
 }

@@ -3,6 +3,7 @@ package analyzer
 import (
 	"go/ast"
 	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -95,6 +96,35 @@ func (c *checker) constant(e ast.Expr) constant.Value {
 	return constant.MakeUnknown()
 }
 
+// fewReads is the number of reads that have to come back before a file is mapped at all.
+const fewReads = 32
+
+// isShort reports whether a loop runs fewer than fewReads times, by constants in its head.
+func (c *checker) isShort(loop ast.Node) bool {
+	var limit, start ast.Expr
+	switch n := loop.(type) {
+	case *ast.RangeStmt:
+		limit = n.X
+		if a, ok := types.Unalias(c.TypesInfo.TypeOf(n.X)).Underlying().(*types.Array); ok {
+			return a.Len() < fewReads
+		}
+	case *ast.ForStmt:
+		less, ok := n.Cond.(*ast.BinaryExpr)
+		init, assigned := n.Init.(*ast.AssignStmt)
+		step, counted := n.Post.(*ast.IncDecStmt)
+		if !ok || !assigned || !counted || less.Op != token.LSS && less.Op != token.LEQ || len(init.Rhs) != 1 || step.Tok != token.INC {
+			return false
+		}
+		limit, start = less.Y, init.Rhs[0]
+	}
+	n, known := constant.Int64Val(constant.ToInt(c.constant(limit)))
+	if start != nil {
+		from, ok := constant.Int64Val(constant.ToInt(c.constant(start)))
+		n, known = n-from, known && ok
+	}
+	return known && n < fewReads
+}
+
 // repeats reports whether a use of the file x is in a loop, and the file is opened before that.
 // again is also true of a file that is kept, which another function has opened.
 func (c *checker) repeats(x ast.Expr) (again, loop bool) {
@@ -105,6 +135,9 @@ func (c *checker) repeats(x ast.Expr) (again, loop bool) {
 	kept := obj == nil || obj.Parent() == c.Pkg.Scope()
 	for cur := range c.at.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
 		n := cur.Node()
+		if c.isShort(n) {
+			continue
+		}
 		loop = kept || obj.Pos() < n.Pos() || n.End() <= obj.Pos()
 		break
 	}

@@ -4,10 +4,10 @@
 //   - as they are, on *os.File;
 //   - after migrate -fix -all;
 //   - with a list of edits as well, for the files that migrate refuses;
-//   - so changed, and with a policy that maps each file as soon as it can.
+//   - so changed, with a policy that maps each file as soon as it can.
 //
-// Only a test that ends in another way than on *os.File counts. A suite that mapped no file
-// is no proof, and fails. The modules' own benchmarks run on both sides, in turn.
+// A test counts only if it ends in another way than on *os.File. A suite that maps no file
+// proves nothing, and fails. The modules' own benchmarks run on both sides, alternately.
 //
 //	go run ./upstream              all modules; writes upstream/results.json
 //	go run ./upstream -only wal    those whose path has a match

@@ -11,14 +11,14 @@ import (
 // countVar names the environment variable with the file that grows by a byte for each mapping.
 const countVar = "MMAPFILE_UPSTREAM_COUNT"
 
-// countAnchor is in mapping.go, where a mapping is published. countCall is added before it.
+// countAnchor is in internal/file/mapping.go, where a mapping is published. countCall is added before it.
 const (
-	countAnchor = "\tpages.Watch(anyMapped)\n"
+	countAnchor = "\tpages.Watch(vm.Mapped)\n"
 	countCall   = "\tcountMapping()\n"
 )
 
-// counter is added to package mmapfile.
-const counter = `package mmapfile
+// counter is added to package internal/file.
+const counter = `package file
 
 import "os"
 
@@ -30,7 +30,7 @@ func countMapping() { mappingsTo.Write([]byte{'m'}) } // an error if it is nil
 // overlay writes a file for go build -overlay into dir, and returns its name. The package
 // in root then counts its mappings.
 func overlay(root, dir string) (string, error) {
-	mapping := filepath.Join(root, "mapping.go")
+	mapping := filepath.Join(root, "internal", "file", "mapping.go")
 	source, err := os.ReadFile(mapping)
 	if err != nil {
 		return "", err
@@ -43,8 +43,8 @@ func overlay(root, dir string) (string, error) {
 	}
 	replace := map[string]string{}
 	for original, content := range map[string][]byte{
-		filepath.Join(root, "upstream_count.go"): []byte(counter),
-		mapping:                                  bytes.Replace(source, []byte(countAnchor), []byte(countCall+countAnchor), 1),
+		filepath.Join(root, "internal", "file", "upstream_count.go"): []byte(counter),
+		mapping: bytes.Replace(source, []byte(countAnchor), []byte(countCall+countAnchor), 1),
 	} {
 		replace[original] = filepath.Join(dir, filepath.Base(original))
 		if err := os.WriteFile(replace[original], content, 0o644); err != nil {

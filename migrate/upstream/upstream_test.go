@@ -114,7 +114,7 @@ func TestOverlay_Missing(t *testing.T) {
 	if _, err := overlay(root, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	writeFile(t, filepath.Join(root, "mapping.go"), "package a\n")
+	writeFile(t, filepath.Join(root, "internal", "file", "mapping.go"), "package a\n")
 	if _, err := overlay(root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "counted") {
 		t.Error(err)
 	}

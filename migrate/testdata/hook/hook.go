@@ -1,4 +1,4 @@
-package mmapfile
+package file
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"go.dw1.io/mmapfile/internal/pages"
 )
 
-// A test adds this file to the package, and calls of mapFirst to newFile and tracks. So a
+// A test adds this file to the package, and calls of mapFirst to Init and tracks. So a
 // regular File is mapped when it is opened. One without bytes, and one that has outgrown its
 // mapping, is mapped after the next read or write. Every page is prefaulted, and none evicted.
 //
@@ -37,11 +37,11 @@ func record(line string) {
 	}
 }
 
-// openedAt has the place that opened each *file.
+// openedAt has the place that opened each *File.
 var openedAt sync.Map
 
 // mapFirst maps f if it has bytes that are not mapped.
-func mapFirst(f *file) {
+func mapFirst(f *File) {
 	place, known := openedAt.Load(f)
 	if !known {
 		place = caller()
@@ -53,15 +53,15 @@ func mapFirst(f *file) {
 		return
 	}
 	defer f.mu.Unlock()
-	if m := f.m.Load(); f.mu.Closed() || m != nil && int64(m.callLen) >= size || f.mapTo(size, true) != nil {
+	if m := f.m.Load(); f.mu.Closed() || m != nil && int64(m.usable) >= size || f.mapTo(size, true) != nil {
 		return
 	}
 	// What a file system restricts, such as a tmpfs, does not matter for the files of a test.
 	m := *f.m.Load()
-	m.callLen = len(m.data)
+	m.usable = len(m.data)
 	f.m.Store(&m)
 	if !noUnifiedCache {
-		f.pages.NotePrefaulted(0, int64(len(m.data)))
+		f.pages.Note(pages.Prefaulted, 0, int64(len(m.data)))
 	}
 	record("mapped " + place.(string))
 }
@@ -72,7 +72,7 @@ func caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "go.dw1.io/mmapfile.") || !more {
+		if !strings.HasPrefix(frame.Function, "go.dw1.io/mmapfile.") && !strings.HasPrefix(frame.Function, "go.dw1.io/mmapfile/internal/file.") || !more {
 			dir, base := filepath.Split(frame.File)
 			return filepath.Base(dir) + "/" + base + ":" + strconv.Itoa(frame.Line)
 		}

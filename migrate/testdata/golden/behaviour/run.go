@@ -11,6 +11,7 @@ func Run() {
 	observe.Case("behaviour.harmless", func(name string) any { harmless(name); return nil })
 	observe.Case("behaviour.terminal", func(name string) any { terminal(name); return nil })
 	observe.Case("behaviour.asksForLen", func(name string) any { asksForLen(name); return nil })
+	observe.Case("behaviour.asksForIntLen", func(name string) any { asksForIntLen(name); return nil })
 	observe.Case("behaviour.looks", func(string) any { return looks() })
 	observe.Case("behaviour.pool", func(string) any {
 		_, ok := pool{"."}.Get().(*os.File)

@@ -15,7 +15,7 @@ func Run() {
 		name string
 		fn   func(name string)
 	}{
-		{"readAt", readAt}, {"readAtInLoop", readAtInLoop}, {"records", records}, {"readAtOnce", readAtOnce},
+		{"readAt", readAt}, {"readAtInLoop", readAtInLoop}, {"records", records}, {"readAtOnce", readAtOnce}, {"samples", samples}, {"sample", sample},
 		{"large", large}, {"largeArray", largeArray}, {"smaller", smaller}, {"seek", seek}, {"inPlace", inPlace},
 		{"inLoop", inLoop}, {"full", full}, {"archive", archive}, {"all", all}, {"scan", scan}, {"write", write},
 		{"buffered", buffered}, {"writeOnly", writeOnly}, {"appends", appends}, {"synchronous", synchronous},

@@ -66,9 +66,9 @@ func asksForFd(name string) {
 	(&bar{out: f}).draw()
 }
 
-// length is what is left to read, for the readers that say so.
-func length(r io.Reader) int {
-	if l, ok := r.(interface{ Len() int }); ok {
+// length is the length of the readers that say so.
+func length(r io.Reader) int64 {
+	if l, ok := r.(interface{ Len() int64 }); ok {
 		return l.Len()
 	}
 	return -1
@@ -78,6 +78,24 @@ func asksForLen(name string) {
 	f, _ := os.Open(name) // want `f goes to a parameter of length, and behaviour .* asks for Len`
 	f.WriteAt(nil, 0)
 	length(f)
+}
+
+// left is what is left to read, for the readers that say so. Neither type has such a Len.
+func left(r io.Reader) int {
+	if b, ok := r.(interface {
+		Bytes() []byte
+		Len() int
+	}); ok {
+		return b.Len()
+	}
+	return -1
+}
+
+func asksForIntLen(name string) {
+	f, _ := os.Open(name) // want `os.Open can be`
+	f.ReadAt(nil, 0)
+	f.ReadAt(nil, 1)
+	left(f)
 }
 
 // open returns what a caller looks at.

@@ -8,7 +8,7 @@ import (
 
 func start(name string) {
 	f, _ := os.Open(name) // want `without a gain in sight: read once`
-	for range 3 {
+	for range 300 {
 		f.Seek(0, io.SeekStart)
 		io.Copy(io.Discard, f)
 	}
@@ -16,7 +16,7 @@ func start(name string) {
 
 func end(name string) {
 	f, _ := os.Open(name) // want `without a gain in sight: read once`
-	for i := range int64(3) {
+	for i := range int64(300) {
 		f.Seek(-i, io.SeekEnd)
 		io.Copy(io.Discard, f)
 	}
@@ -24,7 +24,7 @@ func end(name string) {
 
 func between(name string) {
 	f, _ := os.Open(name) // want `likely to pay: Seek in a loop`
-	for range 3 {
+	for range 300 {
 		f.Seek(10, io.SeekStart)
 		io.Copy(io.Discard, f)
 	}
@@ -41,14 +41,14 @@ func next(p []byte) { all.Read(p) }
 // appended writes each record past the end.
 func appended(name string) {
 	f, _ := os.Create(name) // want `which may pay: WriteAt`
-	for i := range int64(3) {
+	for i := range int64(300) {
 		f.WriteAt(nil, i)
 	}
 }
 
 func overwritten(name string) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: WriteAt in a loop`
-	for i := range int64(3) {
+	for i := range int64(300) {
 		f.WriteAt(nil, i)
 	}
 }

@@ -19,8 +19,22 @@ func readAt(name string) {
 
 func readAtInLoop(name string) {
 	f, _ := os.Open(name) // want `likely to pay: ReadAt in a loop`
-	for i := range int64(10) {
+	for i := range int64(100) {
 		f.ReadAt(nil, i)
+	}
+}
+
+func samples(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	for i := int64(0); i < 8; i++ {
+		f.ReadAt(nil, i)
+	}
+}
+
+func sample(name string) {
+	f, _ := os.Open(name) // want `without a gain in sight: read once`
+	for range [8]byte{} {
+		f.ReadAt(nil, 0)
 	}
 }
 
@@ -28,7 +42,7 @@ func record(f *os.File) { f.ReadAt(nil, 0) }
 
 func records(name string) {
 	f, _ := os.Open(name) // want `may pay: ReadAt`
-	for range 10 {
+	for range 100 {
 		record(f)
 	}
 }
@@ -53,7 +67,7 @@ func sniff(w io.Writer, name string) {
 func large(name string) {
 	f, _ := os.Open(name) // want `without a gain in sight: read once`
 	b := make([]byte, 64<<10)
-	for range 10 {
+	for range 100 {
 		f.Read(b)
 	}
 }
@@ -61,7 +75,7 @@ func large(name string) {
 func largeArray(name string) {
 	f, _ := os.Open(name) // want `without a gain in sight: read once`
 	var b [1 << 20]byte
-	for range 10 {
+	for range 100 {
 		io.ReadFull(f, b[:])
 	}
 }
@@ -69,7 +83,7 @@ func largeArray(name string) {
 func smaller(name string) {
 	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
 	b := make([]byte, 64<<10-1)
-	for range 10 {
+	for range 100 {
 		f.Read(b)
 	}
 }
@@ -87,7 +101,7 @@ func seek(name string) {
 
 func seeks(name string) {
 	f, _ := os.OpenFile(name, os.O_RDWR, 0) // want `likely to pay: Seek in a loop`
-	for i := range int64(10) {
+	for i := range int64(100) {
 		f.Seek(10*i, io.SeekStart)
 		f.Write(nil)
 	}
@@ -121,7 +135,7 @@ func inPlace(name string) {
 
 func inLoop(name string) {
 	f, _ := os.Open(name) // want `likely to pay: small or repeated reads in a loop`
-	for range 10 {
+	for range 100 {
 		f.Read(nil)
 	}
 }
