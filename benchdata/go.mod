@@ -8,8 +8,10 @@ tool (
 )
 
 require (
+	codeberg.org/go-fonts/dejavu v0.4.0
 	github.com/edsrzf/mmap-go v1.2.0
 	golang.org/x/exp v0.0.0-20260824195058-e88cd73687aa
+	golang.org/x/image v0.46.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.49.0
 	gonum.org/v1/plot v0.17.0
@@ -22,7 +24,6 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
-	golang.org/x/image v0.46.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 )
 

@@ -73,6 +73,7 @@ func command(ctx context.Context, args []string) error {
 		fmt.Printf("\nRaw results: %s; make -C benchdata tables RESULTS=%[1]s prints all that they say.\n", res.File)
 		return nil
 	case shows[name] != nil && len(args) > 0:
+		var all []*results.Set
 		for i, file := range args {
 			fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(args), file)
 			res, err := results.Read(file)
@@ -82,8 +83,12 @@ func command(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
+			all = append(all, res)
 		}
-		return nil
+		if name == "tables" || len(all) == 1 {
+			return nil
+		}
+		return publishWorst(all, name == "check")
 	case name == cold.Command: // by run.Cold
 		return cold.Run(args, os.Stdout)
 	case name == regret.Command: // by run.Regret

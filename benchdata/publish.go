@@ -24,6 +24,19 @@ func publish(ctx context.Context, res *results.Set, check bool) error {
 		}
 		made = append(made, tables.Artifact{Path: strings.TrimSuffix(res.File, ".txt") + ".benchstat.txt", Text: table})
 	}
+	return put(made, check)
+}
+
+// publishWorst writes what the pages say of all raw results together. With check it only looks whether it is there.
+func publishWorst(all []*results.Set, check bool) error {
+	made, err := tables.Worst(all, filepath.Dir(filepath.Dir(all[0].File)))
+	if err != nil {
+		return err
+	}
+	return put(made, check)
+}
+
+func put(made []tables.Artifact, check bool) error {
 	for _, a := range made {
 		if err := a.Put(check); err != nil {
 			return err

@@ -88,11 +88,13 @@ func readFor(f file, atLeast time.Duration, goroutines, n int, offsets func(sour
 		next := offsets(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(id))))
 		var own histogram
 		p := make([]byte, n)
-		for began := time.Now(); began.Before(end) && err == nil; {
+		for began := time.Now(); err == nil; { // once at least, also if the goroutine began late
 			_, err = f.ReadAt(p, next())
 			now := time.Now()
 			own.add(now.Sub(began))
-			began = now
+			if began = now; !now.Before(end) {
+				break
+			}
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -63,10 +63,10 @@ func Sections() []Section {
 			"The time is that of a read, with the goroutines side by side.", zipfRows()},
 		{"A ticker beside a slow disk", fmt.Sprintf("A ticker fires every 5 ms while 16 goroutines read 4 KiB at random, and the table says how late it is. "+
 			"The file is not in memory, except for 4 MiB of it. The disk serves %d reads a second; GOMAXPROCS is 2.", TickReads), tickerRows()},
-		{"The size of the file", "Reads of 1 KiB by Zipf's distribution, with one goroutine and a memory cgroup of 128 MiB.\n\n![Reads a second by the size of the file](charts/memory.svg)", sizeRows()},
+		{"The size of the file", "Reads of 1 KiB by Zipf's distribution, with one goroutine and a memory cgroup of 128 MiB. A file that is larger than that does not fit. In the picture, a bar reaches from the slowest round to the fastest.\n\n![Reads a second by the size of the file](charts/memory.svg)", sizeRows()},
 		{"A little larger than memory", "A memory cgroup of 128 MiB, which has all memory in the last row. The time is that of a read, with the goroutines side by side.", littleLargerRows()},
 		{"Events, not in memory", "128 MiB of events of 1 KiB. With `os.File`: reading their bytes in order in calls of 64 KiB, with their checksum.", eventRows()},
-		{"In memory, and read once", "The time is that of a life, from opening to closing.", lifeRows()},
+		{"In memory, and read once", "A time is that from opening the file to closing it.", lifeRows()},
 		{"tmpfs", "Files in `/dev/shm`. The time is that of a read.", tmpfsRows()},
 	}
 }

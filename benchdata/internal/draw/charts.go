@@ -70,18 +70,22 @@ var methods = []named{
 var implOrder = []string{"os", "mmapfile", "v0.1.2", "exp", "edsrzf", "copy"}
 
 func timeChart(res *results.Set) figure {
-	fig := figure{title: "Time per operation by size", height: 470}
+	fig := figure{title: "Time relative to os.File, by the size that is read or written", height: 560}
 	for i, m := range methods {
-		p := newPanel(m.what)
+		// The title names the vertical axis: the library leaves room for a label at the wrong place of a log scale.
+		p := newPanel(m.what + ": time / os.File (log scale)")
 		sizes(p)
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{results.Duration}
+		p.X.Label.Text = "size (log scale)"
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, factors{times}
+		p.Y.Min, p.Y.Max = 0.02, 5
 		for _, impl := range implOrder {
-			addLine(p, look(impl), bySize(res, m.row, func(row string) float64 { return res.Median(row, impl) }))
+			ratio := func(row string) float64 { return max(res.Ratio(row, impl, "os"), 0) }
+			addLine(p, look(impl), bySize(res, m.row, ratio))
 		}
-		if i%3 == 0 {
+		if i%2 == 0 {
 			fig.panels = append(fig.panels, nil)
 		}
-		fig.panels[i/3] = append(fig.panels[i/3], p)
+		fig.panels[i/2] = append(fig.panels[i/2], p)
 	}
 	for _, impl := range implOrder {
 		fig.legend = append(fig.legend, look(impl))
@@ -90,10 +94,10 @@ func timeChart(res *results.Set) figure {
 }
 
 func goroutinesChart(res *results.Set) figure {
-	fig := figure{title: "Records of 1 KiB a second, by goroutines", height: 280, panels: [][]*plot.Plot{nil}}
-	for _, m := range []named{{"ReadAtGoroutines", "ReadAt, millions a second"}, {"WriteAtGoroutines", "WriteAt, millions a second"}} {
+	fig := figure{title: "Records of 1 KiB a second, by goroutines", height: 300, panels: [][]*plot.Plot{nil}}
+	for _, m := range []named{{"ReadAtGoroutines", "ReadAt"}, {"WriteAtGoroutines", "WriteAt"}} {
 		p := newPanel(m.what)
-		p.X.Label.Text = "goroutines"
+		p.X.Label.Text, p.Y.Label.Text = "goroutines", "millions a second"
 		p.Y.Min = 0
 		var ticks []plot.Tick
 		for _, impl := range implOrder {
@@ -119,61 +123,50 @@ func goroutinesChart(res *results.Set) figure {
 	return fig
 }
 
-// series are the marks of one implementation: time relative to os.File.
-type series struct {
-	entry
-	ratio func(row string) float64
-}
-
 // writesChart has a line for each state of a file, and on it a mark for each implementation and os.File
 // against itself.
 func writesChart(res *results.Set) figure {
-	var rows []string
-	for _, row := range res.Rows {
-		if strings.HasPrefix(row, results.WriteStates) && res.Median(row, "os") > 0 {
-			rows = append(rows, row)
-		}
-	}
-	var list []series
-	for _, impl := range append([]string{"os-again"}, implOrder[1:]...) {
-		ratio := func(row string) float64 { return res.Ratio(row, impl, "os") }
-		if slices.ContainsFunc(rows, func(row string) bool { return ratio(row) > 0 }) {
-			list = append(list, series{look(impl), ratio})
-		}
-	}
-	return dots("Writes: time relative to os.File, by the state of the file", rows, list)
-}
-
-// dots has a line for each row.
-func dots(title string, rows []string, list []series) figure {
 	p := newPanel("")
+	p.X.Label.Text = "time / os.File (log scale)"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, factors{times}
 	p.X.Min, p.X.Max = 0.9, 1.1 // and what the marks need
-	p.Y.Min, p.Y.Max = 0.5, float64(len(rows))+0.5
-	fig := figure{title: title, height: vg.Length(80 + 13*len(rows)), panels: [][]*plot.Plot{{p}}}
+	impls := append([]string{"os-again"}, implOrder[1:]...)
+	points := map[string]plotter.XYs{}
 	var ticks []plot.Tick
-	for i, row := range rows {
-		ticks = append(ticks, plot.Tick{Value: float64(len(rows) - i), Label: strings.TrimPrefix(row, results.WriteStates)})
-	}
-	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	one := plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}}
-	addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, one)
-	for _, s := range list {
-		var points plotter.XYs
-		for i, row := range rows {
-			if r := s.ratio(row); r > 0 {
-				points = append(points, plotter.XY{X: r, Y: float64(len(rows) - i)})
+	y := 0.0
+	for _, group := range stateGroups {
+		y--
+		ticks = append(ticks, plot.Tick{Value: y, Label: group.what + ":"})
+		for _, st := range group.states {
+			row := results.WriteStates + st.key
+			if res.Median(row, "os") == 0 {
+				continue
+			}
+			y--
+			ticks = append(ticks, plot.Tick{Value: y, Label: st.what})
+			for _, impl := range impls {
+				if r := res.Ratio(row, impl, "os"); r > 0 {
+					points[impl] = append(points[impl], plotter.XY{X: r, Y: y})
+				}
 			}
 		}
-		addMarks(p, s.entry, points)
-		fig.legend = append(fig.legend, s.entry)
+	}
+	p.Y.Min, p.Y.Max = y-0.5, -0.5
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	fig := figure{title: "Writes: time relative to os.File, by the state of the file", height: vg.Length(95 - 13*y), panels: [][]*plot.Plot{{p}}}
+	addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}})
+	for _, impl := range impls {
+		if len(points[impl]) > 0 {
+			addMarks(p, look(impl), points[impl])
+			fig.legend = append(fig.legend, look(impl))
+		}
 	}
 	return fig
 }
 
 func look(impl string) entry {
 	l := looks[impl]
-	return entry{results.Plain(cmp.Or(results.ImplNames[impl], impl)), l.color, l.shape}
+	return entry{name: results.Plain(cmp.Or(results.ImplNames[impl], impl)), color: l.color, shape: l.shape}
 }
 
 // bySize are the values of the rows with a key for the size, by that.
@@ -216,6 +209,7 @@ func sizes(p *plot.Plot) {
 		{Value: 1 << 10, Label: "1 KiB"}, {Value: 1 << 15, Label: "32 KiB"}, {Value: 1 << 20, Label: "1 MiB"},
 		{Value: 1 << 25, Label: "32 MiB"}, {Value: 1 << 30, Label: "1 GiB"},
 	}
+	addStroke(p, draw.LineStyle{Color: ink, Width: 0.75}, plotter.XYs{{X: p.X.Min, Y: 1}, {X: p.X.Max, Y: 1}})
 }
 
 // decades are the powers of ten on a logarithmic axis.
@@ -227,7 +221,7 @@ func (d decades) Ticks(low, high float64) []plot.Tick {
 		v := math.Pow(10, e)
 		ticks = append(ticks, plot.Tick{Value: v, Label: d.label(v)})
 	}
-	return ticks
+	return within(ticks, low, high)
 }
 
 // wholeTicks are the library's, without digits after the point.
@@ -249,20 +243,27 @@ func times(v float64) string { return fmt.Sprintf("%.3g×", v) }
 
 func (s factors) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for _, d := range (decades{results.Duration}).Ticks(low, high) {
+	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 		for _, f := range []float64{1, 2, 5} {
-			v := d.Value * f
+			v := f * math.Pow(10, e)
 			ticks = append(ticks, plot.Tick{Value: v, Label: s.label(v)})
 		}
 	}
-	return ticks
+	return within(ticks, low, high)
+}
+
+// within drops the ticks outside of an axis, for which the library would leave room.
+func within(ticks []plot.Tick, low, high float64) []plot.Tick {
+	const rounding = 1e-9
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value < low*(1-rounding) || t.Value > high*(1+rounding) })
 }
 
 // caption says on what the results were measured.
 func caption(res *results.Set) string {
 	c := func(key string) string { return cmp.Or(res.Config[key], "unknown") }
+	cpu := strings.NewReplacer("(R)", "", "(TM)", "").Replace(c("cpu"))
 	return fmt.Sprintf("%s, %s cores, %s, %s, %s; medians of %d rounds at %s",
-		c("cpu"), c("cores"), c("kernel"), c("fs"), c("go"), res.Rounds(), c("commit"))
+		cpu, c("cores"), c("kernel"), c("fs"), c("go"), res.Rounds(), c("commit"))
 }
 
 // draw is a picture of the results.

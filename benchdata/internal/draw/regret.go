@@ -35,6 +35,7 @@ func regretChart(res *results.Set) (figure, error) {
 			points = append(points, plotter.XY{X: max(low, p.X.Min), Y: n}, plotter.XY{X: min(high, p.X.Max), Y: n})
 		}
 		e := look(impl)
+		e.line = true
 		addStroke(p, draw.LineStyle{Color: e.color, Width: 1.25}, points)
 		fig.legend = append(fig.legend, e)
 	}

@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"strings"
 
+	"codeberg.org/go-fonts/dejavu/dejavusans"
+	"golang.org/x/image/font/opentype"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -51,15 +53,24 @@ var looks = map[string]struct {
 
 const (
 	chartWidth  = vg.Length(620)
-	captionSize = 8
-	headSize    = 12
+	captionSize = 7
+	headSize    = 11
 	margin      = vg.Length(10)
 )
+
+// The labels are placed with the metrics of DejaVu Sans, the widest of the usual fonts, which Verdana shares.
+func init() {
+	face, err := opentype.Parse(dejavusans.TTF)
+	if err != nil {
+		panic(err)
+	}
+	font.DefaultCache.Add(font.Collection{{Font: font.Font{Typeface: "DejaVu", Variant: "Sans"}, Face: face}})
+}
 
 func textStyle(size float64) text.Style {
 	return text.Style{
 		Color:   ink,
-		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Length(size)},
+		Font:    font.Font{Typeface: "DejaVu", Variant: "Sans", Size: font.Length(size)},
 		Handler: plot.DefaultTextHandler,
 	}
 }
@@ -98,6 +109,7 @@ type entry struct {
 	name  string
 	color color.RGBA
 	shape draw.GlyphDrawer
+	line  bool // drawn as a line, without marks
 }
 
 // figure is a chart, which may have several panels.
@@ -134,7 +146,7 @@ func (fig figure) drawOn(dc draw.Canvas) {
 
 	dc.Min.Y += 18
 	dc.Max.Y = top - 14
-	tiles := draw.Tiles{Rows: len(fig.panels), Cols: len(fig.panels[0]), PadX: 14, PadY: 12}
+	tiles := draw.Tiles{Rows: len(fig.panels), Cols: len(fig.panels[0]), PadX: 14, PadY: 20}
 	for i, row := range plot.Align(fig.panels, tiles, dc) {
 		for j, tile := range row {
 			if fig.panels[i][j] != nil {
@@ -153,7 +165,11 @@ func (fig figure) drawLegend(dc draw.Canvas, y vg.Length) vg.Length {
 		if x+width > dc.Max.X {
 			x, y = dc.Min.X, y-13
 		}
-		dc.DrawGlyph(draw.GlyphStyle{Color: e.color, Radius: 3, Shape: e.shape}, vg.Point{X: x + 4, Y: y - 5})
+		if e.line {
+			dc.StrokeLine2(draw.LineStyle{Color: e.color, Width: 1.25}, x, y-5, x+8, y-5)
+		} else {
+			dc.DrawGlyph(draw.GlyphStyle{Color: e.color, Radius: 3, Shape: e.shape}, vg.Point{X: x + 4, Y: y - 5})
+		}
 		dc.FillText(style, vg.Point{X: x + 11, Y: y - 8}, e.name)
 		x += width
 	}
@@ -170,7 +186,7 @@ func finish(svg, title string) ([]byte, error) {
 	}
 	end += begin + len(">\n")
 	svg = svg[begin:end] + "<title>" + title + "</title>\n" + darkStyle + svg[end:]
-	svg = strings.ReplaceAll(svg, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;",
-		"font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
+	svg = strings.ReplaceAll(svg, "font-family:DejaVu Sans;font-variant:normal;font-weight:normal;font-style:normal;",
+		"font-family:DejaVu Sans,Verdana,Arial,Helvetica,sans-serif;")
 	return []byte(svg), nil
 }

@@ -25,7 +25,3 @@ func indexVectors(p []byte) int {
 	archsimd.ClearAVXUpperBits()
 	return after(p, len(p)-len(rest))
 }
-
-func vector(b *[256]byte, n int) archsimd.Uint8x32 {
-	return archsimd.LoadUint8x32((*[32]byte)(b[32*n:]))
-}

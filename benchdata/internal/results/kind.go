@@ -120,7 +120,7 @@ func OpenRow(times, pages int) string {
 
 // Charts are the pictures of calls, by their files, with what they show.
 var Charts = []Named{
-	{"time.svg", "Time per operation against size, for each method and implementation"},
+	{"time.svg", "Time relative to os.File against size, for each method and implementation"},
 	{"goroutines.svg", "Records a second by the number of goroutines"},
 	{"writes.svg", "Time to write relative to os.File, by the state of the file"},
 }

@@ -111,42 +111,10 @@ func coldPages(res *results.Set, dir string) ([]Artifact, error) {
 	gaps, err := coldGaps(res)
 	list, _ := coldSections(res)
 	page := "# Files that are not in memory, or are read once\n\n" +
-		"Each figure is of a process of its own. " +
-		"Where a file is dropped, a run before, which fills the caches of the disk and of the host, is not counted. " +
-		"The kernel reads ahead " + res.Config["readahead"] + " where nothing else is said. " +
-		"In bold: slower than `os.File` by more than the noise, which is what `os.File` differs by from itself.\n\n" +
+		"Each figure is measured in a process of its own. " +
+		"If the file is dropped from the page cache, a first run fills the caches of the disk and of the host, and is not counted. " +
+		"The kernel reads ahead " + res.Config["readahead"] + " unless a row says otherwise. " +
+		"The noise is the difference of `os.File` from itself. Rows that are slower by more than that are in bold.\n\n" +
 		"Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`." + gaps + "\n\n" + markdown(list...)
 	return []Artifact{{filepath.Join(dir, "cold.md"), []byte(strings.TrimSuffix(page, "\n"))}}, err
-}
-
-// onceBlock is what the page about where it pays says of reading once.
-var onceBlock = block{paysPage, "once", renderOnce}
-
-// onceRows are the rows in it.
-var onceRows = []string{
-	"order/device=disk/call=read-4KB", "order/device=loop/call=read-4KB", "order/device=loop/call=scanner", "order/device=loop/call=copy",
-	"scattered/how=one", "scattered/how=advised", "scan", "life/reads=1", "life/reads=64", "life/reads=1000",
-}
-
-func renderOnce(res *results.Set) (string, error) {
-	g := grid{{"files that are read once", "os.File", "mmapfile", "mmapfile / os.File"}}
-	var measured []cold.Row
-	for _, s := range cold.Sections() {
-		for _, r := range s.Rows {
-			if !slices.Contains(onceRows, r.Key) {
-				continue
-			}
-			for _, line := range coldLines(res, r) {
-				g = append(g, []string{s.Title + ": " + line[0], line[1], line[2], line[4]})
-				measured = append(measured, r)
-			}
-		}
-	}
-	if len(measured) != len(onceRows) {
-		return "", fmt.Errorf("%d of %d rows that are read once were measured", len(measured), len(onceRows))
-	}
-	run := res.Run(results.ColdRow(onceRows[0], ""))
-	rows := slices.DeleteFunc(slices.Clone(run.Rows), func(row string) bool { return len(run.Times[row][cold.OSAgain]) == 0 })
-	list := section{grid: g, notes: verdict(run, cold.OS, rows, 0, func(row string) string { return "`" + strings.TrimPrefix(row, results.ColdRows) + "`" })}
-	return markdown(list) + coldOrigin(res, cold.Section{Rows: measured}) + "\n", nil
 }

@@ -23,7 +23,10 @@ type cells map[[2]string]string
 func (c cells) read(page string) {
 	var head []string
 	for line := range strings.Lines(page) {
-		row := strings.Split(strings.Trim(line, "| \n"), " | ")
+		row := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), " | ")
+		for i, cell := range row { // that of the heading of words may be empty
+			row[i] = strings.TrimSpace(cell)
+		}
 		switch {
 		case line[0] != '|':
 			head = nil

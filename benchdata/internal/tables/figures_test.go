@@ -3,14 +3,16 @@ package tables
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
 func TestCells_Fill(t *testing.T) {
 	c := cells{}
+	c.read("|  | os.File | mmapfile |\n|---|--:|--:|\n| no heading | 7 ns | 8 ns |\n")
 	c.read("| operation | os.File | mmapfile |\n|---|--:|--:|\n| `Seek` | 181 ns | **13.8 ns** |\n\n| what | mmapfile |\n|---|--:|\n| other | 1 |\n")
-	page := "A <!-- figure: `Seek`; mmapfile -->5 ns<!-- end -->, <!-- figure: `Seek`; os.File --><!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->2<!-- end -->."
-	want := "A <!-- figure: `Seek`; mmapfile -->13.8 ns<!-- end -->, <!-- figure: `Seek`; os.File -->181 ns<!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->1<!-- end -->."
+	page := "A <!-- figure: `Seek`; mmapfile -->5 ns<!-- end -->, <!-- figure: `Seek`; os.File --><!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->2<!-- end -->, <!-- figure: no heading; mmapfile -->7 ns<!-- end -->."
+	want := "A <!-- figure: `Seek`; mmapfile -->13.8 ns<!-- end -->, <!-- figure: `Seek`; os.File -->181 ns<!-- end -->, <!-- figure: `Seek`; what -->x<!-- end -->, <!-- figure: other; mmapfile -->1<!-- end -->, <!-- figure: no heading; mmapfile -->8 ns<!-- end -->."
 	if got := c.fill(page); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -45,5 +47,23 @@ func TestReadme_MarkedFigures(t *testing.T) {
 	}
 	if len(marks) < 10 {
 		t.Errorf("README.md has %d marked figures", len(marks))
+	}
+}
+
+// The README's first paragraph says from how many reads on a page gains, as the figures further down do.
+func TestReadme_Rereads(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`(\d+) reads of each page were enough to gain for pages side by side, (\d+) for`).FindSubmatch(readme)
+	measured := regexp.MustCompile(`(?m)^Pages .*no gain; read (\d+)`).FindAllSubmatch(readme, -1)
+	if said == nil || len(measured) != 2 {
+		t.Fatalf("README.md says %q, and measured are %q", said, measured)
+	}
+	for i, m := range measured {
+		if string(said[i+1]) != string(m[1]) {
+			t.Errorf("README.md says %s reads, and measured are %s", said[i+1], m[1])
+		}
 	}
 }

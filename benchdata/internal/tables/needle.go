@@ -114,16 +114,22 @@ func (s *searched) notes(ways []needle.Way) []string {
 	if why := s.res.Config["missing-cold"]; why != "" {
 		return append(notes, "Not measured: cold; "+why+".")
 	}
-	least, most := 100.0, 0.0
+	least, most, searches, partial := 100.0, 0.0, 0, 0
 	for row, values := range s.res.Resident {
-		if strings.Contains(row, "/state=warm") {
-			least = min(least, slices.Min(values))
-		} else {
+		if !strings.Contains(row, "/state=warm") {
 			most = max(most, slices.Max(values))
+			continue
+		}
+		for _, v := range values {
+			least = min(least, v)
+			searches++
+			if v < 100 {
+				partial++
+			}
 		}
 	}
-	if least < 100 {
-		notes = append(notes, fmt.Sprintf("As little as %.3g%% of the file was in memory before a warm search: this machine has too little memory for that.", least))
+	if partial > 0 {
+		notes = append(notes, fmt.Sprintf("Before %d of %d warm searches a part of the file was not in memory: at most %s%% of it.", partial, searches, results.Digits(100-least)))
 	}
 	switch {
 	case most >= 99:
@@ -176,10 +182,10 @@ func needlePages(res *results.Set, dir string) ([]Artifact, error) {
 		return nil, err
 	}
 	page := "# Searches\n\n" +
-		"A published experiment looks for one word that is not zero, at the end of a file of zeros, in thirteen ways. " +
+		"A published experiment looks for the only word that is not zero, at the end of a file of zeros, in thirteen ways. " +
 		"`make needle` repeats all of them, interleaved, with `scan.IndexNot` beside them. " +
-		"Two cores read a mapping that is in memory as fast as memory gives it, and faster than they copy it. " +
-		"If the file is not in memory, the disk decides more than the way. " +
+		"Two cores read a mapping that is in memory at the speed of memory, and faster than they copy it. " +
+		"If the file is not in memory, the disk matters more than the way. " +
 		"The last of the three tables counts the lines of Go's own sources.\n\n" +
 		tables
 	return []Artifact{{filepath.Join(dir, "needle.md"), []byte(page)}}, nil

@@ -46,7 +46,6 @@ var (
 	firstBlock       = block{"../README.md", "bench", renderFirst}
 	callsBlock       = block{"README.md", "calls", renderCalls}
 	performanceBlock = block{"README.md", "performance", renderPerformance}
-	programsBlock    = block{"README.md", "programs", renderPrograms}
 	peersBlock       = block{"peers.md", "peers", renderPeers}
 	eventsBlock      = block{"events.md", "events", renderEvents}
 	durableBlock     = block{"durable.md", "durable", renderDurable}
@@ -66,14 +65,14 @@ type shown struct {
 }
 
 var kinds = map[results.Kind]shown{
-	results.Calls:    {nil, []block{firstBlock, callsBlock, performanceBlock, paysBlock}, nil},
+	results.Calls:    {nil, []block{firstBlock, callsBlock, performanceBlock}, nil},
 	results.Peers:    {peersSections, []block{peersBlock}, nil},
 	results.Needle:   {needleSections, nil, needlePages},
 	results.Events:   {eventSections, []block{eventsBlock}, nil},
 	results.Durable:  {durableSections, []block{durableBlock}, nil},
 	results.Raft:     {raftSections, []block{raftBlock}, nil},
-	results.Programs: {programSections, []block{programsBlock, gainsBlock, littleBlock, nothingBlock}, programPages},
-	results.Cold:     {coldSections, []block{onceBlock}, coldPages},
+	results.Programs: {programSections, []block{gainsBlock, littleBlock, nothingBlock}, programPages},
+	results.Cold:     {coldSections, nil, coldPages},
 	results.Regret:   {regretSections, []block{regretBlock}, regretPages},
 	results.Reread:   {rereadSections, []block{rereadBlock, openFileBlock}, nil},
 }

@@ -69,38 +69,6 @@ func programGrid(res *results.Set) grid {
 	return g
 }
 
-// programSummary has a line for every program, best first in one process.
-func programSummary(res *results.Set) grid {
-	names := programNames(res)
-	byRatio(res, names, func(name string) string { return results.ProgramRow(name, results.ProgramStates[0].Key) })
-	g := grid{{"program", "os.File"}}
-	for _, state := range results.ProgramStates {
-		g[0] = append(g[0], state.What)
-	}
-	for _, name := range names {
-		line := []string{programName(res, name), results.Duration(res.Median(results.ProgramRow(name, results.ProgramStates[0].Key), "os"))}
-		for _, state := range results.ProgramStates {
-			line = append(line, ratioInBold(res, results.ProgramRow(name, state.Key)))
-		}
-		g = append(g, line)
-	}
-	return append(g, programMeans(res, names))
-}
-
-// programMeans is the line of the geometric means.
-func programMeans(res *results.Set, names []string) []string {
-	line := []string{"**geometric mean**", ""}
-	for _, state := range results.ProgramStates {
-		var rows []string
-		for _, name := range names {
-			rows = append(rows, results.ProgramRow(name, state.Key))
-		}
-		mean, _ := res.Geomean(rows, "os")
-		line = append(line, "**"+results.Number(mean)+"**")
-	}
-	return line
-}
-
 // programLosses is the verdict over all rows.
 func programLosses(res *results.Set) string {
 	rows := slices.DeleteFunc(slices.Clone(res.Rows), func(row string) bool { return !strings.HasPrefix(row, results.ProgramRows) })
@@ -130,15 +98,6 @@ func programsComplete(res *results.Set) error {
 	return res.Complete(rows)
 }
 
-// renderPrograms is the summary, a line for each program.
-func renderPrograms(res *results.Set) (string, error) {
-	if err := programsComplete(res); err != nil {
-		return "", err
-	}
-	notes := "The columns on the right are mmapfile / `os.File`. The first one is the time of `os.File` in one process. " + programLosses(res)
-	return markdown(section{grid: programSummary(res), notes: notes}) + programsOrigin(res), nil
-}
-
 func programsOrigin(res *results.Set) string { return origin(res, "make bench-programs") }
 
 func programSections(res *results.Set) ([]section, error) {
@@ -149,12 +108,12 @@ func programSections(res *results.Set) ([]section, error) {
 func programPages(res *results.Set, dir string) ([]Artifact, error) {
 	list, _ := programSections(res)
 	s := section{
-		text: "Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`. Both find the same. " +
-			"*One process*: again and again in one process, all pages in memory. *New processes*: once in each of several processes, all pages in memory. " +
-			"*Not in memory*: the same, after the files were dropped from the page cache; a run before, which fills the caches of the disk and of the host, is not counted. " +
-			"The noise is what `os.File` differs by from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.",
+		text: "Each program opens its files, does its work and closes them, with `os.File` and with `mmapfile.File`, and both get the same results. " +
+			"*One process* runs it again and again, with all pages in memory; *new processes* run it once each. " +
+			"*Not in memory* means that the files were dropped from the page cache before, after a first run that fills the caches of the disk and of the host and is not counted. " +
+			"The noise is the difference of `os.File` from itself. Made from [programs.txt](results/programs.txt) by `make -C benchdata readme`.",
 		grid:  list[0].grid,
-		notes: list[0].notes + "\n\nWhat is in memory was read page by page, so that the page cache has no large folios.",
+		notes: list[0].notes + "\n\nFiles in memory were read page by page, so the page cache has no large folios.",
 	}
 	if why := res.Config["missing-cold"]; why != "" {
 		s.notes = list[0].notes + "\n\nNothing was measured on files that are not in memory: " + why + "."
@@ -175,7 +134,6 @@ var (
 	gainsBlock   = block{paysPage, "gains", func(res *results.Set) (string, error) { return renderPays(res, 0, gainsBelow) }}
 	littleBlock  = block{paysPage, "little", func(res *results.Set) (string, error) { return renderPays(res, gainsBelow, littleBelow) }}
 	nothingBlock = block{paysPage, "nothing", renderNothing}
-	paysBlock    = block{paysPage, "calls", againstOS(paysRows)}
 )
 
 // programReasons is what a program does that makes it gain or not.
@@ -200,7 +158,7 @@ var programReasons = map[string]string{
 	"parquet-rows":     "reads large pieces once, and decodes them",
 	"parquet-column":   "reads large pieces once, and decodes them",
 	"git-log":          "reads each object in small calls, and inflates it",
-	"http-large":       "the kernel copies the file to the socket",
+	"http-large":       "reads each file once, in pieces: `net/http` hides the file from the kernel",
 	"http-small":       "reads each file once; most of the time is the protocol",
 	"seek-read":        "reads hardly any page twice",
 	"fs-read":          "reads each file once",

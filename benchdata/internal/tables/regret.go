@@ -76,7 +76,7 @@ func lostCount(list []results.Program) string {
 			mutated++
 		}
 	}
-	return fmt.Sprintf("Confirmed slower by more than 5%%: %d of %d programs that were drawn, and %d of %d that were made of losers.", lost, drawn, worse, mutated)
+	return fmt.Sprintf("Confirmed to be slower by more than 5%%: %d of %d programs that were drawn, and %d of %d variations of losers.", lost, drawn, worse, mutated)
 }
 
 // renderRegret is what a visitor needs to know of the search: a sentence.
@@ -85,13 +85,15 @@ func renderRegret(res *results.Set) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var said [2]string
-	for i, impl := range []string{"mmapfile", "os-again"} {
+	of := func(impl string) (half, most, worst string) {
 		ratios := drawnRatios(list, "cpu", impl)
-		said[i] = fmt.Sprintf("half took at most %s, 97 of 100 at most %s, and the worst %s",
-			results.Number(results.Percentile(ratios, 0.5)), results.Number(results.Percentile(ratios, 0.97)), results.Number(results.Percentile(ratios, 1)))
+		at := func(share float64) string { return results.Number(results.Percentile(ratios, share)) + "×" }
+		return at(0.5), at(0.97), at(1)
 	}
-	return fmt.Sprintf("A [search](benchdata/regret.md) draws random programs of calls. Of the CPU time with `os.File`, %s.\nOf `os.File` against itself, %s.\n", said[0], said[1]), nil
+	half, most, worst := of("mmapfile")
+	text := fmt.Sprintf("Of the random programs that a [search](benchdata/regret.md) draws, half used at most %s the CPU time of `os.File`; 97%% used at most %s; the worst used %s.\n", half, most, worst)
+	half, most, worst = of("os-again")
+	return text + fmt.Sprintf("Measured against itself, `os.File` used at most %s (half), %s (97%%) and %s (the worst): that is the noise.\n", half, most, worst), nil
 }
 
 // regretSections are the tables. A program that was measured alone is named.
@@ -101,7 +103,7 @@ func regretSections(res *results.Set) ([]section, error) {
 		return nil, err
 	}
 	percentiles := section{title: "Percentiles", grid: percentileGrid(list), notes: lostCount(list),
-		text: fmt.Sprintf("Of %s programs of seed %s, those that were drawn, and not made of losers.", res.Config["programs"], res.Config["seed"])}
+		text: fmt.Sprintf("Of the %s programs of seed %s, those that are not variations of losers.", res.Config["programs"], res.Config["seed"])}
 	if len(list) == 1 {
 		percentiles.notes = fmt.Sprintf("%s, %d rounds", list[0].Text, list[0].Rounds)
 		return []section{percentiles}, nil
@@ -113,9 +115,9 @@ func regretSections(res *results.Set) ([]section, error) {
 func regretPages(res *results.Set, dir string) ([]Artifact, error) {
 	list, err := regretSections(res)
 	page := "# Where a File loses\n\n" +
-		"A search over random programs of calls: file system, content, size, calls between opening and closing, pattern, length, writes, goroutines, in memory or not. " +
-		"Each program runs in a process of its own, in turns with `os.File`, `os.File` again and mmapfile, and again until a loss is confirmed against both or is none. " +
-		"A fourth of the programs is made of losers by changing one or two fields. " +
+		"A search for programs that lose. Each program draws a file system, the content and size of the file, the number of calls between opening and closing it, their pattern and length, writes, goroutines, and whether the file is in memory. " +
+		"It runs in processes of its own, alternately with `os.File`, `os.File` again and mmapfile, until a loss against both is confirmed or refuted. " +
+		"A quarter of the programs are variations of losers. " +
 		"A program is judged by its CPU time, or by its wall time if the file is not in memory. " +
 		"Made from [regret.txt](results/regret.txt) by `make -C benchdata readme`.\n\n"
 	return []Artifact{{filepath.Join(dir, "regret.md"), []byte(page + markdown(list...) + origin(res, "make regret"))}}, err

@@ -36,7 +36,7 @@ func rereadSections(res *results.Set) ([]section, error) {
 			memory = append(memory, line)
 		}
 	}
-	return []section{{grid: reads}, {grid: memory, notes: "An open file takes so much of the heap and of page tables."}}, nil
+	return []section{{grid: reads}, {grid: memory, notes: "This is what an open file takes of the heap and of page tables."}}, nil
 }
 
 // renderReread is the picture of reads, and what it shows.

@@ -44,10 +44,13 @@ var callRows = []named{
 	{"ReadFrom/size=1GB", "`ReadFrom` 1 GiB"},
 	{"Policy/state=random-64B", "200,000 × `WriteAt` 64 B, anywhere in 64 MiB"},
 	{"Policy/state=sync-1KB", "`WriteAt` 1 KiB and `Sync`"},
+	{"Append/size=100B", "`Write` 100 B with `O_APPEND`"},
 	{"Seek", "`Seek`"},
 	{"Stat", "`Stat`"},
 	{"Sync", "`Sync`, with nothing to do"},
 	{"Close", "open and close"},
+	{"OpenRead4KBClose", "open, read 4 KiB, close"},
+	{"Pipe", "64 KiB through a pipe"},
 	{"WriteToBuffer/size=1MB", "`io.Copy` of 1 MiB to a `bytes.Buffer`"},
 	{"CopyFileToFile/size=100MB", "`io.Copy` of 100 MiB to a file"},
 	{"CopyFileToTCP/size=100MB", "`io.Copy` of 100 MiB to a TCP connection"},
@@ -58,11 +61,8 @@ var reasonRows = []struct {
 	reason string
 	rows   []named
 }{
-	{"files that grow", []named{
-		{"Append/size=100B", "`Write` 100 B with `O_APPEND`"},
-		{"AppendCursor/size=4KB", "`Write` 4 KiB at the end"}}},
+	{"files that grow", []named{{"AppendCursor/size=4KB", "`Write` 4 KiB at the end"}}},
 	{"small files that are read once", []named{{"OpenRead4KBClose", "open, read 4 KiB, close"}}},
-	{"streams", []named{{"Pipe", "64 KiB through a pipe"}}},
 	{"files that are seldom used", []named{
 		{"OpenOneReadAtClose", "open, read 4 KiB of 64 MiB, close"},
 		{"ReadAnywhere/state=cold", "1,000 × `ReadAt` 4 KiB anywhere in 64 MiB that are not in memory"}}},
@@ -88,21 +88,6 @@ var mappingRows = []named{
 	{"ReadThrough/state=cold/block=4KB", "the same, not in memory before"},
 	{"ReadAnywhere/state=first", "open, 1,000 × `ReadAt` 4 KiB anywhere in 64 MiB, close"},
 	{"ReadAnywhere/state=cold", "the same, not in memory before"},
-}
-
-// paysRows are calls that gain much, little and nothing.
-var paysRows = []named{
-	{"ReadAtRecord/size=64B", "`ReadAt` 64 B"},
-	{"Seek", "`Seek`"},
-	{"WriteRecord/size=1KB", "`Write` 1 KiB, the same pages again"},
-	{"Policy/state=random-64B", "200,000 × `WriteAt` 64 B, anywhere in 64 MiB"},
-	{"Read/size=100MB", "`Read` through 100 MiB in 4 KiB calls"},
-	{"ReadAtOneCall/size=1MB", "`ReadAt` 1 MiB"},
-	{"Policy/state=sync-1KB", "`WriteAt` 1 KiB and `Sync`"},
-	{"Append/size=100B", "`Write` 100 B with `O_APPEND`"},
-	{"OpenRead4KBClose", "open, read 4 KiB, close"},
-	{"CopyFileToTCP/size=100MB", "`io.Copy` of 100 MiB to a TCP connection"},
-	{"Pipe", "64 KiB through a pipe"},
 }
 
 // inState reports whether a row is that of a state of the file, and not of hot pages only.

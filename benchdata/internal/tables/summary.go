@@ -60,7 +60,7 @@ func summarize(out io.Writer, res *results.Set) error {
 	}
 	fmt.Fprintln(out, results.Plain(lostText(res, "os", 8)))
 	if old {
-		fmt.Fprintln(out, results.Plain(lostText(res, "v0.1.2", 8)))
+		fmt.Fprintln(out, results.Plain(verdict(res, "v0.1.2", res.Rows, 0, nil)))
 	}
 	if text := warmText(res); text != "" {
 		fmt.Fprintln(out, results.Plain(text))
@@ -169,6 +169,6 @@ func warmText(res *results.Set) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Rows of a steady state are warmed up, by %s. The calls of that are in no figure: %s.",
+	return fmt.Sprintf("Rows of a steady state are warmed up, by %s. Warm-up calls are excluded: %s.",
 		cmp.Or(res.Config["warm"], "a rule that is not known"), strings.Join(parts, "; "))
 }

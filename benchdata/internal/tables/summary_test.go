@@ -20,7 +20,7 @@ func TestWarmText_MedianAndDearestRow(t *testing.T) {
 		"BenchmarkB/state=x/impl=mmapfile-2 1 50 ns/op 32 warm-calls 9 warm-ratio\n")
 	text := warmText(res)
 	for _, want := range []string{
-		"Rows of a steady state are warmed up, by rounds of 8 calls. The",
+		"Rows of a steady state are warmed up, by rounds of 8 calls. Warm-up",
 		"with `os.File` one took 1.10 times the row's figure in the middle row (the most: `B/state=x`: 16 calls of 1.20 times its figure); ",
 		"with mmapfile one took 2.25 times the row's figure in the middle row (the most: `B/state=x`: 24 calls of 3.00 times its figure).",
 	} {
