@@ -28,7 +28,7 @@ BIN := $(CURDIR)/bin
 PLATFORMS := $(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' platforms/targets)
 
 .PHONY: help test race eager fuzz fuzz-names foreign kills platforms tools $(PLATFORMS) cross lint apidiff release \
-	vulncheck cover crashes bench bench-full bench-compare bench-peers bench-programs bench-cold bench-reread regret needle events durable migrate upstream upstream-page adapters \
+	vulncheck cover crashes replacements simulate bench bench-full bench-compare bench-peers bench-programs bench-cold bench-reread regret needle events durable migrate upstream upstream-page adapters \
 	raftlog raftlog-test raftlog-soak
 
 # What a first change needs: it is right, reached by tests, and not slower.
@@ -47,7 +47,7 @@ test: ## run the tests
 race: ## run them under the race detector
 	go test -race ./...
 
-eager: ## run them under the eager policy: what comes back once is mapped, and what is known is forgotten at once
+eager: ## run them under a policy that maps what is read twice, and forgets at once what it knows
 	go test -tags mmapfile_eager ./...
 
 # FUZZ=FuzzSearch for one of them. Before Go 1.27 a fuzz test may fail as its time ends, with nothing found
@@ -77,8 +77,17 @@ foreign: ## compare random calls with os.File while another process changes the 
 kills: ## kill a writer of package eventlog a thousand times
 	go test -count=1 -v -run '^TestKilledWriter' ./eventlog -eventlog.kills=1000
 
-crashes: ## have streams of package eventlog crash at every step, 300 of them
+replacements: ## replace a file ten thousand times under the readers of package live
+	go test -count=1 -v -timeout 1h -run BesideReplacement ./live -live.replacements=10000
+
+crashes: ## crash 300 streams of package eventlog, at every step
 	go test -count=1 -v -timeout 2h -run Crash ./eventlog -eventlog.crashes=300
+
+# SEED=7000000 for other histories.
+HISTORIES ?= 1000000
+simulate: ## run eventlog and raftlog on a simulated disk that fails: HISTORIES (a million) from SEED on
+	go test -count=1 -v -timeout 0 -run '^TestSimulate_(Stream|Log)$$' ./eventlog -eventlog.seed=$(SEED) -eventlog.histories=$(HISTORIES)
+	go -C raftlog test -count=1 -v -timeout 0 -run '^TestSimulate_Store$$' . -raftlog.seed=$(SEED) -raftlog.histories=$$(($(HISTORIES) / 10))
 
 tools: ## install what platforms needs (as root: Debian packages)
 	platforms/install
@@ -213,7 +222,7 @@ adapters: ## vet and test the adapters for other libraries
 
 # UPSTREAM_FLAGS="-only bbolt" for some, "-rounds 0" for no benchmarks, "-keep DIR" to look at what ran.
 UPSTREAM_FLAGS ?=
-upstream: ## run the suites of well-known modules over File (needs the network)
+upstream: ## run the test suites of well-known modules over File (needs the network)
 	@go -C migrate run ./upstream $(UPSTREAM_FLAGS)
 
 upstream-page: ## put their results into docs/proven.md

@@ -89,6 +89,9 @@ func TestGoDoc_Screen(t *testing.T) {
 	check("the package", pkg.Doc, nil, screen*3/2)
 	funcs("", pkg.Funcs)
 	for _, typ := range pkg.Types {
+		if typ.Name == "File" && len(typ.Funcs) < 8 {
+			t.Errorf("go doc lists only %d functions that open a File under it", len(typ.Funcs))
+		}
 		check(typ.Name, typ.Doc, typ.Decl, screen)
 		funcs("", typ.Funcs)
 		funcs(typ.Name+".", typ.Methods)
@@ -98,6 +101,28 @@ func TestGoDoc_Screen(t *testing.T) {
 	}
 	if n < 50 {
 		t.Errorf("only %d names", n)
+	}
+}
+
+// The tables that say which of a package's names to use fit into a terminal of 80 columns.
+func TestGoDoc_Tables(t *testing.T) {
+	t.Chdir(root)
+	n := 0
+	for _, name := range []string{"doc.go", "scan/scan.go", "eventlog/doc.go"} {
+		table := false
+		for i, line := range fileLines(t, name) {
+			row, ok := strings.CutPrefix(line, "//\t")
+			if table = ok && (table || strings.HasPrefix(row, "you want ")); !table {
+				continue
+			}
+			n++
+			if len(row) > 76 { // go doc indents it by 4
+				t.Errorf("%s:%d: a row of %d columns", name, i+1, len(row))
+			}
+		}
+	}
+	if n < 18 {
+		t.Errorf("only %d rows", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package docstest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,8 @@ import (
 	"testing"
 )
 
-// A module of one's own builds by the commands of the README, from an empty folder on.
+// The README's snippet builds in a module of one's own by its commands, from an empty folder on. The last two leave
+// nothing of them.
 func TestReadme_OwnModule(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
@@ -19,11 +21,12 @@ func TestReadme_OwnModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := []string{"go mod init example"}
-	if !strings.Contains(strings.Join(fileLines(t, "README.md"), "\n"), "`"+commands[0]+"`") {
-		t.Errorf("README.md does not name %s", commands[0])
-	}
+	var commands []string
+	snippet := ""
 	for _, b := range (mdPage{"README.md", fileLines(t, "README.md")}).codeBlocks(t) {
+		if b.lang == "go" {
+			snippet = strings.Join(b.lines, "\n")
+		}
 		for _, line := range b.lines {
 			if strings.HasPrefix(line, "go mod ") || strings.HasPrefix(line, "go get ") {
 				command, _, _ := strings.Cut(line, " #")
@@ -31,19 +34,16 @@ func TestReadme_OwnModule(t *testing.T) {
 			}
 		}
 	}
-	if len(commands) != 4 {
+	if len(commands) != 5 || !strings.Contains(commands[3], "-drop") {
 		t.Fatalf("README.md has these commands for a module: %q", commands)
 	}
-	dir := t.TempDir()
-	program := "package main\n\nimport \"go.dw1.io/mmapfile\"\n\nfunc main() {\n\tf, err := mmapfile.Open(\"go.mod\") // was: os.Open\n\tprintln(f, err)\n}\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
+	for i := range commands {
+		commands[i] = strings.ReplaceAll(commands[i], "../mmapfile", clone)
 	}
-	for _, command := range append(commands, "go build -o program.exe .") {
+	dir := t.TempDir()
+	run := func(command string) {
+		t.Helper()
 		args := strings.Fields(command)
-		for i := range args {
-			args[i] = strings.ReplaceAll(args[i], "../mmapfile", clone)
-		}
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
 		// What the module needs was there to build this test.
@@ -51,6 +51,37 @@ func TestReadme_OwnModule(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
+	}
+	goMod := func() string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	run(commands[0])
+	before := goMod()
+	for _, command := range commands[1:3] {
+		run(command)
+	}
+	write := func(body, imports string) {
+		t.Helper()
+		text := fmt.Sprintf("package main\n\nimport (\n\t\"log\"\n\t\"math/rand/v2\"\n\t%s\n)\n\nfunc main() {\n\tname := \"file\"\n%s\n}\n", imports, body)
+		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(snippet, `"go.dw1.io/mmapfile"`)
+	run("go build -o program.exe .")
+	run("go mod tidy")
+	run("go build -o program.exe .")
+	write(strings.NewReplacer("mmapfile.Open", "os.Open", "f.Len()", "int64(1<<16)").Replace(snippet), `"os"`)
+	run(commands[3])
+	run(commands[4])
+	run("go build -o program.exe .")
+	if after := goMod(); after != before {
+		t.Errorf("go.mod was\n%s and is\n%s", before, after)
 	}
 }
 
