@@ -146,7 +146,11 @@ func TestOpenFile_FullDiskGivesBack(t *testing.T) {
 			content := filetest.Pattern(100_000)
 			flag := os.O_RDWR | os.O_CREATE | os.O_EXCL
 			if !created {
-				filetest.Write(t, name, content)
+				func() {
+					syscall.ForkLock.RLock() // until its exec, a child of another test would have this descriptor
+					defer syscall.ForkLock.RUnlock()
+					filetest.Write(t, name, content)
+				}()
 				flag = os.O_RDWR
 			}
 			var before, after unix.Statfs_t
