@@ -1,29 +1,29 @@
 // Package mmapfile provides a [File] that replaces *[os.File] at a call site and is backed by a
 // memory mapping. [Open], [Create], [OpenFile], [CreateTemp] and [OpenInRoot] take what those of
-// package os take, and a File has all methods of os.File, with the same results and errors. Only
-// code that names the type *os.File, or keeps os.OpenFile as a value, has to change as well.
+// package os take, and a File has all methods of os.File, with the same results and errors. Code
+// that needs the type *os.File, or keeps os.OpenFile as a value, has to change as well.
 //
-// A File wraps an *os.File. After 16 reads of pages that it had read before, it also maps the
-// file; a read in a block of 64 KiB that was read again three times is then a memory copy, with
-// no system call. Writes use the mapping when that is faster. A call that the mapping cannot
-// answer goes to the *os.File as a whole, so edge cases behave exactly as they do there.
+// A File wraps an *os.File. Its first 32 calls are only counted. After 16 more on pages that it
+// had read before, it maps the file, unless earlier mappings have not paid yet. From 3 such reads
+// in a block of 64 KiB on, a read there is a memory copy, with no system call. Writes use the
+// mapping when that is faster. A call that the mapping cannot answer goes to the *os.File as a
+// whole, so edge cases behave exactly as they do there.
 //
 // # Memory of a file
 //
-//	you want                        use      after another process truncates
-//	a part, while a function runs   View     it returns an error
-//	all of it, in windows           Chunks   the body of the loop panics
-//	the whole file as one slice     Bytes    an access ends the process
-//	a value in place, as a counter  At       an access ends the process
-//	an array of values in place     SliceAt  an access ends the process
-//	to run code that uses these     Guard    it returns an error
+//	you want                        use      a fault after a truncation
+//	a part, while a function runs   View     is the error of View
+//	all of it, in windows           Chunks   is a panic in the body of the loop
+//	the whole file as one slice     Bytes    ends the process
+//	a value in place, as a counter  At       ends the process
+//	an array of values in place     SliceAt  ends the process
+//	to run code that uses these     Guard    is the error of Guard
 //
-// An access also faults if the disk is full under a hole, or if the device fails. The table
-// applies only to the goroutine that runs the function or the loop. In other goroutines, and
-// inside the Go runtime, a fault ends the process. Read, ReadAt, Write and WriteAt return what
-// those of os.File return.
-//
-// An access that loads a page from the disk can stall other goroutines; Read and ReadAt do not.
+// A page that was truncated faults; the rest of the page with the new end reads as zeros. A hole
+// faults if the disk is full, and a page if the device fails. The table applies to the goroutine
+// that runs the function or the loop. In others, and inside the Go runtime, a fault ends the
+// process. Read, ReadAt, Write and WriteAt return what those of os.File return. They avoid loads
+// from the disk in place, which stall other goroutines.
 //
 // # Platforms
 //

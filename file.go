@@ -73,7 +73,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 // of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes the file longer.
 // WriteAt allocates only the record of pages and, at most every 50 ms, a timer.
 //
-// [File] says what a crash of the system or the end of the process can lose.
+// See [File] for what a crash of the system or the end of the process can lose.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -123,9 +123,8 @@ func (f *File) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
-// Sync makes all written bytes durable before it returns, as [os.File.Sync] does, whether or not
-// they were written through the mapping, by stores into [File.Bytes], [File.View] and the like,
-// too. Its errors are those of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On a
+// Sync makes all written bytes durable before it returns, as [os.File.Sync] does, including mapped
+// writes, and stores into memory from [File.Bytes], [File.View] and the like. Its errors are those of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On a
 // private File (see [Options]) it does nothing, because no write reaches the file.
 func (f *File) Sync() error {
 	if f == nil {

@@ -314,11 +314,11 @@ func ReadStats(s *Stats) {
 	s.SystemCalls = s.Reasons.Total()
 }
 
-// SystemCalls counts reads and writes that were system calls, each by the one reason why. Calls that
+// SystemCalls counts the reads and writes that were system calls, by reason. Calls that
 // moved no bytes, copies by the kernel, and calls of a private File do not count, and some calls that
 // are made at the same time may be missing. docs/where-it-pays.md says what to do about each reason.
 type SystemCalls struct {
-	First      uint64 // the first 32 of each File, which are only counted; 31, if the 32nd has another reason
+	First      uint64 // the first 31 or 32 of each File, before its pages are recorded
 	Unseen     uint64 // of bytes that the File had not read or written before
 	Unmapped   uint64 // of bytes used before, in a File that is mapped after 16 such calls
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 3 such reads, or too few writes since the last Sync
@@ -355,7 +355,7 @@ func (c SystemCalls) String() string {
 	return text.String()
 }
 
-// SystemCalls returns those of f so far, also after Close.
+// SystemCalls returns the counts for f so far, also after Close.
 func (f *File) SystemCalls() SystemCalls {
 	if f == nil {
 		return SystemCalls{}

@@ -96,8 +96,8 @@ func Create(name string) (*File, error) {
 // and no other descriptor of it is open. Bytes that another process appends meanwhile are never
 // lost, except on Plan 9, js and wasip1, which have no atomic append.
 //
-// [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy]. Because of size,
-// OpenFile is not assignable where a program keeps os.OpenFile as a value; Options{}.OpenFile is.
+// [Options.OpenFile] takes more than a size: copy on write, or a [FlushPolicy]. Because size is
+// variadic, OpenFile cannot replace os.OpenFile as a function value; Options{}.OpenFile can.
 func OpenFile(name string, flag int, perm fs.FileMode, size ...int64) (*File, error) {
 	want := int64(0)
 	if len(size) > 0 {

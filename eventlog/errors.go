@@ -30,7 +30,7 @@ var (
 
 // CorruptError reports that a log is damaged. Open returns it, and leaves the file as it is,
 // if the header is damaged, if the log was closed and there are, or may be, valid events after
-// the damage, or if the log ends where no crash leaves it. Iterators return it at the damage.
+// the damage, or if its length is not one that a crash can leave. Iterators return it at the damage.
 // It is inside a *[io/fs.PathError]: use [errors.As]. In a stream, Err names the event.
 type CorruptError struct {
 	Offset int64 // where the first event that is not whole begins; 0 if the header is damaged

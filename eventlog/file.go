@@ -25,7 +25,7 @@ type logFile struct {
 	// mu is held for reading while a goroutine uses the mapped memory, since not every
 	// platform can reserve the addresses once they are unmapped, and for writing by Close.
 	mu    logdisk.RWMutex
-	ended atomic.Bool // closed, or about to be: iterators yield no event any more
+	ended atomic.Bool // closed, or about to be: iterators yield no more events
 }
 
 // fail returns err as os would.

@@ -15,7 +15,7 @@ type Recovery struct {
 	Events          int64  // number of events in the log
 	Offset          int64  // its end, and the beginning of the truncated bytes
 	TruncatedBytes  int64  // number of bytes from Offset to WriteOffset
-	TruncatedEvents int64  // number of events that the log had there, as its EventCount says
+	TruncatedEvents int64  // number of events in those bytes, according to EventCount
 	SavedAs         string // the file beside the log that they were saved in, if events among them may be valid
 }
 

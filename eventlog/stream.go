@@ -34,7 +34,7 @@ type StreamOptions struct {
 	RetainAge time.Duration
 
 	// Options configure each segment, but MaxSize is that of the stream, in bytes of all segments.
-	// An append that would make [Stream.Size] larger first has retention delete what it can; then
+	// An append that would make [Stream.Size] larger first lets retention delete what it can; then
 	// it fails with [ErrFull], until TruncateFront or retention has removed a segment. Files may
 	// take more: the space that Grow allocates, and a segment prepared ahead.
 	Options

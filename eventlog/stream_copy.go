@@ -20,7 +20,7 @@ import (
 type Segment struct {
 	Name        string
 	First, Next int64     // numbers of its first event, and after its last
-	Bytes       int64     // of the file, from its beginning, up to the end of the last event
+	Bytes       int64     // length from the start of the file to the end of the last event
 	Time        time.Time // of the first event
 }
 

@@ -47,8 +47,8 @@
 //
 // Two versions differ in their file, its size, its modification time or, on Unix, the time of
 // its last change of any kind, which no program can set. So a link to the file that is made or
-// removed makes a new version, too. If the file had just changed when it was loaded, a change
-// right after might have the same times, so it is loaded once more two seconds later.
+// removed makes a new version, too. If the file changed just before it was loaded, another change
+// could have the same times, so it is loaded again two seconds later.
 //
 // # What is not promised
 //

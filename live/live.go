@@ -183,7 +183,7 @@ func (v *Value[T]) Status() Status {
 
 // Close ends the Value. A Use in progress keeps its version, which is released after it. All
 // other versions are released, and their files closed, when Close returns: it waits for a load
-// and for a Release in progress, where Refresh would wait. A second Close fails with
+// or Release in progress whenever Refresh would. A second Close fails with
 // [os.ErrClosed].
 //
 // A Value that is not closed is closed once it is unreachable, if none of its functions refers

@@ -19,7 +19,7 @@ import (
 // bytes and on one rune before and after them. For a regular expression, use [Regexp].
 //
 // Find fails with [fs.ErrInvalid] if overlap is negative, if a match is longer or outside p,
-// or if find takes the start of p for the start of a line or of the content. A panic of find
+// or if find treats the start of p as the start of a line or of the content. A panic of find
 // continues in the caller.
 func Find(ctx context.Context, f *mmapfile.File, overlap int, find func(p []byte) (start, end int)) (start, end int64, err error) {
 	return Scanner{}.Find(ctx, f, overlap, find)

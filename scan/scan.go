@@ -6,7 +6,7 @@
 // package [bytes] return for the whole content.
 //
 //	you want                                      use
-//	the first or last place of a text             Index, IndexByte, LastIndex
+//	the first or last match of a text             Index, IndexByte, LastIndex
 //	how often a text occurs, or all its places    Count, All
 //	the first byte that differs from a given one  IndexNot
 //	a match of a regular expression               Regexp

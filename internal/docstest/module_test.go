@@ -76,7 +76,7 @@ func TestReadme_OwnModule(t *testing.T) {
 	run("go build -o program.exe .")
 	run("go mod tidy")
 	run("go build -o program.exe .")
-	write(strings.NewReplacer("mmapfile.Open", "os.Open", "f.Len()", "int64(1<<16)").Replace(snippet), `"os"`)
+	write(strings.ReplaceAll(snippet, "mmapfile.Open", "os.Open"), `"os"`)
 	run(commands[3])
 	run(commands[4])
 	run("go build -o program.exe .")

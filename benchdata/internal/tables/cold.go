@@ -114,7 +114,7 @@ func coldPages(res *results.Set, dir string) ([]Artifact, error) {
 		"Each figure is measured in a process of its own. " +
 		"If the file is dropped from the page cache, a first run fills the caches of the disk and of the host, and is not counted. " +
 		"The kernel reads ahead " + res.Config["readahead"] + " unless a row says otherwise. " +
-		"The noise is the difference of `os.File` from itself. Rows that are slower by more than that are in bold.\n\n" +
+		"The noise is the difference of `os.File` from itself. Rows that are slower by more than that, and not by chance (p < 0.05), are in bold.\n\n" +
 		"Made from [cold.txt](results/cold.txt) by `make -C benchdata readme`." + gaps + "\n\n" + markdown(list...)
 	return []Artifact{{filepath.Join(dir, "cold.md"), []byte(strings.TrimSuffix(page, "\n"))}}, err
 }

@@ -56,7 +56,7 @@ func TestReadme_Rereads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := regexp.MustCompile(`(\d+) reads of each page were enough to gain for pages side by side, (\d+) for`).FindSubmatch(readme)
+	said := regexp.MustCompile(`side by side, (\d+) reads of each were enough to gain; for pages in different blocks of 64 KiB, (\d+) were`).FindSubmatch(readme)
 	measured := regexp.MustCompile(`(?m)^Pages .*no gain; read (\d+)`).FindAllSubmatch(readme, -1)
 	if said == nil || len(measured) != 2 {
 		t.Fatalf("README.md says %q, and measured are %q", said, measured)
