@@ -47,14 +47,17 @@
 //
 // Two versions differ in their file, its size, its modification time or, on Unix, the time of
 // its last change of any kind, which no program can set. So a link to the file that is made or
-// removed makes a new version, too. If the file changed just before it was loaded, another change
-// could have the same times, so it is loaded again two seconds later.
+// removed makes a new version, too. A version that was loaded less than two seconds after its last
+// change is loaded again once they have passed, because another change could have had the same
+// times. A version that does not load is tried again at each look. A relative name is that of the
+// working directory at the time of the look.
 //
 // # What is not promised
 //
-//   - Using memory of a version after Use faults once the version is released, and ends
-//     the process. So does a truncated page in a goroutine that the function of Use has
-//     started, and a fault inside the Go runtime: see [mmapfile.File.Guard].
+//   - Using memory of a version after Use faults once the version is released, and ends the
+//     process; after a garbage collection it may read another version instead. In a goroutine
+//     that the function of Use has started, and inside the Go runtime, any fault ends the
+//     process: see [mmapfile.File.Guard].
 //   - A fault ends the function of Use. A mutex that it has locked stays locked, unless
 //     the function defers the unlock.
 //   - A file that was replaced keeps its space on the disk until its version is released.
@@ -64,6 +67,7 @@
 //   - On a network file system, a change is seen when the attribute cache of the client
 //     has expired, and accesses to the previous version may fail then, unless it is a
 //     copy.
-//   - Windows does not let a file be replaced while it is open. Set Copy there. If the
-//     process is killed, its copies stay in the temporary directory.
+//   - Windows does not let a file be replaced while it is open. Set Copy there; while a
+//     version is copied, a writer has to try again. If the process is killed, its copies
+//     stay in the temporary directory. On other systems only a copy in progress does.
 package live

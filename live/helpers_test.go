@@ -109,6 +109,13 @@ func refresh(t testing.TB, v *Value[words], changed bool) {
 	}
 }
 
+// sure keeps the current version from being loaded again two seconds after its last change.
+func sure(v *Value[words]) {
+	v.state.looking.Lock()
+	defer v.state.looking.Unlock()
+	v.state.taken.at = v.state.taken.last().Add(coarse)
+}
+
 // uses fails the test if Use gets something else than version n.
 func uses(t testing.TB, v *Value[words], n uint64) {
 	t.Helper()

@@ -173,7 +173,7 @@ func (v *Value[T]) Refresh() (changed bool, err error) {
 	return changed, err
 }
 
-// Status returns the state of v. After Close it no longer changes.
+// Status returns the state of v. After Close, only what releases the last versions changes it.
 func (v *Value[T]) Status() Status {
 	s := v.state
 	s.mu.Lock()
@@ -234,7 +234,7 @@ func inCallback() bool {
 // note notes the result of a look, and returns it if it is another error than before. It is called
 // with looking held if the look was, so that the last look has the last word.
 func (s *state[T]) note(err error) (news error) {
-	if err == errSettling || errors.Is(err, errBusy) || errors.Is(err, os.ErrClosed) && s.isClosed() {
+	if err == errSettling || errors.Is(err, os.ErrClosed) && s.isClosed() {
 		return nil // not about the file
 	}
 	s.mu.Lock()

@@ -350,6 +350,7 @@ func TestStatus_Fields(t *testing.T) {
 		t.Fatal(err)
 	}
 	refresh(t, v, true)
+	sure(v)
 	refresh(t, v, false)
 	eventually(t, "the first version is released", func() bool { return v.Status().Open == 1 })
 	s := v.Status()

@@ -181,19 +181,30 @@ func (s *state[T]) take() (changed bool, err error) {
 	if !s.options.Copy {
 		err = c.unchanged()
 	}
-	if err == nil && !s.current.Replace(s.latest, v) {
-		err = os.ErrClosed
-	}
 	if err != nil {
 		s.retire(v)
 		return false, s.fail("load", err)
 	}
+	was := s.tells(c.stamp) // before a Use can get the version
+	if !s.current.Replace(s.latest, v) {
+		s.mu.Lock()
+		s.status.Since, s.status.ModTime, s.status.Size, s.status.Taken = was.Since, was.ModTime, was.Size, was.Taken
+		s.mu.Unlock()
+		s.retire(v)
+		return false, s.fail("load", os.ErrClosed)
+	}
 	s.latest, s.taken = v, c.stamp
+	return true, nil
+}
+
+// tells makes the Status that of a version with that stamp, and returns the one before.
+func (s *state[T]) tells(version stamp) (was Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status.Since, s.status.ModTime, s.status.Size = time.Now(), c.stamp.info.ModTime(), c.stamp.info.Size()
+	was = s.status
+	s.status.Since, s.status.ModTime, s.status.Size = time.Now(), version.info.ModTime(), version.info.Size()
 	s.status.Taken++
-	return true, nil
+	return was
 }
 
 // unchanged returns an error if the file changed since its stamp.

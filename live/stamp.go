@@ -33,22 +33,13 @@ func (s stamp) sameContent(t stamp) bool {
 // same reports whether also nothing else shows a change.
 func (s stamp) same(t stamp) bool { return s.sameContent(t) && s.changed.Equal(t.changed) }
 
-// Times of files that no change can share with the one before, if it comes so much later: of FAT,
-// which has the coarsest, and of clocks that tick 64 times a second. The second has a margin.
-const (
-	coarse = 2 * time.Second
-	fine   = 100 * time.Millisecond
-)
+// coarse is the time after which a change cannot have the times of the one before: FAT has the
+// coarsest. It leaves room for a server whose clock is not ours.
+const coarse = 2 * time.Second
 
 // unsure reports whether a later change may have left the same stamp, because the file had just
-// changed when the system was asked. A time without a fraction of a second may be a coarse one.
-func (s stamp) unsure() bool {
-	last := s.last()
-	if last.Nanosecond() == 0 {
-		return s.at.Sub(last) < coarse
-	}
-	return s.at.Sub(last) < fine
-}
+// changed when the system was asked.
+func (s stamp) unsure() bool { return s.at.Sub(s.last()) < coarse }
 
 // due reports whether an unsure stamp would now show such a change for certain.
 func (s stamp) due(now time.Time) bool { return s.unsure() && now.Sub(s.last()) >= coarse }
