@@ -165,8 +165,8 @@ func (f *File) UnlockMemory(off, n int64) error {
 // such call (Windows, OpenBSD, Solaris, AIX), [os.ErrClosed], or the system's error.
 //
 // On Linux 6.5 and later, Resident calls cachestat(2), which Linux refuses for some files to all
-// but the owner or a writer (EPERM). Before 6.5, and on other platforms, it calls mincore(2),
-// which needs a mapping.
+// but the owner or a writer (EPERM). Before 6.5, on overlayfs, and on other platforms, it calls
+// mincore(2), which needs a mapping, and on Linux tells others that all is in memory.
 func (f *File) Resident(off, n int64) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid

@@ -89,7 +89,8 @@ func Create(name string) (*File, error) {
 //
 // A negative size fails with [fs.ErrInvalid], and so does a size above the length of a file that
 // is not open for writing. After these errors, and if the system refuses the size at once, the
-// file is unchanged, and a file that did not exist is not created.
+// file is unchanged, and a file that did not exist is not created, unless another process has
+// opened it meanwhile.
 //
 // If the disk fills up during the allocation, some blocks may stay allocated, and zeros may stay
 // past the old end of the file. Linux frees what lies past the end if the caller owns the file

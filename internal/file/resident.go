@@ -3,6 +3,7 @@ package file
 import (
 	"errors"
 	"io/fs"
+	"os"
 
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -27,7 +28,7 @@ func (f *File) resident(off, n int64) (int64, error) {
 	if n = min(n, size-off); n <= 0 {
 		return 0, nil
 	}
-	if !f.private { // a private File's own pages are not the file's
+	if !f.private && f.storageOf().Kind() != sys.StorageOverlay { // a private File's own pages are not the file's
 		total, err := pagesIn(off, off+n, func(off, end int64) (int64, error) { return sys.CachedPages(f.inner, off, end-off) })
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return total, err
@@ -81,6 +82,14 @@ func (f *File) inMemory(off, end int64) (in bool, err error) {
 		page := int64(pageSize)
 		var n int64
 		n, err = sys.CachedPages(f.inner, off, end-off)
+		in = n >= (end+page-1)/page-off/page
+	case f.storageOf().Kind() == sys.StorageOverlay: // whose page cache is that of another file
+		m, page := f.m.Load(), int64(pageSize)
+		if m == nil || end > int64(m.usable) || f.flag < 0 || f.flag&os.O_RDWR == 0 { // mincore tells writers alone
+			return false, nil
+		}
+		var n int64
+		n, err = sys.ResidentPages(m.data[off&^(page-1) : end])
 		in = n >= (end+page-1)/page-off/page
 	default:
 		in, err = sys.InMemory(f.inner, off, end-off)

@@ -36,10 +36,10 @@ func (f *File) statLen() (int64, error) {
 // Len is the method of mmapfile.File.
 func (f *File) Len() int64 {
 	size := f.length.Known()
-	if size == math.MaxInt64 {
-		return 0 // it is not a regular file
-	}
-	if !f.length.Current() {
+	if known := size < math.MaxInt64; !known || !f.length.Current() {
+		if !known {
+			size = 0 // most likely it is not a regular file
+		}
 		// On Windows os.File.Stat does not see that Close has given the handle to another file.
 		f.lockMappings()
 		if !closeNeedsLock || !f.mu.Closed() {

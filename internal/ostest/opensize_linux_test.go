@@ -184,17 +184,34 @@ func TestOpenFile_FullDiskGivesBack(t *testing.T) {
 	}
 }
 
-// A size that cannot be had is refused before anything is written, with the error of os.File.
+// A size that cannot be had is refused before anything is written, with the error of os.File. Another
+// descriptor, which keeps the file from being truncated again, does not matter.
 func TestOpenFile_RefusedSize(t *testing.T) {
 	t.Parallel()
-	for _, fs := range []string{"ext4", "ext2"} {
-		dir := smallDisk(t, fs)
-		name := filepath.Join(dir, "file")
+	for _, fs := range []string{"ext4", "ext2", "overlay"} {
+		dir, name := "", ""
+		if fs == "overlay" {
+			dir = smallDisk(t, "ext4")
+			name = mountOverlayIn(t, dir, nil)
+		} else {
+			dir = smallDisk(t, fs)
+			name = filepath.Join(dir, "file")
+		}
 		filetest.Write(t, name, filetest.Pattern(100))
+		other, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
 		before, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var disk unix.Statfs_t
+		if err := unix.Statfs(dir, &disk); err != nil {
+			t.Fatal(err)
+		}
+		free := disk.Bfree
 		for size, want := range map[int64]error{1 << 30: syscall.ENOSPC, 1 << 62: syscall.EFBIG} {
 			f, err := mmapfile.OpenFile(name, os.O_RDWR, 0, size)
 			if f != nil || !errors.Is(err, want) {
@@ -203,6 +220,9 @@ func TestOpenFile_RefusedSize(t *testing.T) {
 		}
 		if after, err := os.Stat(name); err != nil || !after.ModTime().Equal(before.ModTime()) || after.Size() != 100 {
 			t.Errorf("%s: the file has changed: %v", fs, err)
+		}
+		if err := unix.Statfs(dir, &disk); err != nil || free > disk.Bfree+64 {
+			t.Errorf("%s: %d blocks were free, and %d are, %v", fs, free, disk.Bfree, err)
 		}
 	}
 }
@@ -274,10 +294,21 @@ func TestOpenFile_SizeWithinLimit(t *testing.T) {
 	if err := os.Truncate(name, 10<<20); err != nil {
 		t.Fatal(err)
 	}
-	for size, want := range map[int64]string{10 << 20: "<nil>", 11 << 20: "file too large"} {
-		cmd := filetest.ChildCommand(t, nil, "limited", name, fmt.Sprint(size))
-		if got := filetest.RunChild(t, cmd); got != want+"\n" {
-			t.Errorf("%d bytes: %q, want %q", size, got, want)
+	for _, c := range []struct {
+		size int64
+		flag int
+		want string
+	}{
+		{10 << 20, os.O_RDWR, "<nil>"},
+		{11 << 20, os.O_RDWR, "file too large"},
+		{5 << 20, os.O_RDWR | os.O_TRUNC, "file too large"}, // what is truncated grows again
+	} {
+		cmd := filetest.ChildCommand(t, nil, "limited", name, fmt.Sprint(c.size), fmt.Sprint(c.flag))
+		if got := filetest.RunChild(t, cmd); got != c.want+"\n" {
+			t.Errorf("%d bytes, flag %#x: %q, want %q", c.size, c.flag, got, c.want)
+		}
+		if fi, err := os.Stat(name); err != nil || fi.Size() != 10<<20 {
+			t.Fatalf("%d bytes, flag %#x: the file has %d bytes, %v", c.size, c.flag, fi.Size(), err)
 		}
 	}
 }
@@ -285,13 +316,14 @@ func TestOpenFile_SizeWithinLimit(t *testing.T) {
 func init() {
 	filetest.Children["limited"] = func(args []string) error {
 		var size int64
-		if _, err := fmt.Sscan(args[1], &size); err != nil {
+		var flag int
+		if _, err := fmt.Sscan(args[1]+" "+args[2], &size, &flag); err != nil {
 			return err
 		}
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
 			return err
 		}
-		f, err := mmapfile.OpenFile(args[0], os.O_RDWR, 0, size)
+		f, err := mmapfile.OpenFile(args[0], flag, 0, size)
 		fmt.Println(errors.Unwrap(err))
 		if err == nil {
 			return f.Close()

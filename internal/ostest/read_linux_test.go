@@ -2,6 +2,7 @@ package ostest
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -124,5 +125,29 @@ func TestReadAt_OverlayfsCopyUp(t *testing.T) {
 	}
 	if _, err := f.ReadAt(got, 0); err != nil || string(got) != "NEW!NEW!" {
 		t.Errorf("ReadAt: %q, %v", got, err)
+	}
+}
+
+// The page cache that an overlay's descriptor shows is that of another file.
+func TestResident_Overlayfs(t *testing.T) {
+	t.Parallel()
+	const size = 256 << 10
+	name := mountOverlay(t, nil)
+	filetest.Write(t, name, bytes.Repeat([]byte{1}, size))
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+		f, err := mmapfile.OpenFile(name, flag, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if n, err := f.ReadAt(make([]byte, size), 0); n != size {
+			t.Fatal(n, err)
+		}
+		if n, err := f.Resident(0, size); n != size || err != nil {
+			if errors.Is(err, errors.ErrUnsupported) && mayLack("Resident") {
+				t.Skip(err)
+			}
+			t.Errorf("flag %#x: %d of %d bytes are in memory, %v", flag, n, size, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package ostest
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -26,5 +27,21 @@ func TestLen_AfterFullDisk(t *testing.T) {
 	}
 	if n := f.Len(); int64(n) != fi.Size() || n == 100 {
 		t.Errorf("Len is %d, the file has %d bytes", n, fi.Size())
+	}
+}
+
+// A tmpfs allows the largest length, which is not that of a file without one.
+func TestLen_Largest(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(filetest.Tmpfs(t, "1m"), "file")
+	filetest.Write(t, name, nil)
+	f := filetest.Open(t, name)
+	for _, size := range []int64{math.MaxInt64 - 1, math.MaxInt64} {
+		if err := f.Truncate(size); err != nil {
+			t.Skip(err)
+		}
+		if n := f.Len(); n != size {
+			t.Errorf("Len is %d, the file has %d bytes", n, size)
+		}
 	}
 }

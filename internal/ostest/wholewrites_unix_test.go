@@ -68,6 +68,11 @@ func childRecords(args []string) error {
 			}
 		}
 		if round == 500 {
+			if m, ok := f.(*mmapfile.File); ok && kind == "File" && filetest.CanMap {
+				if n := m.SystemCalls().Total(); n > 500*tornRecords/2 {
+					return fmt.Errorf("%d of %d writes were system calls", n, 500*tornRecords)
+				}
+			}
 			fmt.Println("writing")
 			if exit > 0 {
 				time.AfterFunc(time.Duration(exit)*time.Microsecond, func() { os.Exit(3) })
@@ -85,7 +90,7 @@ func TestWriteAt_KilledInside(t *testing.T) {
 		rounds = 4
 	}
 	for _, kind := range []string{"os", "WholeWrites", "File"} {
-		for _, size := range []int{64, 4096} {
+		for _, size := range []int{64, 512, 4096} {
 			t.Run(fmt.Sprintf("%s/%d", kind, size), func(t *testing.T) {
 				t.Parallel()
 				torn := 0

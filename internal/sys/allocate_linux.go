@@ -30,7 +30,8 @@ func Allocate(f *os.File, size int64) error {
 	}
 	// If the disk becomes full, ext4 keeps what it has allocated until then. Its count of free blocks
 	// is exact. Others make room when they are asked to allocate (xfs), or check all of it first (btrfs).
-	if isExt4(f) {
+	// The layer of an overlay may be an ext4.
+	if keepsBlocks(f) {
 		if err := hasRoom(f, size-has); err != nil {
 			return err
 		}
@@ -50,10 +51,11 @@ func Allocate(f *os.File, size int64) error {
 	return err
 }
 
-func isExt4(f *os.File) (is bool) {
+// keepsBlocks reports whether a file of that file system keeps the blocks of an allocation that has failed.
+func keepsBlocks(f *os.File) bool {
 	var fs unix.Statfs_t
 	err := Borrow(f, func(fd int) error { return unix.Fstatfs(fd, &fs) })
-	return err == nil && uint32(fs.Type) == unix.EXT4_SUPER_MAGIC
+	return err == nil && (uint32(fs.Type) == unix.EXT4_SUPER_MAGIC || uint32(fs.Type) == unix.OVERLAYFS_SUPER_MAGIC)
 }
 
 // AllocateRange extends the file from its end, from, to the length to, with its blocks

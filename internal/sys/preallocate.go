@@ -9,7 +9,7 @@ import (
 
 // OpenSized is os.OpenFile for a file that needs at least size bytes, with their blocks.
 // O_TRUNC waits until there is room. If there is none, a file that did not exist before is
-// removed again.
+// removed again: see abandon.
 func OpenSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, error) {
 	f, created, err := openNoTruncate(name, flag, perm)
 	if err != nil {
@@ -17,14 +17,24 @@ func OpenSized(name string, flag int, perm fs.FileMode, size int64) (*os.File, e
 	}
 	writable := flag&(os.O_WRONLY|os.O_RDWR) != 0
 	if err := makeSize(f, size, writable, flag&os.O_TRUNC != 0 && created == ""); err != nil {
-		fi, serr := f.Stat()
-		f.Close()
-		if created != "" && serr == nil {
-			removeEmpty(created, fi)
-		}
+		abandon(f, created)
 		return nil, err
 	}
 	return f, nil
+}
+
+// abandon closes f. If it was created at that path, the file is removed, unless another descriptor of it
+// is open: what is appended by that one must stay.
+func abandon(f *os.File, created string) {
+	if created == "" || openElsewhere(f) {
+		f.Close()
+		return
+	}
+	fi, err := f.Stat()
+	f.Close() // before Remove, for Windows
+	if err == nil {
+		removeEmpty(created, fi)
+	}
 }
 
 // removeEmpty removes the file at path if it is still fi, and empty: another
@@ -73,6 +83,11 @@ func makeSize(f *os.File, size int64, writable, truncate bool) error {
 	}
 	if !writable {
 		return nil
+	}
+	if truncate {
+		if err := mayHave(f, size); err != nil {
+			return err // which Allocate asks only for a file that grows
+		}
 	}
 	if err := Allocate(f, size); err != nil || !truncate {
 		return err
