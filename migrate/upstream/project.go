@@ -27,7 +27,7 @@ var unavailable = []leftOut{
 	{"github.com/rosedblabs/wal", notServed},
 	{"github.com/nutsdb/nutsdb", notServed},
 	{"github.com/restic/restic", notServed},
-	{"github.com/anacrolix/torrent", "it opens a file of a download for each read, so its suite maps nothing; it ends as over `os.File`"},
+	{"github.com/anacrolix/torrent", "it opens a file of a download for each read, so its suite maps nothing; it gives the same results as with `os.File`"},
 	{"github.com/tidwall/wal", "it appends to its segments and reads them with `os.ReadFile`, so its suite maps nothing"},
 }
 
