@@ -59,8 +59,8 @@ func (f *File) WriteTo(w io.Writer) (n int64, err error) {
 
 // Write writes b at the cursor and moves the cursor. On a file opened with [os.O_APPEND] it
 // writes at the end. It returns what [os.File.Write] returns: an error if n < len(b). See
-// [File.WriteAt] for what it allocates, and [File] for what a crash or the end of the process can
-// lose.
+// [File.WriteAt] for what it allocates, and [File] for what a crash of the system can lose, and the
+// end of the process tear.
 func (f *File) Write(b []byte) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -73,7 +73,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 // of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes the file longer.
 // WriteAt allocates only the record of pages and, at most every 50 ms, a timer.
 //
-// See [File] for what a crash of the system or the end of the process can lose.
+// See [File] for what a crash of the system can lose, and the end of the process tear.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if f == nil {
 		return 0, os.ErrInvalid
