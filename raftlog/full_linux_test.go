@@ -204,10 +204,3 @@ func TestRestore_DiskFullOfLog(t *testing.T) {
 	}
 	wantEvents(t, reopen(t, s, dir, small), logs)
 }
-
-func restore(t *testing.T, s *raftlog.Store, fsm *raftlog.FSM, id string) error {
-	t.Helper()
-	_, r, err := s.Snapshots().Open(id)
-	must(t, err)
-	return fsm.Restore(r)
-}

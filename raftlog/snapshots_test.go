@@ -54,6 +54,14 @@ func receive(t testing.TB, s *raftlog.Store, index uint64, p []byte) string {
 	return k.ID()
 }
 
+// restore has the state machine restore a snapshot, as raft does.
+func restore(t *testing.T, s *raftlog.Store, fsm *raftlog.FSM, id string) error {
+	t.Helper()
+	_, r, err := s.Snapshots().Open(id)
+	must(t, err)
+	return fsm.Restore(r)
+}
+
 // wantEvents checks that the stream has the commands among the entries, and raft's log none.
 func wantEvents(t testing.TB, s *raftlog.Store, logs []*raft.Log) {
 	t.Helper()

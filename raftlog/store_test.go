@@ -122,6 +122,27 @@ func TestStoreLogs_Gap(t *testing.T) {
 	wantLogs(t, s, newLogs(1, 5)...)
 }
 
+// An empty log continues after the snapshot that has replaced it. Raft may still count entries that the log had before,
+// if the last step of the restore has failed.
+func TestStoreLogs_GapAfterSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, small)
+	store(t, s, newLogs(1, 8)...)
+	sent := take(t, s, 6)
+	must(t, s.DeleteRange(1, 6))
+	must(t, restore(t, s, raftlog.NewFSM(s), receive(t, s, 6, sent)))
+	for range 2 {
+		if err := s.StoreLog(newLog(9)); !errors.Is(err, raftlog.ErrGap) {
+			t.Errorf("stored index 9 after a snapshot of 6: %v", err)
+		}
+		wantLogs(t, s)
+		s = reopen(t, s, dir, small)
+	}
+	store(t, s, newLogs(7, 3)...)
+	wantLogs(t, s, newLogs(7, 3)...)
+}
+
 func TestStoreLogs_AnyFirstIndex(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
