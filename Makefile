@@ -86,8 +86,10 @@ crashes: ## crash 300 streams of package eventlog, at every step
 # SEED=7000000 for other histories.
 HISTORIES ?= 1000000
 simulate: ## run eventlog and raftlog on a simulated disk that fails: HISTORIES (a million) from SEED on
-	go test -count=1 -v -timeout 0 -run '^TestSimulate_(Stream|Log)$$' ./eventlog -eventlog.seed=$(SEED) -eventlog.histories=$(HISTORIES)
-	go -C raftlog test -count=1 -v -timeout 0 -run '^TestSimulate_Store$$' . -raftlog.seed=$(SEED) -raftlog.histories=$$(($(HISTORIES) / 10))
+	@failed=; \
+	go test -count=1 -v -timeout 0 -run '^TestSimulate_(Stream|Log)$$' ./eventlog -eventlog.seed=$(SEED) -eventlog.histories=$(HISTORIES) || failed=1; \
+	go -C raftlog test -count=1 -v -timeout 0 -run '^TestSimulate_Store$$' . -raftlog.seed=$(SEED) -raftlog.histories=$$(($(HISTORIES) / 10)) || failed=1; \
+	[ -z "$$failed" ]
 
 tools: ## install what platforms needs (as root: Debian packages)
 	platforms/install
