@@ -198,6 +198,10 @@ func (m *simNode) op() (more bool) {
 		}
 		m.note("DeleteRange %d to %d ...", from, m.next-1)
 		m.maybeBack[from] = true
+		for id, snap := range m.maybeSnaps { // the log may not go on after it any more: Open restores it
+			snap.inLog = snap.inLog && (snap.events == nil || from > snap.index+1)
+			m.maybeSnaps[id] = snap
+		}
 		if err := s.DeleteRange(from, m.next-1); err != nil {
 			m.err("DeleteRange", err)
 			break
