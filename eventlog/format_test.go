@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,104 @@ func TestFormat_PythonReads(t *testing.T) {
 		t.Errorf("%q, %v of a damaged log", out, err)
 	}
 	wantError(t, os.Remove(damaged), nil, "Remove")
+}
+
+// pythonBeside has Python print what name has, and calls meanwhile when it has begun. Python waits for its output to be
+// read, and has not read event notRead yet, if each has 100 bytes.
+func pythonBeside(t *testing.T, name string, meanwhile func()) (stdout, stderr string, err error) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 here")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python, filepath.Join("testdata", "events.py"), name)
+	errs := new(strings.Builder)
+	cmd.Stderr = errs
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	begin := make([]byte, 1)
+	must(t, errOf(io.ReadFull(out, begin)))
+	meanwhile()
+	rest, err := io.ReadAll(out)
+	must(t, err)
+	err = cmd.Wait()
+	return strings.ReplaceAll(string(begin)+string(rest), "\r\n", "\n"), errs.String(), err
+}
+
+const notRead = 2000
+
+// ofHundred returns the data of n events of 100 bytes.
+func ofHundred(letter string, n int) []string {
+	return slices.Repeat([]string{strings.Repeat(letter, 100)}, n)
+}
+
+// Events that a writer takes back while Python reads are an error, and no later ones are printed in their place.
+func TestFormat_PythonTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, later := range []int{0, 1, 2 * notRead} {
+		t.Run(fmt.Sprint(later), func(t *testing.T) {
+			t.Parallel()
+			live, name := newName(t), newName(t)
+			l := open(t, live, eventlog.Options{})
+			offs := add(t, l, ofHundred("x", 2*notRead)...)
+			var all strings.Builder
+			for e, err := range l.Events(0) {
+				must(t, err)
+				fmt.Fprintf(&all, "%d %d %x\n", e.Offset, e.Time.UnixNano(), e.Data)
+			}
+			b := get(t, live)
+			put(t, name, b) // as a kill leaves it
+			out, text, err := pythonBeside(t, name, func() {
+				clear(b[offs[notRead]:])
+				put(t, name, b) // as a crash does
+				l := open(t, name, eventlog.Options{})
+				if got := l.Recovery(); got.Events != notRead {
+					t.Errorf("%+v", got)
+				}
+				add(t, l, ofHundred("y", later)...)
+			})
+			if err == nil || !strings.Contains(text, "a writer has taken back events") || !strings.HasPrefix(all.String(), out) {
+				t.Errorf("%v, %q after %d bytes of %d", err, text, len(out), all.Len())
+			}
+		})
+	}
+}
+
+// So it is in a stream, where meta tells.
+func TestFormat_PythonTruncated(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(s *eventlog.Stream) error{
+		"": func(s *eventlog.Stream) error { // nothing that was read is removed
+			push(t, s, ofHundred("y", notRead)...)
+			return s.TruncateBack(2*notRead + 1)
+		},
+		"events that were read have been removed": func(s *eventlog.Stream) error { return s.TruncateBack(notRead) },
+		"events that were read have been removed, of which the second time does not tell": func(s *eventlog.Stream) error {
+			must(t, s.TruncateBack(notRead))
+			push(t, s, ofHundred("y", 2*notRead)...)
+			return s.TruncateBack(3*notRead - 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := newDir(t)
+			s := openStream(t, dir, eventlog.StreamOptions{})
+			push(t, s, ofHundred("x", 2*notRead)...)
+			var all strings.Builder
+			for e, err := range s.Events(0) {
+				must(t, err)
+				fmt.Fprintf(&all, "%d %d %x\n", e.Seq, e.Time.UnixNano(), e.Data)
+			}
+			out, text, err := pythonBeside(t, dir, func() { must(t, meanwhile(s)) })
+			want, _, _ := strings.Cut(name, ",")
+			if out != all.String() || (err != nil) != (want != "") || !strings.Contains(text, want) {
+				t.Errorf("%v, %q after %d bytes of %d", err, text, len(out), all.Len())
+			}
+		})
+	}
 }
 
 func TestFormat_PythonHostileFiles(t *testing.T) {
