@@ -30,9 +30,9 @@ func (osDisk) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return &osFile{f, f.OS()}, nil
 }
 
-// retryShared calls fn, which opens or renames a file, until no other handle excludes it, or some
+// retryShared calls fn, which opens, renames or removes a file, until no other handle excludes it, or some
 // 60 ms have passed. On Windows a file cannot be opened while another handle renames or removes it,
-// nor renamed while a virus scanner has it open.
+// nor renamed or removed while a virus scanner has it open.
 func retryShared(fn func() error) error {
 	err := fn()
 	for pause := time.Millisecond; excluded(err) && pause <= 32*time.Millisecond; pause *= 2 {
@@ -53,8 +53,7 @@ func (osDisk) Rename(from, to string) error {
 	return retryShared(func() error { return os.Rename(from, to) })
 }
 
-// Remove does not retry: the files of segments that a reader has mapped stay, and are tried again later.
-func (osDisk) Remove(name string) error { return os.Remove(name) }
+func (osDisk) Remove(name string) error { return retryShared(func() error { return os.Remove(name) }) }
 
 // osFile is a file of the system.
 type osFile struct {
