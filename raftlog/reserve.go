@@ -7,8 +7,8 @@ import (
 	"go.dw1.io/mmapfile/internal/logdisk"
 )
 
-// The file reserveName takes blocks that a snapshot needs on a full disk: raft deletes entries
-// only after a snapshot, so without one a disk that the log has filled would stay full.
+// The file reserveName has the blocks that a snapshot needs on a disk that the log has filled. Without them raft
+// takes none, and deletes entries only after one: the disk would stay full (TestSnapshots_DiskFull).
 const (
 	reserveName = "reserve"
 	reserveSize = 64 << 10 // a directory and a file need two blocks, of 16 KiB at most
