@@ -24,10 +24,7 @@ func (s *Store) checkLog() error {
 	case next == 0 && len(s.stable.keys) > 0, snapshot >= max(next, 1):
 		return &fs.PathError{Op: "open", Path: name, Err: errNoLog}
 	case snapshot > 0 && first > snapshot+1:
-		return &fs.PathError{Op: "open", Path: name, Err: lost(snapshot+1, first)}
+		return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("entries %d to %d: %w", snapshot+1, first-1, errNoLog)}
 	}
 	return nil
 }
-
-// lost is the error if there are no entries from index from up to before to.
-func lost(from, to uint64) error { return fmt.Errorf("entries %d to %d: %w", from, to-1, errNoLog) }

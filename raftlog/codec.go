@@ -67,10 +67,7 @@ func parseEntry(b []byte) (e entry, err error) {
 		e.appendedAt = time.Unix(sec, int64(nsec)).UTC()
 	}
 	if flags&hasExtensions != 0 {
-		n := d.uvarint()
-		if d.failed = d.failed || n > uint64(len(d.b)); !d.failed {
-			e.extensions, d.b = d.b[:n:n], d.b[n:]
-		}
+		e.extensions = d.bytes()
 	}
 	if d.failed {
 		return entry{}, errEntry
@@ -89,7 +86,7 @@ func (e *entry) log(index uint64) raft.Log {
 	}
 }
 
-// decoder takes numbers from the front of b.
+// decoder takes numbers, and slices with their length, from the front of b.
 type decoder struct {
 	b      []byte
 	failed bool
@@ -103,6 +100,16 @@ func (d *decoder) uvarint() uint64 {
 func (d *decoder) varint() int64 {
 	v, n := binary.Varint(d.b)
 	return advance(d, v, n)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.uvarint()
+	if d.failed = d.failed || n > uint64(len(d.b)); d.failed {
+		return nil
+	}
+	b := d.b[:n:n]
+	d.b = d.b[n:]
+	return b
 }
 
 func advance[T any](d *decoder, v T, n int) (zero T) {

@@ -216,7 +216,7 @@ func (w *walk) to(last uint64) {
 		// Truncating entries after last, which were not committed, may end the loop, too, and
 		// so does a restore, which may bring back the event.
 		gone := errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrInvalid)
-		has := gone && s.has(w.next)
+		has := gone && s.stream.First() <= w.next && w.next <= s.stream.Next() // or will append it next
 		if first := w.f.First(); gone && !has && w.first && first > w.next {
 			w.next = first // a snapshot begins there
 			continue

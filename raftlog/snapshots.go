@@ -160,23 +160,23 @@ func (n Snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 	o := &openSnapshot{s: n.s, meta: &m.SnapshotMeta}
 	f, err := logdisk.OpenFile(filepath.Join(n.path(id), dataName), os.O_RDONLY, 0)
-	if err == nil {
-		var fi os.FileInfo
-		if fi, err = f.Stat(); err != nil {
-			f.Close()
-			return nil, nil, err
-		}
-		m.Size, o.ReadCloser = fi.Size(), struct {
-			io.Reader
-			io.Closer
-		}{logdisk.Reader(f), f}
+	if errors.Is(err, os.ErrNotExist) {
+		r := n.s.newSnapshotReader(m.Index)
+		m.Size, o.ReadCloser = r.size, r
 		return o.meta, o, nil
 	}
-	if !errors.Is(err, os.ErrNotExist) {
+	if err != nil {
 		return nil, nil, err
 	}
-	r := n.s.newSnapshotReader(m.Index)
-	m.Size, o.ReadCloser = r.size, r
+	fi, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	m.Size, o.ReadCloser = fi.Size(), struct {
+		io.Reader
+		io.Closer
+	}{logdisk.Reader(f), f}
 	return o.meta, o, nil
 }
 

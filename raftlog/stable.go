@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -94,16 +95,6 @@ func (s *stable) parse(b []byte) error {
 	return nil
 }
 
-func (d *decoder) bytes() []byte {
-	n := d.uvarint()
-	if d.failed = d.failed || n > uint64(len(d.b)); d.failed {
-		return nil
-	}
-	b := d.b[:n]
-	d.b = d.b[n:]
-	return b
-}
-
 // get returns a copy of the value, nil if there is none.
 func (s *stable) get(key []byte) ([]byte, error) {
 	s.mu.Lock()
@@ -117,14 +108,11 @@ func (s *stable) get(key []byte) ([]byte, error) {
 func (s *stable) set(key, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, had := s.keys[string(key)]
+	before := maps.Clone(s.keys)
 	s.keys[string(key)] = append([]byte(nil), value...)
 	err := s.write()
 	if err != nil {
-		delete(s.keys, string(key))
-		if had {
-			s.keys[string(key)] = before
-		}
+		s.keys = before
 	}
 	return err
 }

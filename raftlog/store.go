@@ -200,11 +200,6 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
-// has reports whether the stream has the event, or will append it next.
-func (s *Store) has(index uint64) bool {
-	return s.stream.First() <= index && index <= s.stream.Next()
-}
-
 // get reads an entry. Its slices belong to the caller.
 func (s *Store) get(index uint64) (entry, error) {
 	ev, err := s.stream.Get(index)
