@@ -126,10 +126,8 @@ func Wait(ctx context.Context, c <-chan struct{}) error {
 	if scheduler != nil {
 		scheduler.Wait(func() bool { return Closed(c) || ctx.Err() != nil }, time.Time{})
 	}
-	select {
-	case <-c:
+	if Closed(c) { // also if ctx is done
 		return nil
-	default:
 	}
 	select {
 	case <-c:
