@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/eventlog"
-	"go.dw1.io/mmapfile/internal/eventfile"
 )
 
 // figures are what verify prints as JSON.
@@ -28,13 +27,9 @@ type figures struct {
 func (f *figures) measure(s *source) error {
 	names := []string{s.name}
 	if s.stream != nil {
-		firsts, err := eventfile.ListSegments(s.name)
-		if err != nil {
+		var err error
+		if names, err = segments(s.name); err != nil {
 			return err
-		}
-		names = names[:0]
-		for _, first := range firsts {
-			names = append(names, eventfile.SegmentName(s.name, first))
 		}
 	}
 	for _, name := range names {

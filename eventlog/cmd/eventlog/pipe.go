@@ -19,5 +19,5 @@ func brokenPipe(err error) bool {
 }
 
 // ignorePipe has a write to a broken pipe return an error: SIGPIPE, which is 13 on all systems
-// that have it, would end bench before it removes its files.
+// that have it, would end the program.
 func ignorePipe() { signal.Ignore(syscall.Signal(13)) }

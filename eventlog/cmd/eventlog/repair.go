@@ -42,13 +42,9 @@ func repair(*flag.FlagSet) func(*env) error {
 		if stream {
 			return e.repairStream(name)
 		}
-		return e.repairLog(name)
+		_, err = e.repairFile(name)
+		return err
 	}
-}
-
-func (e *env) repairLog(name string) error {
-	_, err := e.repairFile(name)
-	return err
 }
 
 // repairFile repairs a log, and returns the number of events that were truncated.
@@ -108,7 +104,7 @@ func (e *env) repairStream(dir string) error {
 			return err
 		}
 		names, lerr := segments(dir)
-		k := slices.Index(names, filepath.Base(at.Path))
+		k := slices.Index(names, filepath.Join(dir, filepath.Base(at.Path)))
 		n := int64(0)
 		switch {
 		case lerr != nil || k < 0:
@@ -117,7 +113,7 @@ func (e *env) repairStream(dir string) error {
 			done[at.Path] = true
 			n, err = e.repairFile(at.Path)
 		case k+1 < len(names):
-			n, err = e.setAside(dir, names[k+1:])
+			n, err = e.setAside(names[k+1:])
 		}
 		if err != nil {
 			return err
@@ -137,7 +133,7 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 		if err != nil {
 			return err
 		}
-		if err := e.repaired(filepath.Join(dir, names[len(names)-1]), r); err != nil {
+		if err := e.repaired(names[len(names)-1], r); err != nil {
 			return err
 		}
 		truncated, repaired = truncated+r.TruncatedEvents, true
@@ -159,9 +155,8 @@ func (e *env) repairedStream(dir string, s *eventlog.Stream, truncated int64, re
 
 // setAside renames segments, the last one first: a crash leaves no gap. It returns the number of
 // their events.
-func (e *env) setAside(dir string, names []string) (events int64, err error) {
+func (e *env) setAside(names []string) (events int64, err error) {
 	for _, name := range slices.Backward(names) {
-		name = filepath.Join(dir, name)
 		h, err := eventfile.ReadState(name)
 		if err != nil {
 			return events, err
@@ -190,7 +185,7 @@ func (e *env) checkRest(dir string) error {
 		return err
 	}
 	defer s.Close()
-	places, err := e.walk(s, "verify", func(eventlog.Event) {})
+	places, err := e.walk(s, func(eventlog.Event) {})
 	if err == nil && places > 0 {
 		err = errDamage
 	}

@@ -71,18 +71,18 @@ func isStream(name string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(name, eventfile.MetaName)); err == nil {
 		return true, nil
 	}
-	firsts, err := segments(name)
-	if err == nil && len(firsts) == 0 {
+	names, err := segments(name)
+	if err == nil && len(names) == 0 {
 		err = fmt.Errorf("%s is a directory, but not a stream: it has no segments", name)
 	}
 	return true, err
 }
 
-// segments returns the names of the segments in dir, ascending.
+// segments returns the paths of the segments in dir, ascending.
 func segments(dir string) (names []string, err error) {
 	firsts, err := eventfile.ListSegments(dir)
 	for _, first := range firsts {
-		names = append(names, eventfile.SegmentName("", first))
+		names = append(names, eventfile.SegmentName(dir, first))
 	}
 	return names, err
 }

@@ -39,7 +39,7 @@ func verify(*flag.FlagSet) func(*env) error {
 		if err := f.measure(s); err != nil {
 			return err
 		}
-		if f.Damage, err = e.walk(s, "verify", f.add); err != nil {
+		if f.Damage, err = e.walk(s, f.add); err != nil {
 			return err
 		}
 		if e.json {
@@ -56,12 +56,12 @@ func verify(*flag.FlagSet) func(*env) error {
 
 // walk verifies all events, and calls fn with those that are whole. It reports damage, and
 // returns the number of places.
-func (e *env) walk(s *source, what string, fn func(eventlog.Event)) (places int, err error) {
+func (e *env) walk(s *source, fn func(eventlog.Event)) (places int, err error) {
 	from, end, err := s.bounds()
 	if err != nil {
 		return 0, err
 	}
-	p := e.progress(what, from, end)
+	p := e.progress("verify", from, end)
 	for {
 		pos := from
 		err := error(nil)
@@ -80,9 +80,8 @@ func (e *env) walk(s *source, what string, fn func(eventlog.Event)) (places int,
 		case err == nil:
 			return places, nil
 		case s.stream != nil && errors.Is(err, eventlog.ErrTruncated): // by retention
-			from, err = s.stream.First()
-			if err != nil || from <= pos {
-				return places, errors.Join(err, s.stopped(pos))
+			if from, err = s.stream.First(); err != nil || from <= pos { // else by TruncateBack
+				return places, errors.Join(err, fmt.Errorf("%s: event %d was removed meanwhile", s.name, pos))
 			}
 			continue
 		case !errors.As(err, &corrupt):
@@ -96,11 +95,6 @@ func (e *env) walk(s *source, what string, fn func(eventlog.Event)) (places int,
 			return places, err
 		}
 	}
-}
-
-// stopped is the error of events that TruncateBack removed during a walk.
-func (s *source) stopped(pos int64) error {
-	return fmt.Errorf("%s: event %d was removed meanwhile", s.name, pos)
 }
 
 // report prints damage.
