@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -128,13 +129,17 @@ func (s *Store) beginRestore(base uint64) {
 // leader sends them again. Until then nothing is appended. The snapshot stays the newest: raft
 // votes for no node whose log is shorter. If the log goes on after the snapshot with entries that came later, they stay.
 func (s *Store) restoreAtOpen(m *snapshotMeta) error {
-	last, term := s.last()
-	e, err := s.get(m.Index)
-	has := err == nil && e.term == m.Term || s.stream.First() == m.Index+1
-	if (last != m.LastIndex || term != m.LastTerm) && has && last > m.Index && s.base.Load() <= m.Index+1 {
-		return s.Snapshots().removeData(m.ID)
+	if next := s.stream.Next(); next > m.Index+1 && s.base.Load() <= m.Index+1 {
+		last, err := s.term(next - 1)
+		at, aerr := s.term(m.Index)
+		switch {
+		case err != nil || aerr != nil:
+			return cmp.Or(err, aerr)
+		case (next-1 != m.LastIndex || last != m.LastTerm) && (at == m.Term || s.stream.First() == m.Index+1):
+			return s.Snapshots().removeData(m.ID)
+		}
 	}
-	err = s.restore(&m.SnapshotMeta)
+	err := s.restore(&m.SnapshotMeta)
 	if err != nil && s.restoring.Load() && !errors.Is(err, errTransfer) {
 		s.pending, err = m.ID, nil
 	}

@@ -69,7 +69,8 @@ func (n Snapshots) Create(version raft.SnapshotVersion, index, term uint64, conf
 		Version: version, ID: id, Index: index, Term: term,
 		Configuration: configuration, ConfigurationIndex: configurationIndex,
 	}}}
-	k.meta.LastIndex, k.meta.LastTerm = n.s.last()
+	k.meta.LastIndex = n.s.stream.Next() - 1
+	k.meta.LastTerm, _ = n.s.term(k.meta.LastIndex)
 	n.s.reserve()
 	if err = k.begin(); err != nil {
 		for size := int64(reserveSize / 2); err != nil && size >= 0; size -= reserveSize / 2 { // the log may take the first half

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"go.dw1.io/mmapfile/eventlog"
 	"go.dw1.io/mmapfile/raftlog"
 )
 
@@ -427,6 +428,47 @@ func TestSnapshots_UnreadableThenSent(t *testing.T) {
 	if list, err := to.Snapshots().List(); err != nil || len(list) == 0 || list[0].Index != 90 {
 		t.Error(list, err)
 	}
+}
+
+// Entries that were stored after a snapshot was sent, and not restored, stay if Open cannot read what the log has there.
+func TestOpen_SentAndUnreadable(t *testing.T) {
+	t.Parallel()
+	from := open(t, t.TempDir(), small)
+	logs := newLogs(1, 1000)
+	store(t, from, logs[:13]...)
+	sent := take(t, from, 13)
+	dir := t.TempDir()
+	to := open(t, dir, small)
+	store(t, to, logs[:12]...)
+	receive(t, to, 13, sent)
+	for part := range slices.Chunk(logs[12:], 52) {
+		store(t, to, part...)
+	}
+	must(t, to.Close())
+
+	r, err := eventlog.OpenStreamReader(filepath.Join(dir, "log"))
+	must(t, err)
+	e, err := r.Get(13)
+	must(t, err)
+	must(t, r.Close())
+	segments, err := filepath.Glob(filepath.Join(dir, "log", "*.log"))
+	if err != nil || len(segments) < 2 {
+		t.Fatal(segments, err)
+	}
+	flip := func() {
+		b, err := os.ReadFile(segments[0])
+		must(t, err)
+		b[e.Offset] ^= 1
+		must(t, os.WriteFile(segments[0], b, 0o666))
+	}
+	flip()
+	if s, err := raftlog.Open(dir, small); err == nil {
+		last, err := s.LastIndex()
+		t.Errorf("no error: the log ends with %d, %v", last, err)
+		s.Close()
+	}
+	flip()
+	wantLogs(t, open(t, dir, small), logs...)
 }
 
 // A clock that was set back between two snapshots of one index does not make the older one the newest.

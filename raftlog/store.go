@@ -191,7 +191,7 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 		return raft.ErrLogNotFound
 	}
 	e, err := s.get(index)
-	if errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return raft.ErrLogNotFound // by a deletion meanwhile
 	}
 	if err == nil {
@@ -213,11 +213,18 @@ func (s *Store) get(index uint64) (entry, error) {
 	return e, err
 }
 
-// last returns the index and the term of the last entry in the stream.
-func (s *Store) last() (index, term uint64) {
-	index = s.stream.Next() - 1
-	e, _ := s.get(index)
-	return index, e.term
+// isMissing reports whether err is that of an entry that the stream does not have.
+func isMissing(err error) bool {
+	return errors.Is(err, eventlog.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
+}
+
+// term returns the term of an entry, or 0 if the stream does not have it.
+func (s *Store) term(index uint64) (uint64, error) {
+	e, err := s.get(index)
+	if isMissing(err) {
+		err = nil
+	}
+	return e.term, err
 }
 
 // StoreLog stores a log entry. See StoreLogs.
