@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -123,6 +124,11 @@ func TestOpen_LostSegment(t *testing.T) {
 				if snapshot > 0 {
 					take(t, s, snapshot)
 				}
+				begin, err := filepath.Glob(filepath.Join(dir, "log", "00000000000000000000.log"))
+				for ; len(begin) > 0; begin, err = filepath.Glob(begin[0]) {
+					time.Sleep(time.Millisecond) // the stream removes it in the background
+				}
+				must(t, err)
 				if killed { // so that the last segment is not closed
 					image := t.TempDir()
 					must(t, os.CopyFS(image, os.DirFS(dir)))
