@@ -62,10 +62,11 @@ type simNode struct {
 	maybeSnaps map[string]simSnapshot
 	maybeKeys  map[string]map[uint64]bool
 
-	restoring bool // FSM.Restore has failed: the store waits for the next
-	dropped   bool // and has perhaps dropped the log
-	received  bool // the newest snapshot was not restored yet
-	failed    bool // a flush has failed since the system was started
+	restoring bool          // FSM.Restore has failed: the store waits for the next
+	parts     []simSnapshot // of which it has
+	dropped   bool          // and has perhaps dropped the log
+	received  bool          // the newest snapshot was not restored yet
+	failed    bool          // a flush has failed since the system was started
 	entries   int
 	busy      int // snapshots that are being taken
 }
@@ -178,8 +179,10 @@ func (m *simNode) op() (more bool) {
 			break
 		}
 		m.note("StoreLogs %d +%d", m.next, len(list))
-		if first, err := s.FirstIndex(); m.restoring && err == nil && first != m.base && first == m.snap.index+1 && !m.snap.inLog && m.snap.events != nil {
-			m.restore() // all but the last step was done
+		first, err := s.FirstIndex()
+		part := slices.IndexFunc(m.parts, func(snap simSnapshot) bool { return first == snap.index+1 })
+		if m.restoring && err == nil && first != m.base && part >= 0 {
+			m.restore(m.parts[part]) // all but the last step was done
 		}
 		m.restoring, m.dropped = false, false // or it had not begun
 		clear(m.maybeNext)
@@ -475,22 +478,24 @@ func (m *simNode) receive(rnd *rand.Rand) {
 	}
 	if err != nil {
 		m.restoring, m.dropped = true, true
+		m.parts = append(m.parts, snap)
 		m.err("Restore", err)
 		return
 	}
-	m.restore()
+	m.restore(snap)
 	m.note("restored %d to %d", snap.first, snap.index)
 	m.serves()
 }
 
-// restore has the model have what was restored of the newest snapshot.
-func (m *simNode) restore() {
-	old := m.keep
-	m.base, m.next = m.snap.index+1, m.snap.index+1
-	m.keep = max(m.snap.first, old)
-	m.events, m.snap.inLog = maps.Clone(m.snap.events), true
-	m.committed = max(m.snap.index, 0)
-	m.received, m.restoring, m.dropped = false, false, false
+// restore has the model have what was restored of a snapshot.
+func (m *simNode) restore(snap simSnapshot) {
+	m.base, m.next = snap.index+1, snap.index+1
+	m.keep = max(m.keep, snap.first)
+	m.events, m.committed = maps.Clone(snap.events), snap.index
+	if snap.id == m.snap.id {
+		m.snap.inLog, m.received = true, false
+	}
+	m.restoring, m.dropped, m.parts = false, false, nil
 	m.maybeKeep = 0
 	clear(m.maybeBack)
 	clear(m.maybeNext)
@@ -574,7 +579,7 @@ func (m *simNode) opened() {
 	case sent && m.pending():
 		m.received, m.dropped = true, true
 	case sent:
-		m.restore()
+		m.restore(newest)
 	case !sent:
 		m.openedLog(first, last)
 	}
@@ -695,7 +700,7 @@ func (m *simNode) life(last bool) {
 		before := w.Fails
 		w.Fails = map[simdisk.Failure]int{}
 		m.s, m.fsm = s, raftlog.NewFSM(s)
-		m.restoring = false
+		m.restoring, m.parts = false, nil
 		m.opened()
 		if w.Fails = before; !last && !m.failing() {
 			m.fail(rnd)
