@@ -204,14 +204,11 @@ func (w *walk) to(last uint64) {
 			return
 		}
 		err := w.pass(last, restores)
-		if s.restores.Load() != restores {
+		if s.restores.Load() != restores || err == nil && w.next > next {
 			continue // an error is of the log before
 		}
-		if err == nil && w.next == next {
-			return // the stream has no such event
-		}
 		if err == nil {
-			continue
+			return // the stream has no such event
 		}
 		// Truncating entries after last, which were not committed, may end the loop, too, and
 		// so does a restore, which may bring back the event.
