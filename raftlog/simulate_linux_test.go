@@ -799,11 +799,11 @@ func TestSimulate_Store(t *testing.T) {
 // Histories that break a promise if a mistake is made again. A change of the model makes them others.
 func TestSimulate_Kept(t *testing.T) {
 	for _, seed := range []uint64{
-		48,         // Open closes a stable store that it could not create
-		78,         // the name of a snapshot is not durable when Open believes it
-		12,         // files of a snapshot go before its name does
-		6,          // a snapshot is dropped that the log needs
-		8,          // Open restores a snapshot over entries that came later
+		22,         // Open closes a stable store that it could not create
+		1214,       // the name of a snapshot is not durable when Open believes it
+		17,         // files of a snapshot go before its name does
+		613,        // a snapshot is dropped that the log needs
+		5,          // Open restores a snapshot over entries that came later
 		5913,       // the last step of a restore has failed, and the log goes on with a gap
 		5554183,    // the same, with an entry more
 		2000003533, // Open cannot read an entry, and restores a snapshot over those that came after it
