@@ -806,6 +806,7 @@ func TestSimulate_Kept(t *testing.T) {
 		5,          // Open restores a snapshot over entries that came later
 		5913,       // the last step of a restore has failed, and the log goes on with a gap
 		5554183,    // the same, with an entry more
+		123461830,  // the same, and a snapshot after the gap is sent, and not restored
 		2000003533, // Open cannot read an entry, and restores a snapshot over those that came after it
 	} {
 		if m := simulateNode(seed); m.fault != "" {

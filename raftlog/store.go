@@ -313,8 +313,8 @@ func (s *Store) ready() error {
 
 // begin has an empty log begin at the index. It is called with mu held.
 func (s *Store) begin(index uint64) error {
-	if snapshot := s.snapshot.Load(); s.stream.First() < s.stream.Next() || snapshot > 0 && index > snapshot+1 {
-		// The log continues the snapshot, which the stream holds, unless its events were deleted.
+	if s.stream.First() < s.stream.Next() || s.snapshot.Load() > 0 {
+		// The log continues a snapshot, whose events the stream holds, or has dropped.
 		return s.fail("append", fmt.Errorf("%w: %d after a snapshot of %d", ErrGap, index, s.next.Load()-1))
 	}
 	if err := s.restart(index); err != nil {
