@@ -569,8 +569,8 @@ func (m *simNode) opened() {
 		}
 		m.received, m.committed = false, max(m.committed, newest.index)
 		for i, data := range newest.events {
-			if m.events[i] == "" || i >= m.next {
-				m.events[i] = data // of a StoreLogs that has failed
+			if m.events[i] == "" || i >= m.next || m.dropped {
+				m.events[i] = data // of a StoreLogs that has failed, or of the restore of a snapshot before
 			}
 		}
 		m.openedLog(first, last)
