@@ -242,11 +242,13 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 		return err
 	}
 	next := s.next.Load()
-	if first := logs[0].Index; first != next && s.base.Load() >= next && first > 0 {
-		// An empty log may begin anywhere.
-		if err := s.begin(first); err != nil {
+	if first := logs[0].Index; first > 0 && first != next && s.stream.First() == s.stream.Next() && s.snapshot.Load() == 0 {
+		// An empty log may begin anywhere, unless it continues a snapshot, whose events the stream holds or has dropped.
+		if err := s.restart(first); err != nil {
 			return err
 		}
+		s.base.Store(first)
+		s.next.Store(first)
 		next = first
 	}
 	for i, l := range logs {
@@ -308,20 +310,6 @@ func (s *Store) ready() error {
 		}
 	}
 	s.leftover = false
-	return nil
-}
-
-// begin has an empty log begin at the index. It is called with mu held.
-func (s *Store) begin(index uint64) error {
-	if s.stream.First() < s.stream.Next() || s.snapshot.Load() > 0 {
-		// The log continues a snapshot, whose events the stream holds, or has dropped.
-		return s.fail("append", fmt.Errorf("%w: %d after a snapshot of %d", ErrGap, index, s.next.Load()-1))
-	}
-	if err := s.restart(index); err != nil {
-		return err
-	}
-	s.base.Store(index)
-	s.next.Store(index)
 	return nil
 }
 
