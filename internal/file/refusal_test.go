@@ -18,6 +18,7 @@ import (
 type refusing struct {
 	vm.Platform
 	maps        int // calls of Map until it fails; negative: never
+	longest     int // mappings that are longer fail; 0: none
 	err         error
 	mapsPrivate bool
 	flushes     bool
@@ -26,7 +27,7 @@ type refusing struct {
 }
 
 func (r *refusing) Map(f *os.File, length int, write, asked bool) (data []byte, writable bool, err error) {
-	if r.maps == 0 {
+	if r.maps == 0 || r.longest > 0 && length > r.longest {
 		r.refused++
 		return nil, false, r.err
 	}
@@ -193,6 +194,51 @@ func TestView_MappingRefused(t *testing.T) {
 		if err != nil || len(c.Data) == 0 {
 			t.Errorf("Chunks at %d: %d bytes, %v", c.Offset, len(c.Data), err)
 		}
+	}
+}
+
+// If there is no room for further growth, a file that has grown is mapped without it.
+func TestBytes_GrowthRefused(t *testing.T) {
+	if !mapsBeyondEnd {
+		t.Skip("a mapping is as long as the file")
+	}
+	refuse(t, &refusing{maps: -1, longest: 300_000, err: syscall.ENOMEM})
+	path := filepath.Join(TempDir(t), "file")
+	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int64{1000, 200_000} {
+		if err := f.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.Bytes()); int64(n) != size {
+			t.Errorf("%d of %d bytes are mapped", n, size)
+		}
+	}
+}
+
+// Close reports that changed pages cannot be written back, if it is to flush them.
+func TestClose_FlushRefused(t *testing.T) {
+	refuse(t, &refusing{maps: -1, flushes: true, err: syscall.EIO})
+	path := filepath.Join(TempDir(t), "file")
+	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = StartFlushes(f, FlushPolicy{Bytes: 1 << 20})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(f.Bytes(), "stored")
+	if err := f.Close(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("Close: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -90,6 +91,31 @@ func TestWrite_ErrorOfEarlierWriteBack(t *testing.T) {
 				t.Errorf("%s, kind %d: got  %s\nwant %s", c.name, kind, results[kind], results[0])
 			}
 		}
+	}
+}
+
+// SyncRange reports that the system could not write back what was stored.
+func TestSyncRange_FailedWriteBack(t *testing.T) {
+	d := filetest.NewThinDisk(t, "ext4", "4096")
+	name := filepath.Join(d.Dir, "file")
+	f, err := mmapfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600, 1<<20) // with blocks that the device does not have yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := f.Bytes()
+	if b == nil {
+		t.Skip("nothing is mapped here")
+	}
+	d.Fill(0)
+	defer d.Free()
+	for i := range b {
+		b[i] = 1
+	}
+	if err := f.SyncRange(0, 1<<20); err == nil {
+		t.Error("SyncRange reports no error")
+	} else if pe := (*fs.PathError)(nil); !errors.As(err, &pe) || pe.Op != "sync" || pe.Path != name {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // the argument of the File's cleanup. Its methods are called with the File's lock held, which Close
 // takes, except for Unpin.
 type Range struct {
+	memory  Platform // that of its mapping, also in a cleanup: tests replace Memory
 	Data    []byte
 	shown   []byte // the part of Data that is mapped: all, or less after a truncation if CloseNeedsLock
 	rest    []byte // what is reserved after shown then
@@ -29,7 +30,7 @@ const (
 
 // New returns the Range of data, which is unmapped once owner is unreachable.
 func New[T any](owner *T, data []byte) *Range {
-	r := &Range{Data: data, shown: data}
+	r := &Range{memory: Memory, Data: data, shown: data}
 	r.pins.Store(1)
 	ranges.Add(1)
 	rangeBytes.Add(int64(len(data)))
@@ -50,7 +51,7 @@ func (r *Range) Revoke() {
 		return
 	}
 	r.uncount()
-	Memory.Reserve(r.Data, nil)
+	r.memory.Reserve(r.Data, nil)
 	n, bytes := reserved.Add(1), reservedBytes.Add(int64(len(r.Data)))
 	limit, _ := bounds()
 	if n-kept.Load() > reservedGC || bytes-keptBytes.Load() > limit/2 {
@@ -68,7 +69,7 @@ func (r *Range) free() {
 	if was == mapped {
 		r.uncount()
 	}
-	Memory.Unmap(r.shown, r.rest)
+	r.memory.Unmap(r.shown, r.rest)
 	size := int64(len(r.Data))
 	ranges.Add(-1)
 	rangeBytes.Add(-size)
@@ -117,7 +118,7 @@ func (r *Range) Unpin() {
 // Hide replaces the mapping of the range by a reservation, so that an access faults.
 func (r *Range) Hide() {
 	if len(r.shown) > 0 { // else it was hidden before
-		r.shown, r.rest = nil, Memory.Reserve(r.Data, r.rest)
+		r.shown, r.rest = nil, r.memory.Reserve(r.Data, r.rest)
 	}
 }
 
@@ -127,6 +128,6 @@ func (r *Range) Show(inner *os.File, length int, write bool) []byte {
 	if length == 0 || len(r.rest) != len(r.Data) {
 		return nil
 	}
-	r.shown, r.rest, _ = Memory.MapReserved(inner, r.rest, length, write)
+	r.shown, r.rest, _ = r.memory.MapReserved(inner, r.rest, length, write)
 	return r.shown[:len(r.shown):len(r.shown)]
 }

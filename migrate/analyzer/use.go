@@ -20,7 +20,8 @@ var kernelMethods = []string{"Fd", "SyscallConn"}
 // moreMethods are those that only *mmapfile.File has. Code that asks for one,
 // such as Len of a reader, goes another way after the change.
 var moreMethods = []string{
-	"Advise", "Bytes", "Chunks", "Guard", "Len", "LockMemory", "OS", "Resident", "SyncRange", "UnlockMemory", "View",
+	"Advise", "Bytes", "Chunks", "Guard", "Len", "LockMemory", "OS", "Resident", "SyncRange", "SystemCalls",
+	"UnlockMemory", "View",
 }
 
 // harmless are the functions that take any value and do not look at it.
