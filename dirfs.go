@@ -51,8 +51,8 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// open opens name for reading. dir is its path if it is a directory whose entries look up
-// nothing yet, as those of os.Root do.
+// open opens name for reading. If name is a directory that was opened without os.Root, dir is its
+// path: its entries have no FileInfo yet.
 func (d dirFS) open(op, name string) (f *os.File, dir *dirPath, err error) {
 	p, err := d.in(op, name)
 	if err != nil {
@@ -228,8 +228,8 @@ func (d dirFS) in(op, name string) (dirPath, error) {
 	return dirPath{sys.PlainPath{Dir: d.path, Local: local, Full: d.path + sep + local, Linked: d.linked}, name}, nil
 }
 
-// inRoot calls fn with the directory, unless plain says that there is no such file. plain
-// is the error of another way to do the same.
+// inRoot calls fn with the directory. If plain, the error of a faster way to do the same, is
+// fs.ErrNotExist, inRoot returns that.
 func (p *dirPath) inRoot(op string, plain error, fn func(r *os.Root) error) error {
 	if errors.Is(plain, fs.ErrNotExist) {
 		return pathError(op, p.name, plain)

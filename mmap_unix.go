@@ -75,7 +75,7 @@ func wholePages(n int) int {
 func (platform) Reserve(data, _ []byte) (held []byte) {
 	p, n := unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data))
 	if _, err := unix.MmapPtr(-1, 0, p, n, unix.PROT_NONE, unix.MAP_FIXED|unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
-		// As good, except that the file stays referenced until unmap.
+		// This makes the range inaccessible as well, but the file stays referenced until Unmap.
 		unix.Mprotect(data, unix.PROT_NONE)
 	}
 	unix.Munlock(data) // otherwise mlockall(MCL_FUTURE) counts it

@@ -1,6 +1,6 @@
 // Package closemutex has the lock of what Close ends.
 //
-// Invariant: while the lock is held, Closed does not change but by its holder. So a Close that
+// Invariant: while the lock is held, only its holder changes Closed. So a Close that
 // finds that the lock was never used has nothing to end, and takes no lock: a call that uses it
 // from then on finds it closed.
 package closemutex

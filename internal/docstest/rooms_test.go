@@ -47,8 +47,8 @@ func TestDesign_Rooms(t *testing.T) {
 	}
 }
 
-// importsOf returns the names of the packages below internal that the files in dir import, whatever
-// system they are for.
+// importsOf returns the names of the packages of this module that the files in dir import, whatever
+// system they are for: below internal, or whole.
 func importsOf(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -64,8 +64,8 @@ func importsOf(t *testing.T, dir string) (list []string) {
 			t.Fatal(err)
 		}
 		for _, i := range f.Imports {
-			if name, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "go.dw1.io/mmapfile/internal/"); ok {
-				list = append(list, name)
+			if path := strings.Trim(i.Path.Value, `"`); strings.HasPrefix(path, "go.dw1.io/mmapfile") {
+				list = append(list, strings.TrimPrefix(path, "go.dw1.io/mmapfile/internal/"))
 			}
 		}
 	}

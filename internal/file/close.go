@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"syscall"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/sys"
@@ -13,9 +12,6 @@ import (
 
 // Close is the method of mmapfile.File.
 func (f *File) Close() error {
-	if f == nil {
-		return syscall.EINVAL // a File that was never opened, as with os.File
-	}
 	if f.flusher != nil {
 		return f.closeFlushed()
 	}

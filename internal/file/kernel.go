@@ -58,8 +58,8 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, err error) 
 }
 
 // early counts a call that has read or written n bytes at off without an error, and reports
-// whether nothing else is to be done: it is not recorded, and its end tells nothing of the length,
-// which was known before it.
+// whether the call needs no more work: its pages are not recorded, and it says nothing new about
+// the length, of which known was known before.
 func (f *File) early(known, off int64, n int) bool {
 	mapped := f.m.Load() != nil
 	return (off+int64(n) <= known || !mapped && !f.length.Current()) && f.pages.Early(off, n, mapped)

@@ -117,8 +117,8 @@ func (f *File) mapTo(size int64, memory bool) error {
 	return nil
 }
 
-// mayMap returns how the file is open, and how much of a mapping calls may use. It is an error
-// if there may be no mapping.
+// mayMap returns how the file is open, and how much of a mapping calls may use. It returns an error
+// if the file must not be mapped.
 func (f *File) mayMap(memory bool) (usable int64, access sys.Access, err error) {
 	flag := f.flag
 	if sys.Maps && !closeNeedsLock && !f.ownDescriptor() {
@@ -144,8 +144,8 @@ func (f *File) mayMap(memory bool) (usable int64, access sys.Access, err error) 
 	return usable, access, err
 }
 
-// mapsOn reports whether calls may use a mapping of the file on that storage. Only a promise
-// rules out that the mapping misses a change, or is in the way of one.
+// mapsOn reports whether calls may use a mapping of the file on that storage. On some, only
+// Options.Immutable rules out that the mapping misses a change, or blocks one.
 func (f *File) mapsOn(storage sys.Storage, write bool) bool {
 	switch storage.Kind() {
 	case sys.StorageMemory:

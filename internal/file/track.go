@@ -50,8 +50,8 @@ func (f *File) noteWrite(off, n, known int64) {
 	}
 }
 
-// whyRefused returns why no mapping can serve calls of f, or of some if calls are recorded: those
-// at the kernel's offset.
+// whyRefused returns why no mapping can serve calls of f. If calls are recorded, it is the reason of
+// those at the kernel's offset.
 func (f *File) whyRefused() pages.Reason {
 	if !canMap || noUnifiedCache {
 		return pages.Unmappable

@@ -46,7 +46,7 @@ func (f *File) writeAt(b []byte, off int64) (n int, err error) {
 }
 
 // writeLocks writes b through the mapping if its pages are prefaulted, and through the inner
-// file otherwise. Most mapped writes are one frame, because further ones cost as much as the copy.
+// file otherwise. Most mapped writes are made here, because one more call costs as much as the copy.
 // What the lock does not guard is looked up before it is taken.
 func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err error) {
 	l, only := locks.Of(off, len(b))

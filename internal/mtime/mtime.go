@@ -6,7 +6,7 @@
 // soon, and at calls that show the file. Then the file is marked as modified, which does what
 // the kernel does at a write.
 //
-// Invariant: a mapped write is inside a period, or begins one when it ends. So no more than
+// Invariant: a mapped write belongs to a period, and one that outlives its period begins another. So no more than
 // 100 ms after it, or at [Period.End], the file is marked as modified.
 package mtime
 

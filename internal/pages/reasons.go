@@ -69,7 +69,7 @@ func (p *Pages) countEarly(state uint64, rest Reason) {
 	t.countCalls(rest, more)
 }
 
-// early returns how many calls of state were not recorded, the first ones of the file apart.
+// early returns how many calls of state were not recorded: the first ones of the file, and the others.
 func (p *Pages) early(state uint64) (first, more uint64) {
 	more = state & earlyMask >> earlyShift
 	if t := p.table.Load(); t == nil || t.calls[First].Load() == 0 {

@@ -6,7 +6,7 @@
 // after the file is mapped.
 //
 // A write to the mapping is visible in part while it is in progress: to reads, and to other
-// programs. It is not to what waits for its locks: overlapping writes, copies by the kernel,
+// programs. Calls that wait for its locks never see a part of it: overlapping writes, copies by the kernel,
 // truncations, Close, and code that is about to get the descriptor.
 package rangelock
 
