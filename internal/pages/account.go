@@ -63,11 +63,10 @@ var (
 
 const (
 	firstCall   = 430
-	tablePrice  = 600     // the table of a file, and that it is in no cache
-	recordPrice = 30      // a call that is recorded, above what each may cost, if its word is in no cache
-	trialMax    = 200_000 // prefaulting a block, if that is slow
-	askPrice    = 890     // the question what is in memory: two system calls
-	periodPrice = 4_000   // a period of mapped writes: fstat, a timer, and the new modification time
+	tablePrice  = 600   // the table of a file, and that it is in no cache
+	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
+	askPrice    = 890   // the question what is in memory: two system calls
+	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
 func (p *price) now() int64 {
@@ -91,7 +90,7 @@ func (p *price) set(took int64) {
 	} else {
 		took = old - (old-took)/4
 	}
-	p.measured.Store(max(took, 1))
+	p.measured.Store(min(max(took, 1), accountMax/2)) // one that the account can pay
 }
 
 // doubt lowers a price that forbids what would measure it, if it is higher than expected.
@@ -101,8 +100,8 @@ func (p *price) doubt() {
 	}
 }
 
-// pay spends what n trials took. One that took longer than trialMax has waited.
-func pay(took, n int64) { spend(min(took, n*trialMax)) }
+// pay spends what n trials of that price took. If they took 8 times as long, they have waited for a processor.
+func (p *price) pay(took, n int64) { spend(min(took, 8*n*p.now())) }
 
 // vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
 func vain(n int64) int64 { return 50 + n/64 }
@@ -137,7 +136,7 @@ func (t *table) mapFile(h Host) bool {
 	price := mappingPrice.now()
 	took, ok := h.Map()
 	if !ok {
-		pay(int64(took), 1)
+		mappingPrice.pay(int64(took), 1)
 		return false
 	}
 	spend(price)
@@ -156,7 +155,7 @@ func (p *Pages) Unmapped(took time.Duration) {
 	if paid == 0 {
 		return // a caller has asked for the mapping
 	}
-	pay(all-paid, 1)
+	spend(min(all, 2*mappingPrice.now()) - paid) // if it took longer, it has waited, or the file is large
 	mappingPrice.set(all)
 }
 

@@ -48,13 +48,16 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	return state, records, looks
 }
 
-// reserve is what is left in the account when the calls of the file are recorded, which is of no use
-// without a mapping.
+// reserve is what is left in the account when the calls of the file are recorded: for a mapping, without
+// which that is of no use, and then for the faults that make it of use.
 func (p *Pages) reserve() int64 {
-	if t := p.table.Load(); t != nil && t.paid.Load() > 0 {
+	switch t := p.table.Load(); {
+	case t == nil || t.paid.Load() == 0:
+		return mappingPrice.now()
+	case t.written.Load():
 		return prefaultPrice.now()
 	}
-	return mappingPrice.now()
+	return 2 * faultPrice.now()
 }
 
 // stands returns for how many calls one that is recorded stands.
@@ -290,7 +293,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		changed = true
 		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
-			pay(took, 1)
+			faultPrice.pay(took, 1)
 			if old&ready == 0 {
 				faultPrice.set(took)
 			}
@@ -336,7 +339,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 		h.ReadPage(next)
 		spend(2 * callPrice.now())
 		if p.Proves(next) {
-			pay(int64(h.Load(next, 1)), 1)
+			faultPrice.pay(int64(h.Load(next, 1)), 1)
 			return
 		}
 	}
@@ -403,7 +406,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		p.Note(Ready, off, end-off)
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {
-			pay(took, blocks)
+			faultPrice.pay(took, blocks)
 			faultPrice.set(took / blocks)
 		}
 	}

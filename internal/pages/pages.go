@@ -71,7 +71,7 @@ const (
 	cameBack   = 1 << offsetBits
 	recorded   = 1 << (offsetBits + 1)
 	oneInOrder = 1 << (offsetBits + 2)
-	runMask    = 3 * oneInOrder
+	runMask    = 3 * oneInOrder // at least readyFrom
 	earlyShift = offsetBits + 4
 	oneEarly   = 1 << earlyShift
 	earlyMask  = 255 * oneEarly
@@ -119,6 +119,7 @@ type record struct {
 	credit  atomic.Uint32 // calls that a mapping would have saved
 	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
 	mapTook atomic.Uint32 // and what the mapping has taken
+	written atomic.Bool   // some places have that set
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	vains   atomic.Uint32 // mapped reads that proved nothing
 	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
@@ -361,6 +362,7 @@ func (p *Pages) grow(block uint64) *atomic.Uint64 {
 	}
 	at := t.place(group)
 	if !at.free() { // what is there is dropped
+		r.used--
 		t.front.Store(0)
 	}
 	at.key.Store(0)
@@ -407,6 +409,7 @@ func (p *Pages) noteWritten(block uint64) {
 	t := p.begin()
 	if at := t.place(block / groupBlocks); !at.written.Load() {
 		at.written.Store(true)
+		t.written.Store(true)
 	}
 }
 

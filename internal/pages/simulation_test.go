@@ -651,6 +651,98 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 	}
 }
 
+// Between two Syncs there are few writes to each block, so a period and a prefault must be worth it.
+func TestAccount_GainsWithSync(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer Unbound()
+	for pread, limit := range map[float64]float64{250: 0.95, 430: 0.65, 600: 0.50} {
+		s := newSimulation(1)
+		s.pread = pread
+		s.open(16*BlockSize, true, true, false)
+		for range 1000 {
+			for range 40 {
+				s.write(int64(s.calls)*64%(s.size-64), 64)
+			}
+			s.sync()
+		}
+		s.close()
+		if t.Logf("%.0f ns: %.2f", pread, s.cost/s.base); s.cost > limit*s.base {
+			t.Errorf("with system calls of %.0f ns: %.2f of os.File", pread, s.cost/s.base)
+		}
+	}
+}
+
+// A trial that waits for a processor does not keep later ones from being tried.
+func TestAccount_TrialThatWaited(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	const slice = 4_000_000
+	for what, trial := range map[string]func(s *simulation){
+		"load":     func(*simulation) { faultPrice.pay(slice, AheadBytes/BlockSize) },
+		"prefault": func(*simulation) { prefaultPrice.pay(slice, 1) },
+		"mapping": func(s *simulation) {
+			s.p.begin().paid.Store(1)
+			s.p.Unmapped(slice)
+		},
+	} {
+		s := newSimulation(1)
+		account.Store(accountMax)
+		s.open(1024*BlockSize, true, false, false)
+		trial(s)
+		for range 100_000 {
+			s.read(s.random.Int64N(s.size-64), 64)
+		}
+		if t.Logf("%s: %.2f", what, s.cost/s.base); s.cost > 0.4*s.base {
+			t.Errorf("%s: random reads are %.2f of os.File", what, s.cost/s.base)
+		}
+		s.close()
+	}
+}
+
+// A mapped write that waited does not end those of other blocks, whatever the account has.
+func TestTimed_Waited(t *testing.T) {
+	defer Unbound()
+	var p Pages
+	var w Writes
+	p.Note(Prefaulted, 0, BlockSize)
+	account.Store(-1)
+	p.Timed(&w, 64, 4_000_000)
+	if !p.has(prefaultedShift, 0, BlockSize) {
+		t.Error("no page is prefaulted any more")
+	}
+}
+
+// Slow prefaults do not matter for a file that is not written.
+func TestAccount_SlowPrefaults(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	for range 1000 {
+		prefaultPrice.set(700_000)
+	}
+	if price := prefaultPrice.now(); price > accountMax/2 {
+		t.Errorf("a price of %d is never paid", price)
+	}
+	s := newSimulation(1)
+	prefaultPrice.measured.Store(accountMax / 2)
+	s.open(1024*BlockSize, true, false, false)
+	for range 200 {
+		s.read(100, 64) // it is mapped
+	}
+	for range 50_000 {
+		s.read(s.random.Int64N(s.size-64), 64)
+	}
+	s.close()
+	if t.Logf("%.2f", s.cost/s.base); s.cost > 0.6*s.base {
+		t.Errorf("random reads are %.2f of os.File", s.cost/s.base)
+	}
+}
+
 // A page that was added to a file after the fault of its block is a fault of its own once it has
 // joined the block. The account pays for these, too.
 func TestRead_FileGrows(t *testing.T) {

@@ -40,7 +40,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		return false
 	}
 	took, blocks := h.Prefault(off, end)
-	pay(int64(took), max(blocks, 1))
+	prefaultPrice.pay(int64(took), max(blocks, 1))
 	if blocks > 0 {
 		prefaultPrice.set(int64(took) / blocks)
 		return true
@@ -105,14 +105,11 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands, saved := int64(w.n), call+int64(n)/64-int64(took)
 	w.start = (w.start*5 + 3) % 16
 	w.n, w.size = 0, w.start
-	if saved > 0 { // half of it is earned, since others may have been faults
-		earn(stands * saved / 2)
+	if saved > 0 {
+		earn(stands * saved)
 		p.begin().saved.Add(uint32(stands))
 	} else {
 		spend(stands * min(-saved, 8*call*(1+int64(n)>>PageBits))) // one that took longer has waited for a processor
-		if !affords(0) {
-			p.Synced(0, math.MaxInt64)
-		}
 	}
 	if int64(took) < 2*(call+int64(n)/64) {
 		w.slow = 0
