@@ -78,7 +78,7 @@ func (sc *streamCursor) check() error {
 		sc.leave() // the segment may be another now
 		sc.b, sc.begun = b, true
 	}
-	if sc.seq < sc.firstOf(b) || sc.limited && sc.seq >= sc.removed {
+	if sc.seq < sc.firstOf(b) || sc.seq > b.Limit() || sc.limited && sc.seq >= sc.removed {
 		return ErrTruncated
 	}
 	return nil
@@ -288,7 +288,7 @@ func (sc *streamCursor) hand(err error, yield func(Event, error) bool) (more boo
 		sc.seq, cur.n = cur.seq, 0
 		sc.retry = false
 	}
-	if err != nil && err != ErrTruncated && sc.stopped() == nil && sc.moved() {
+	if err != nil && err != ErrTruncated && sc.stopped() == nil && sc.moved() && sc.again() {
 		sc.retry = true // check tells why: what was read may have been removed before the error, or since, in the loop's body
 		return true
 	}

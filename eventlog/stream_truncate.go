@@ -53,7 +53,7 @@ func (s *Stream) TruncateFront(first int64) error {
 // boundsMu and mu held.
 func (s *Stream) skipTo(first int64) error {
 	wait(s.active.prevDurable)
-	if err := cmp.Or(s.failed(), s.unstart()); err != nil {
+	if err := s.failed(); err != nil {
 		return err
 	}
 	old, dropped := *s.state.Load(), s.segments()
@@ -64,6 +64,7 @@ func (s *Stream) skipTo(first int64) error {
 		return err
 	}
 	s.closeSegment(s.active)
+	s.unstart() // an error leaves a file without events, which OpenStream removes
 	s.replace(nil)
 	s.end(first)
 	s.jobs.Go(func() { s.discard(dropped) })
