@@ -548,3 +548,82 @@ func TestOpenStream_ForgottenChanges(t *testing.T) {
 	}
 	w.End()
 }
+
+// A loop is told that its event was taken back, although the writer that does so fails to make that durable, and the next
+// one is killed or fails, too.
+func TestOpenStream_TakesBackAgain(t *testing.T) {
+	for _, second := range []string{"is killed after it has flushed meta", "is killed before it writes a segment", "fails to flush a segment"} {
+		w := newWorld(t)
+		w.LoseAll, w.NoMemory = true, true
+		o := eventlog.StreamOptions{SegmentSize: 6000}
+		w.Start().Do(func() { must(t, openSimulated(t).Close()) })
+		has, again, told := false, false, false
+		p := w.Start()
+		p.Do(func() {
+			s := openSimulated(t)
+			push(t, s, "old 0")
+			w.Fails[simdisk.FailFlush] = 256
+			if s.Sync() == nil {
+				t.Error("Sync: no error")
+			}
+			clear(w.Fails)
+			w.Start().Go(func() {
+				r, err := eventlog.OpenStreamReader(simDir)
+				must(t, err)
+				for e, err := range r.Follow(context.Background(), 0) {
+					if err != nil {
+						wantError(t, err, eventlog.ErrTruncated, second)
+						told = true
+						break
+					}
+					if e.Seq > 0 {
+						t.Errorf("the second %s: after an event that was taken back the loop yields %d %q", second, e.Seq, e.Data)
+						break
+					}
+					has = true
+					w.Wait(func() bool { return again }, time.Time{})
+				}
+			})
+			w.Wait(func() bool { return has }, time.Time{})
+		})
+		p.Kill()
+		found := false // what the disk has
+		w.Trace = func(op, name string) {
+			found = found || op == "sync" && strings.HasSuffix(name, ".log")
+			if found && op == "write" && strings.HasSuffix(name, "meta") {
+				w.Fails[simdisk.FailFlush] = 256
+			}
+		}
+		w.Start().Do(func() {
+			if errOf(eventlog.OpenStream(simDir, o)) == nil {
+				t.Error("OpenStream: no error")
+			}
+		})
+		clear(w.Fails)
+		p = w.Start()
+		flushed := false
+		w.Trace = func(op, name string) {
+			flushed = flushed || op == "sync" && strings.HasSuffix(name, "meta")
+			writes := op == "write" && strings.HasSuffix(name, ".log")
+			switch {
+			case second == "is killed after it has flushed meta" && flushed && op != "sync", second == "is killed before it writes a segment" && writes:
+				p.Stop()
+			case second == "fails to flush a segment" && writes:
+				w.Fails[simdisk.FailFlush] = 256
+			}
+		}
+		p.Do(func() { eventlog.OpenStream(simDir, o) })
+		p.Kill()
+		w.Trace = nil
+		clear(w.Fails)
+		w.Start().Do(func() {
+			s := openSimulated(t)
+			push(t, s, "new 0", "new 1")
+			again = true
+			logdisk.Sleep(time.Second)
+		})
+		if !told {
+			t.Errorf("the second %s: the loop goes on", second)
+		}
+	}
+}

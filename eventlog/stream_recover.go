@@ -23,28 +23,25 @@ func (s *Stream) recover() error {
 	if s.file, err = eventfile.Open(filepath.Join(s.dir, eventfile.MetaName), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	seen, serr := eventfile.ReadMeta(s.file) // as readers see it
-	stored, err := s.file.Stored()
-	if err != nil {
-		return err
-	}
-	defer closeStored(stored)
-	b, err := eventfile.ReadMeta(eventfile.OnDisk(s.file, stored))
+	b, err := eventfile.ReadMeta(s.file)
 	if err != nil {
 		return metaError(err)
 	}
-	if err := s.allocateMeta(b.Generation == 0); err != nil {
+	// Readers may have seen bounds that no flush has made durable. They are from now on: those that the disk has instead
+	// would not tell readers of another truncation.
+	if b.Generation == 0 {
+		err = s.allocateMeta()
+	} else {
+		err = writeMeta(s.file, b)
+	}
+	if err != nil {
 		return err
 	}
-	// A reader may have seen generations that no flush has made durable, and that the system has forgotten since:
-	// 30 changes that fail are more than a writer makes before it ends. Even, for the other slot.
-	s.failedGenerations = 64 + (max(seen.Generation, b.Generation)-b.Generation+1)/2*2
-	undone := serr == nil && seen.Truncations > b.Truncations
-	if undone { // a TruncateBack that readers have seen, and the disk has not
-		b.Truncations = seen.Truncations
-	}
+	// They may also have seen generations that the system has forgotten since: 30 changes that fail are more than a
+	// writer makes before it ends. Even, for the other slot.
+	s.failedGenerations = 64
 	s.state.Store(&b)
-	work := recovery{s: s, b: b, firsts: firsts, fresh: -1, tookBack: undone}
+	work := recovery{s: s, b: b, firsts: firsts, fresh: -1}
 	if err := work.run(); err != nil {
 		return err
 	}
@@ -71,19 +68,12 @@ func (s *Stream) recover() error {
 }
 
 // allocateMeta makes both slots blocks, durably, before one of them is valid: then a full disk does not
-// keep events from being removed. anew says that the disk has no slot: memory may have one, or zeros without
-// blocks, since a flush has failed. See eventfile.OpenStored.
-func (s *Stream) allocateMeta(anew bool) error {
-	if anew {
-		if err := s.file.Truncate(0); err != nil {
-			return err
-		}
-	}
-	fi, err := s.file.Stat()
-	if err != nil || fi.Size() >= 2*eventfile.SlotSize {
+// keep events from being removed. There may be zeros without blocks, since a flush has failed: see eventfile.OpenStored.
+func (s *Stream) allocateMeta() error {
+	if err := s.file.Truncate(0); err != nil {
 		return err
 	}
-	if err := eventfile.WriteZeros(s.file, fi.Size(), 2*eventfile.SlotSize); err != nil {
+	if err := eventfile.WriteZeros(s.file, 0, 2*eventfile.SlotSize); err != nil {
 		return err
 	}
 	return s.file.FlushData()
