@@ -58,9 +58,9 @@ func ParseHeader(b []byte) Header {
 
 // Valid reports whether h can be the header of a log in a file of size bytes. A crash may leave
 // the count or the offset of the append before, so the count may include fewer events, but not
-// none, or more, if the file has room for them. It may have its old length, that of a new log.
+// none, or more, if the file has room for them. It may have its old length, that of a new log, or of one that was closed.
 func (h Header) Valid(size int64) bool {
-	if h.End == HeaderSize && size == HeaderSize {
+	if h.End == HeaderSize && size <= HeaderSize+MarkSize {
 		return h.Count >= 0
 	}
 	maxCount := (max(h.End, size) - HeaderSize) / EntrySize

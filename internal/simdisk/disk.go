@@ -52,6 +52,7 @@ const (
 	FailOpen                     // EMFILE
 	FailSyncNames                // EIO
 	FailName                     // EIO of calls by name
+	FailWrite                    // EIO, and nothing is written
 )
 
 // inode is a file or a directory.
@@ -481,6 +482,9 @@ func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n := h.n
+	if h.p != h.d.w.loose && h.d.fails(FailWrite) {
+		return 0, perr("write", h.name, syscall.EIO)
+	}
 	if err := n.allocate(h.d, off, off+int64(len(p))); err != nil {
 		return 0, perr("write", h.name, err)
 	}
