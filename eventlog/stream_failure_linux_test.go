@@ -14,6 +14,7 @@ import (
 
 	"go.dw1.io/mmapfile/eventlog"
 	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/simdisk"
 )
 
 // Meta may have reached the file although its flush failed. Events that are appended after
@@ -341,5 +342,31 @@ func TestOpenStream_FailedFlushOfDirectoriesAbove(t *testing.T) {
 			}
 		}
 		must(t, os.RemoveAll(filepath.Join(base, "a")))
+	}
+}
+
+// A TruncateBack that cannot remove a file leaves no file open.
+func TestTruncateBack_LeavesNoFileOpen(t *testing.T) {
+	w := newWorld(t)
+	p := w.Start()
+	p.Do(func() {
+		s := openSimulated(t)
+		pushN(t, s, 400)
+		must(t, errOf(collect(s.Events(0)))) // has them open
+		must(t, s.Roll())
+		w.Trace = func(op, name string) {
+			if op == "remove" {
+				w.Fails[simdisk.FailName] = 256
+			}
+		}
+		if s.TruncateBack(0) == nil {
+			t.Error("TruncateBack: no error")
+		}
+		w.Trace = nil
+		clear(w.Fails)
+		s.Close()
+	})
+	if _, files := p.Left(); files > 0 {
+		t.Errorf("%d files are open after Close", files)
 	}
 }

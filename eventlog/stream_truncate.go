@@ -212,13 +212,15 @@ func (s *Stream) finishBack(next, end int64, left, removed []*segment) (held []l
 		return nil, err
 	}
 	s.replace(left)
+	for _, seg := range removed { // all, also if one cannot be removed
+		seg.drop()
+	}
 	for _, seg := range slices.Backward(removed) {
 		if trims { // the system removes files that are open
 			if f, err := logdisk.OpenFile(seg.name(), os.O_RDONLY, 0); err == nil {
 				held = append(held, f)
 			}
 		}
-		seg.drop()
 		if err := logdisk.Remove(seg.name()); err != nil {
 			return held, err
 		}

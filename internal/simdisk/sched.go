@@ -121,8 +121,8 @@ func (p *Process) Go(fn func()) {
 	}()
 }
 
-// Tasks returns how many goroutines of the process have not ended.
-func (p *Process) Tasks() int { return p.tasks }
+// Left returns how many goroutines of the process have not ended, and how many of its files are open.
+func (p *Process) Left() (tasks, files int) { return p.tasks, len(p.files) }
 
 // Dead reports whether the process was killed.
 func (p *Process) Dead() bool { return p.dead }
