@@ -152,10 +152,25 @@ func (n *inode) dirty(p int) bool {
 
 func (n *inode) writeBack(p int) {
 	if !n.pages[p].broken {
-		copy(page(n.disk, p), page(n.mem, p))
+		n.store(p*pageSize, (p+1)*pageSize)
 		n.pages[p].stored = true
 	}
 	n.becomesClean(p)
+}
+
+// store writes a range of one page to the disk. If the page was truncated, and not removed, a crash that brings the length
+// back does not bring back what the page had there.
+func (n *inode) store(from, to int) {
+	copy(n.disk[from:to], n.mem[from:to])
+	for _, l := range slices.Backward(n.sizes) {
+		if l.size <= int64(from/pageSize*pageSize) {
+			break
+		}
+		start := int(l.size) - len(l.tail)
+		if a, b := max(from, start), min(to, int(l.size)); a < b {
+			copy(l.tail[a-start:], n.mem[a:b])
+		}
+	}
 }
 
 // lose marks a page clean that the disk does not have.
@@ -754,7 +769,7 @@ func (d *Disk) crashFile(n *inode) {
 		whole := rnd.IntN(3) < few
 		for s := 0; s < pageSize; s += sectorSize {
 			if torn && rnd.IntN(2) == 0 || !torn && whole {
-				copy(page(n.disk, p)[s:s+sectorSize], page(n.mem, p)[s:])
+				n.store(p*pageSize+s, p*pageSize+s+sectorSize)
 			}
 		}
 	}
