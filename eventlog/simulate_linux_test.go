@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -224,6 +225,7 @@ type simulation struct {
 	swaps int
 
 	torn     bool // the system has crashed, and no writer has opened the stream since
+	spoilt   bool // calls failed in this life, and a later one may return that
 	version  int  // of the history, which appends do not change
 	changing bool // a call changes the history, or a crash has
 	removed  bool
@@ -396,13 +398,16 @@ func (m *simulation) op(id int) (more bool) {
 	fail := func(what string, err error) {
 		m.note("%d: %s: %v", id, what, err)
 		switch {
-		case errors.Is(err, eventlog.ErrFull), m.w.Free < 1000, m.log1 && errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrInvalid), errors.Is(err, os.ErrClosed), errors.Is(err, eventlog.ErrTruncated), m.failing(), m.moved:
+		case errors.Is(err, eventlog.ErrFull), m.w.Free < 1000, m.log1 && errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrInvalid), errors.Is(err, os.ErrClosed), errors.Is(err, eventlog.ErrTruncated), m.failing(), m.spoilt, m.moved:
 		default:
 			m.broken("%s: %v", what, err)
 		}
-		if m.failing() {
+		if m.failing() || m.spoilt {
 			m.flushed = false
 		}
+	}
+	if id == 0 && !m.taking {
+		m.burst()
 	}
 	what := rnd.IntN(26)
 	if m.taking && rnd.IntN(4) == 0 {
@@ -475,6 +480,14 @@ func (m *simulation) op(id int) (more bool) {
 	case what < 18:
 		if next := s.Durable(); version == m.version && !m.changing {
 			m.sync(next)
+		}
+		for e, err := range s.Events(s.First(), eventlog.OnlyDurable) {
+			if next := s.Durable(); err == nil && !m.log1 && e.Seq >= next && version == m.version && !m.changing {
+				m.broken("OnlyDurable yields event %d, those before %d are durable", e.Seq, next)
+			}
+			if err != nil || m.fault != "" {
+				break
+			}
 		}
 	case what < 19 && !m.log1:
 		next := s.Next()
@@ -581,7 +594,7 @@ func (m *simulation) copy() {
 	err := s.Copy(context.Background(), to, nil)
 	m.note("Copy: %v", err)
 	if err != nil {
-		if !m.failing() && !errors.Is(err, os.ErrClosed) && !errors.Is(err, eventlog.ErrTruncated) && m.w.FlushFailures == 0 && !m.retains() {
+		if !m.failing() && !m.spoilt && !errors.Is(err, os.ErrClosed) && !errors.Is(err, eventlog.ErrTruncated) && m.w.FlushFailures == 0 && !m.retains() {
 			m.broken("Copy: %v", err)
 		}
 		return
@@ -647,7 +660,8 @@ func (m *simulation) life(last bool) {
 	if rnd.IntN(4) == 0 {
 		m.drawSizes(rnd)
 	}
-	m.segs, m.begun, m.latest = map[int64]int64{}, w.Now(), w.Now()
+	m.segs, m.begun, m.latest, m.spoilt = map[int64]int64{}, w.Now(), w.Now(), false
+	closed := false
 	ended := p.Do(func() {
 		m.change()
 		m.noteSegments()
@@ -667,6 +681,7 @@ func (m *simulation) life(last bool) {
 		w.Fails = map[simdisk.Failure]int{}
 		m.s = s
 		m.opened()
+		maps.DeleteFunc(m.segs, func(first, _ int64) bool { return first > s.Next() }) // they were set aside
 		m.retained(s.First())
 		if !failing && m.fault == "" {
 			m.aged()
@@ -696,12 +711,20 @@ func (m *simulation) life(last bool) {
 			m.note("Close %d: %v", next, err)
 			if err == nil {
 				m.sync(max(next, s.Next()))
-			} else if !m.failing() && !m.moved {
+			} else if !m.failing() && !m.spoilt && !m.moved {
 				m.broken("Close: %v", err)
 			}
+			closed = true
 		}
 	})
 	w.OnStep, w.Hang = nil, false
+	if ended && closed && m.fault == "" {
+		left := func() bool { tasks, files := p.Left(); return tasks+files > 0 }
+		if w.Wait(func() bool { return !left() }, w.Now().Add(time.Second)); left() {
+			tasks, files := p.Left()
+			m.broken("after Close there are %d goroutines, and %d files are open", tasks, files)
+		}
+	}
 	m.flushed = m.flushed && w.FlushFailures == 0
 	m.failed = m.failed || w.FlushFailures > 0
 	m.failedOnce = m.failedOnce || m.failed
@@ -744,9 +767,24 @@ func (m *simulation) fail(rnd *rand.Rand) {
 		w.Fails[simdisk.FailName] = 32
 	case 6:
 		w.Free = rnd.IntN(12)
+	case 7:
+		w.Fails[simdisk.FailWrite] = 32
 	}
 	if m.failing() {
 		m.note("failing %v, %d free", w.Fails, min(w.Free, 1000))
+	}
+}
+
+// burst ends a burst of calls that fail, at times, or begins another.
+func (m *simulation) burst() {
+	rnd := rand.New(rand.NewPCG(m.seed, uint64(m.ops)<<8|1))
+	switch {
+	case m.failing() && rnd.IntN(16) == 0:
+		m.note("calls fail no more")
+		m.flushed = m.flushed && m.w.FlushFailures == 0
+		m.spoilt, m.w.Fails, m.w.Free = true, map[simdisk.Failure]int{}, 1<<30
+	case m.spoilt && !m.failing() && rnd.IntN(16) == 0:
+		m.fail(rnd)
 	}
 }
 
@@ -778,6 +816,9 @@ func (m *simulation) read() {
 				}
 			}
 			r.Close()
+			if _, files := p.Left(); files > 0 && !p.Dead() {
+				m.broken("%d files are open after Close of a reader", files)
+			}
 		}
 	})
 }

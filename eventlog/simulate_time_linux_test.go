@@ -132,7 +132,7 @@ func (m *simulation) since(rnd *rand.Rand) {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, eventlog.ErrTruncated) && m.retains(), m.failing(), m.lost():
+		case errors.Is(err, eventlog.ErrTruncated) && m.retains(), m.failing(), m.spoilt, m.lost():
 			return
 		default:
 			m.broken("Since: %v", err)
@@ -143,7 +143,7 @@ func (m *simulation) since(rnd *rand.Rand) {
 		}
 		seen[e.Seq], last = true, e.Seq
 	}
-	if version != m.version || m.retains() || m.failing() {
+	if version != m.version || m.retains() || m.failing() || m.spoilt {
 		return
 	}
 	m.noteSegments()
