@@ -189,6 +189,7 @@ func (c *call) failed(r any, err *error) {
 	l := c.l
 	if c.locked && c.dirty > l.end {
 		l.clear(c.dirty)
+		l.flushNow() // else a crash may bring back what has failed, beside what is appended next
 	}
 	if r != nil && guard.IsFault(r, true) {
 		*err = l.faultCause()

@@ -73,6 +73,20 @@ func (l *Log) syncTo(end int64) error {
 	}
 }
 
+// flushNow flushes the log, even if all events are durable.
+func (l *Log) flushNow() error {
+	fl := &l.flush
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for fl.busy {
+		done := fl.done
+		fl.mu.Unlock()
+		wait(done)
+		fl.mu.Lock()
+	}
+	return l.lead()
+}
+
 // lead flushes the log. It is called with flush.mu held, and without a leader.
 func (l *Log) lead() error {
 	fl := &l.flush
