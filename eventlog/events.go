@@ -99,6 +99,9 @@ func (c *cursor) look() (err error) {
 	if err != nil {
 		return err
 	}
+	if c.start == 0 && start != 0 { // the header was written meanwhile
+		return c.look()
+	}
 	if c.limit > 0 {
 		end = min(end, c.limit)
 	}

@@ -31,7 +31,7 @@ type Log struct {
 	minFileLen atomic.Int64 // copy of fileLen; another program has truncated a file that is shorter
 
 	// Lock order: mu, flush.mu, synced.mu; mu of logFile comes after mu, too. A flush runs without
-	// flush.mu, and without mu unless Close or a file of full size asks for it.
+	// flush.mu, and without mu unless Close asks for it, or an append that has failed.
 
 	mu            logdisk.Mutex // held by an append
 	closing       bool          // Close was called

@@ -1045,22 +1045,26 @@ var kept = []struct {
 	kind string
 	seed uint64
 }{
-	{"stream", 11},        // a segment after one whose flush has failed is marked closed
-	{"stream", 9415},      // TruncateBack begins after a flush has failed
-	{"stream", 894},       // readers are not told of events that are taken back
+	{"stream", 40},        // a segment after one whose flush has failed is marked closed
+	{"stream", 4201},      // TruncateBack begins after a flush has failed
+	{"stream", 79},        // readers are not told of events that are taken back
 	{"log", 53},           //
-	{"stream", 461},       // Generation goes back to one that was seen before
 	{"stream", 1},         // WaitDurable waits without its context
 	{"log", 36},           // a loop does not ask again before it reports an error
-	{"stream", 4237},      //
-	{"log", 14532},        // a loop begins with the WriteOffset before the StartTimestamp
+	{"stream", 450},       //
+	{"log", 3068},         // a loop begins with the WriteOffset before the StartTimestamp
+	{"log", 77007237},     // or with the StartTimestamp before there was a header
 	{"log", 6031},         // StartTimestamp goes back
-	{"stream", 5},         // RetainAge believes a start after now
-	{"stream", 39},        // and stops there
-	{"stream", 233},       // or believes one before that of the segment in front
+	{"stream", 33},        // RetainAge believes a start after now
+	{"stream", 148},       // and stops there
+	{"stream", 640},       // or believes one before that of the segment in front
 	{"log", 26},           // a file of any length opens
 	{"stream", 12},        //
 	{"log", 11},           // Repair does not save what it truncates
+	{"stream", 700065816}, // a loop tries again for ever, although its directory was replaced
+	{"stream", 700016050}, // OpenStream forgets what readers have seen of meta
+	{"stream", 700005447}, // TruncateFront removes a file before meta is durable
+	{"stream", 2100},      // TruncateBack leaves a file open
 	{"stream", 900041177}, // an append that has failed comes back
 }
 
