@@ -30,7 +30,7 @@ type found struct {
 
 // examine finds the end of the log.
 func (l *Log) examine(rules eventfile.Rules) (f found, err error) {
-	seen, stored, err := eventfile.OpenStored(l.f)
+	seen, stored, err := eventfile.OpenStored(l.f, !rules.Blank) // in a stream, meta tells readers
 	if err != nil {
 		return f, err
 	}

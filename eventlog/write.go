@@ -179,10 +179,11 @@ func (l *Log) put(end, count int64) error {
 // undo makes zeros of what was written from the end of the log to here, if the file is not
 // mapped.
 func (l *Log) undo(to int64) {
+	if eventfile.WriteZeros(l.f, l.end, to) == nil {
+		return // with its length: a crash may leave no other beside events that a flush has lost
+	}
 	l.minFileLen.Store(l.end) // first: see whole
 	if l.f.Truncate(l.end) == nil {
-		to = l.end
-		l.attach(to)
+		l.attach(l.end)
 	}
-	eventfile.WriteZeros(l.f, l.end, to)
 }

@@ -57,9 +57,13 @@ func StateOf(f logdisk.File) (s State, err error) {
 // this process maps it. The error may be that of an earlier flush. If pages stay, because another process
 // maps them, only the reader that OpenStored returns is to be believed; it is nil otherwise.
 // What has no event there must be truncated before it is written: to write these pages again
-// and flush them does not allocate their blocks (Linux 6.18, ext4).
-func OpenStored(f logdisk.File) (seen State, stored logdisk.Stored, err error) {
+// and flush them does not allocate their blocks (Linux 6.18, ext4). With keep the header that readers may have seen is
+// made durable first: if this writer is killed, the next one knows it.
+func OpenStored(f logdisk.File, keep bool) (seen State, stored logdisk.Stored, err error) {
 	seen, err = StateOf(f)
+	if err == nil && keep && seen.Valid(seen.Size) && !seen.Closed {
+		_, err = f.WriteAt(seen.Bytes(), 0)
+	}
 	if err == nil && seen.Size > 0 && !seen.Closed {
 		stored, err = f.Stored()
 	}
