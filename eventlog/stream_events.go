@@ -210,9 +210,9 @@ func (sc *streamCursor) step() (more bool, err error) {
 		sc.clip(sc.removed)
 		return true, nil // see check
 	}
-	if limit := min(sc.b.Limit(), durable); limit < cur.seq {
-		sc.clip(limit)
-		return false, err
+	if limit := min(sc.b.Limit(), durable); limit < cur.seq || err != nil && limit == cur.seq {
+		sc.clip(limit) // an error is that of an event which it leaves out
+		return false, nil
 	}
 	if following >= 0 && cur.seq > following {
 		if sc.c.relist() && sc.again() {
