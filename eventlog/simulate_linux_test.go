@@ -1070,6 +1070,7 @@ var kept = []struct {
 	{"stream", 700016050}, // OpenStream forgets what readers have seen of meta
 	{"stream", 700005447}, // TruncateFront removes a file before meta is durable
 	{"stream", 2100},      // TruncateBack leaves a file open
+	{"stream", 20277},     // two writers end a truncation, and readers do not see the second
 	{"stream", 950000077}, // a loop meets damage that TruncateBack is removing
 	{"stream", 900041177}, // an append that has failed comes back
 }

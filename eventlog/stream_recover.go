@@ -41,6 +41,13 @@ func (s *Stream) recover() error {
 	// writer makes before it ends. Even, for the other slot.
 	s.failedGenerations = 64
 	s.state.Store(&b)
+	if b.Truncating { // a writer may have ended that before, for readers, but not durably: this is another time
+		b.Truncations++
+		if err := s.setBounds(b); err != nil {
+			return err
+		}
+		b = *s.state.Load()
+	}
 	work := recovery{s: s, b: b, firsts: firsts, fresh: -1}
 	if err := work.run(); err != nil {
 		return err
