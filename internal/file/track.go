@@ -56,7 +56,7 @@ func (f *File) whyRefused() pages.Reason {
 	if !canMap || noUnifiedCache {
 		return pages.Unmappable
 	}
-	if f.flag < 0 && f.storage.Load() == 0 && !f.never.Load() { // ask once what other code has opened
+	if f.flag < 0 && f.storage.Load() == 0 { // ask what other code has opened
 		if _, regular := f.stat(); !regular || !f.onMappable() {
 			f.never.Store(true)
 		}
