@@ -53,17 +53,15 @@ func (f *File) noteWrite(off, n, known int64) {
 // whyRefused returns why no mapping can serve calls of f. If calls are recorded, it is the reason of
 // those at the kernel's offset.
 func (f *File) whyRefused() pages.Reason {
-	if !canMap || noUnifiedCache {
+	if !canMap || noUnifiedCache || f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_APPEND) != 0 {
 		return pages.Unmappable
 	}
-	if f.flag < 0 && f.storage.Load() == 0 { // ask what other code has opened
+	if f.storage.Load() == 0 { // no other call may have asked
 		if _, regular := f.stat(); !regular || !f.onMappable() {
 			f.never.Store(true)
 		}
 	}
 	switch {
-	case f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_APPEND) != 0:
-		return pages.Unmappable
 	case f.tracks():
 		return pages.HandedOut
 	case f.storage.Load() != 0 && !f.onMappable():
