@@ -105,11 +105,17 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands, saved := int64(w.n), call+int64(n)/64-int64(took)
 	w.start = (w.start*5 + 3) % 16
 	w.n, w.size = 0, w.start
-	if saved > 0 {
-		earn(stands * saved)
+	if int64(took) > 64*(call+int64(n)/64) {
+		return // it has waited for a processor, and tells nothing
+	}
+	if saved > 0 { // half of it is earned, since others may have been faults
+		earn(stands * saved / 2)
 		p.begin().saved.Add(uint32(stands))
 	} else {
-		spend(stands * min(-saved, 8*call*(1+int64(n)>>PageBits))) // one that took longer has waited for a processor
+		spend(stands * min(-saved, 8*call*(1+int64(n)>>PageBits)))
+		if !affords(0) {
+			p.Synced(0, math.MaxInt64)
+		}
 	}
 	if int64(took) < 2*(call+int64(n)/64) {
 		w.slow = 0
