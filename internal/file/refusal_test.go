@@ -166,10 +166,10 @@ func TestFile_MappingRefused(t *testing.T) {
 	}
 }
 
-// What asks for memory has the system's error.
-func TestView_MappingRefused(t *testing.T) {
-	refuse(t, &refusing{err: syscall.EPERM})
-	path := filepath.Join(TempDir(t), "file")
+// openRandom opens a file of 1,000 random bytes for reading and writing.
+func openRandom(t *testing.T) (f *File, path string) {
+	t.Helper()
+	path = filepath.Join(TempDir(t), "file")
 	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,14 @@ func TestView_MappingRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
+	return f, path
+}
+
+// What asks for memory has the system's error.
+func TestView_MappingRefused(t *testing.T) {
+	refuse(t, &refusing{err: syscall.EPERM})
+	f, path := openRandom(t)
 	for what, err := range map[string]error{
 		"view":   f.View(0, 10, func([]byte) error { return nil }),
 		"lock":   f.LockMemory(0, 10),
@@ -203,15 +210,7 @@ func TestBytes_GrowthRefused(t *testing.T) {
 		t.Skip("a mapping is as long as the file")
 	}
 	refuse(t, &refusing{maps: -1, longest: 300_000, err: syscall.ENOMEM})
-	path := filepath.Join(TempDir(t), "file")
-	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f, _ := openRandom(t)
 	for _, size := range []int64{1000, 200_000} {
 		if err := f.Truncate(size); err != nil {
 			t.Fatal(err)
@@ -225,15 +224,8 @@ func TestBytes_GrowthRefused(t *testing.T) {
 // Close reports that changed pages cannot be written back, if it is to flush them.
 func TestClose_FlushRefused(t *testing.T) {
 	refuse(t, &refusing{maps: -1, flushes: true, err: syscall.EIO})
-	path := filepath.Join(TempDir(t), "file")
-	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path, os.O_RDWR, 0)
-	if err == nil {
-		err = StartFlushes(f, FlushPolicy{Bytes: 1 << 20})
-	}
-	if err != nil {
+	f, _ := openRandom(t)
+	if err := StartFlushes(f, FlushPolicy{Bytes: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	copy(f.Bytes(), "stored")
@@ -258,15 +250,7 @@ func TestOpenPrivate_MappingRefused(t *testing.T) {
 // If changed pages cannot be written back, Sync reports that each time, and what was written stays.
 func TestSync_FlushRefused(t *testing.T) {
 	refuse(t, &refusing{maps: -1, flushes: true, err: syscall.EIO})
-	path := filepath.Join(TempDir(t), "file")
-	if err := os.WriteFile(path, randomBytes(1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f, path := openRandom(t)
 	copy(f.Bytes(), "stored")
 	for range 2 {
 		err := f.Sync()

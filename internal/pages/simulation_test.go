@@ -659,7 +659,7 @@ func TestAccount_GainsWithSync(t *testing.T) {
 		t.Skip("the eager policy maps at once")
 	}
 	defer Unbound()
-	for pread, limit := range map[float64]float64{250: 1.05, 430: 0.65, 600: 0.50} {
+	for pread, limit := range map[float64]float64{300: 0.80, 330: 0.75, 430: 0.65, 600: 0.50} {
 		s := newSimulation(1)
 		s.pread = pread
 		s.open(16*BlockSize, true, true, false)

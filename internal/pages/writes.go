@@ -95,7 +95,8 @@ func (w *Writes) Count(n int) (timed bool) {
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that
-// took longer than two system calls was a page fault. Two in a row mean that another process had the
+// took longer than 64 system calls has waited for a processor, and tells nothing: a page fault takes up
+// to 16. One that took longer than two was a page fault. Two in a row mean that another process had the
 // file written back, which protects its pages. Then no page counts as prefaulted.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	call := callPrice.now() // what a system call would have taken, without the bytes
@@ -106,7 +107,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	w.start = (w.start*5 + 3) % 16
 	w.n, w.size = 0, w.start
 	if int64(took) > 64*(call+int64(n)/64) {
-		return // it has waited for a processor, and tells nothing
+		return
 	}
 	if saved > 0 { // half of it is earned, since others may have been faults
 		earn(stands * saved / 2)
