@@ -24,12 +24,12 @@ func (f *File) Advise(off, n int64, a int) error {
 }
 
 func (f *File) advise(off, n int64, a int) error {
-	if f.private && a == sys.DontNeed {
+	if f.private() && a == sys.DontNeed {
 		return errors.ErrUnsupported
 	}
 	if a == sys.WillNeed {
 		n = min(n, prefetchMax)
-		if canMap && !f.private {
+		if canMap && !f.private() {
 			err := f.prefetch(off, n)
 			if !errors.Is(err, errors.ErrUnsupported) || f.m.Load() == nil {
 				return err

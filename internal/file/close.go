@@ -12,7 +12,7 @@ import (
 
 // Close is the method of mmapfile.File.
 func (f *File) Close() error {
-	if f.flusher != nil {
+	if f.flusher() != nil {
 		return f.closeFlushed()
 	}
 	if canMap && f.m.Load() == nil && f.mu.CloseUnused() { // most files are not mapped

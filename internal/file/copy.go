@@ -19,14 +19,14 @@ import (
 
 // WriteTo is the method of mmapfile.File.
 func (f *File) WriteTo(w io.Writer) (n int64, err error) {
-	if f.private {
+	if f.private() {
 		return copyThrough(w, source{File: f}) // the kernel would copy the file
 	}
 	if dst, ok := fileOf(w); ok {
 		switch {
 		case !dst.kernelCopies(): // its Write does the work
 			return copyThrough(w, source{File: f})
-		case dst.flusher != nil:
+		case dst.variant != nil:
 			return dst.copyFrom(f.inner, f)
 		}
 		return f.copyTo(dst.inner, dst)
@@ -58,7 +58,7 @@ func fileOf(v any) (*File, bool) {
 
 // kernelCopies reports whether the kernel may copy to f and from f. It would copy the file,
 // not what a private File shows.
-func (f *File) kernelCopies() bool { return f != nil && !f.private }
+func (f *File) kernelCopies() bool { return f != nil && !f.private() }
 
 // fill reads what follows the cursor into the room of dst, if its pages are ready. Then
 // Write, which is given that memory, copies nothing. end reports that it has read all.
@@ -136,7 +136,7 @@ func (f *File) copyTo(w io.Writer, dst *File) (int64, error) {
 
 // ReadFrom is the method of mmapfile.File.
 func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
-	if f.private {
+	if f.private() {
 		return copyThrough(sink{File: f}, r)
 	}
 	src := r
@@ -171,7 +171,7 @@ func (f *File) ReadFrom(r io.Reader) (n int64, err error) {
 func (f *File) copyFrom(r io.Reader, src *File) (int64, error) {
 	limit, _ := r.(*io.LimitedReader)
 	return kernelCopy(src, f, limit, func() (int64, error) {
-		if f.flusher != nil {
+		if f.variant != nil {
 			return f.copyFlushed(r)
 		}
 		return f.inner.ReadFrom(r)

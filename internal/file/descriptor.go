@@ -29,7 +29,7 @@ func (f *File) OS() *os.File {
 // for good, and no mapped write is in progress. A private File keeps its cursor.
 func (f *File) handOver() {
 	f.endReadOrder()
-	if f.private {
+	if f.private() {
 		return
 	}
 	f.writeBack(0, -1)
@@ -45,7 +45,7 @@ func (f *File) SyscallConn() (syscall.RawConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.private {
+	if f.private() {
 		return nil, f.fail("SyscallConn", errors.ErrUnsupported)
 	}
 	return rawConn{f, c}, nil

@@ -92,7 +92,7 @@ func TempDir(t testing.TB) string {
 
 // prefaultAll prefaults all pages of f, if f is mapped.
 func prefaultAll(f *File) {
-	if m := f.m.Load(); !f.private && m != nil && m.usable > 0 && !noUnifiedCache {
+	if m := f.m.Load(); !f.private() && m != nil && m.usable > 0 && !noUnifiedCache {
 		f.pages.Note(pages.Prefaulted, 0, min(int64(len(m.data)), 1<<30))
 	}
 }
@@ -129,7 +129,7 @@ func Flush(v any, p struct {
 // Pending returns the number of bytes that the FlushPolicy of f has not flushed.
 func Pending(v any) int64 {
 	f := of(v)
-	return f.flusher.Pending()
+	return f.variant.Pending()
 }
 
 // OnFlush calls fn at each flush by the policy of f. An error of fn is that of the flush.

@@ -65,7 +65,7 @@ func (f *File) pagesAt(off, n int64, inside bool) (m *mapping, p []byte, from in
 
 // inPlace reports whether callers get memory of a mapping. A private File has such memory
 // on every platform.
-func (f *File) inPlace() bool { return canMap || f.private }
+func (f *File) inPlace() bool { return canMap || f.private() }
 
 // bytesAt finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
 // is 0, or if the platform has no mappings. hold is as for mapForMemory.

@@ -31,8 +31,7 @@ type File struct {
 	length length.Length
 	pages  pages.Pages
 
-	flusher     *flush.Flusher[File] // carries out its FlushPolicy; nil if it has none
-	private     bool                 // copy on write: see private.go
+	variant     *flush.Flusher[File] // nil if plain; &copyOnWrite if private; or it carries out the FlushPolicy
 	immutable   bool                 // Options promised that no other program changes the file
 	wholeWrites bool                 // Options asked that all writes are system calls
 	never       atomic.Bool          // the file cannot be mapped: stop trying

@@ -27,14 +27,29 @@ func StartFlushes(f *File, p FlushPolicy) error {
 	const never = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeCharDevice
 	fi, err := f.inner.Stat()
 	if err == nil && fi.Mode()&never == 0 {
-		f.flusher = flush.New(f, p.Bytes, p.Interval, func(f *File) error { return flushData(f) })
+		f.variant = flush.New(f, p.Bytes, p.Interval, func(f *File) error { return flushData(f) })
 	}
 	return err
 }
 
+// writeVariant is WriteAt of a File that is not plain.
+func (f *File) writeVariant(b []byte, off int64) (n int, err error) {
+	if f.private() {
+		return f.writePrivate(b, off)
+	}
+	f.variant.Enter()
+	if off < 0 || len(b) == 0 {
+		n, err = f.writeInner(b, off)
+	} else {
+		n, err = f.writeLocks(f.writes.Begin(), b, off)
+	}
+	f.variant.Leave(f, len(b), n, err)
+	return n, err
+}
+
 // syncFlushed is Sync. It reports the failure of an earlier flush, once.
 func (f *File) syncFlushed() error {
-	kept, err := f.flusher.Sync(f.sync)
+	kept, err := f.variant.Sync(f.sync)
 	if err == nil && kept != nil {
 		err = f.fail("sync", cause(kept))
 	}
@@ -43,12 +58,12 @@ func (f *File) syncFlushed() error {
 
 // closeFlushed is Close. It flushes what is left between the last write and closing the inner file.
 func (f *File) closeFlushed() error {
-	defer f.flusher.KeepOut()()
+	defer f.variant.KeepOut()()
 	err := f.flush() // of the mapping
 	if werr := f.endMapped(); werr != nil {
 		err = werr
 	}
-	if ferr := f.flusher.End(f); ferr != nil {
+	if ferr := f.variant.End(f); ferr != nil {
 		err = ferr
 	}
 	return f.closeDone(sys.Close(f.inner), err)
@@ -56,18 +71,12 @@ func (f *File) closeFlushed() error {
 
 // viewFlushed is View. What fn may have changed is counted, also if it panics.
 func (f *File) viewFlushed(off, n int64, fn func(p []byte) error) error {
-	end := f.flusher.Begin()
+	end := f.variant.Begin()
 	defer func() {
 		end(min(n, f.Len()))
-		f.flusher.Due(f)
+		f.variant.Due(f)
 	}()
 	return f.view(off, n, fn)
-}
-
-// truncateFlushed is Truncate, which counts as a byte, so that a flush is due.
-func (f *File) truncateFlushed(size int64) error {
-	_, err := f.flusher.Write(f, 1, func() (int, error) { return 1, f.truncate(size) })
-	return err
 }
 
 // copyPiece is the number of bytes that a copy without a limit writes between two counts.
@@ -81,10 +90,10 @@ const (
 
 // copyFlushed is f.inner.ReadFrom in pieces, and flushes after each if that is due.
 func (f *File) copyFlushed(r io.Reader) (n int64, err error) {
-	end := f.flusher.Begin()
+	end := f.variant.Begin()
 	defer func() { end(0) }()
 	piece, left := int64(copyPiece), int64(math.MaxInt64)
-	if limit := f.flusher.Limit(); 0 < limit && limit < copyPiece {
+	if limit := f.variant.Limit(); 0 < limit && limit < copyPiece {
 		piece = (limit + copyStep - 1) / copyStep * copyStep
 	}
 	whole, _ := r.(*io.LimitedReader)
@@ -97,8 +106,8 @@ func (f *File) copyFlushed(r io.Reader) (n int64, err error) {
 		k, err := f.copyPart(&part, whole)
 		n += k
 		left -= asked - part.N
-		f.flusher.Due(f)
-		if err == nil && f.flusher.Late() {
+		f.variant.Due(f)
+		if err == nil && f.variant.Late() {
 			err = f.fail("write", os.ErrClosed)
 		}
 		if err != nil || part.N > 0 {
@@ -114,7 +123,7 @@ func (f *File) copyPart(part, whole *io.LimitedReader) (n int64, err error) {
 	asked := part.N
 	defer func() {
 		read := asked - part.N
-		if f.flusher.Count(read); whole != nil {
+		if f.variant.Count(read); whole != nil {
 			whole.N -= read
 		}
 	}()
@@ -124,8 +133,8 @@ func (f *File) copyPart(part, whole *io.LimitedReader) (n int64, err error) {
 // flushFailed returns the failure of an earlier flush, for SyncRange. The system has marked the
 // pages clean since then, so another flush would not report it (fsync(2)).
 func (f *File) flushFailed() error {
-	if f.flusher != nil {
-		if err := f.flusher.Failure(); err != nil {
+	if f.variant != nil {
+		if err := f.variant.Failure(); err != nil {
 			return f.fail("sync", cause(err))
 		}
 	}
@@ -134,8 +143,8 @@ func (f *File) flushFailed() error {
 
 // noteStores notes that callers may store into the memory that they get.
 func (f *File) noteStores() {
-	if f.flusher != nil {
-		f.flusher.NoteStores()
+	if v := f.flusher(); v != nil {
+		v.NoteStores()
 	}
 	if m := f.m.Load(); m != nil && m.writable {
 		m.stored.add(m, 0, int64(len(m.data)))

@@ -28,8 +28,11 @@ import (
 // Write and Seek of File make the first three steps and the call themselves if they use no
 // mapping. The functions that end in Done are what comes after it.
 
-// readInner is os.File.ReadAt.
+// readInner is os.File.ReadAt, unless f is private.
 func (f *File) readInner(b []byte, off int64) (n int, err error) {
+	if f.private() {
+		return f.readPrivate(b, off)
+	}
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"go.dw1.io/mmapfile/internal/flush"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
 	"go.dw1.io/mmapfile/internal/vm"
@@ -18,8 +19,22 @@ import (
 // the kernel's offset.
 //
 // Each method that differs checks private once, and hands the whole call to its form below.
-// Functions that methods share do not check it, except for visible and inPlace. Code that
-// relies on a page's content as a proof checks mapping.copyOnWrite.
+// Functions that methods share do not check it, except for readInner, seekCursor, visible and
+// inPlace. Code that relies on a page's content as a proof checks mapping.copyOnWrite.
+
+// copyOnWrite is the variant of every private File. It flushes nothing. A variant is no interface,
+// because the buffers and functions of callers would escape to the heap through its methods.
+var copyOnWrite flush.Flusher[File]
+
+func (f *File) private() bool { return f.variant == &copyOnWrite }
+
+// flusher returns what carries out the FlushPolicy of f, or nil.
+func (f *File) flusher() *flush.Flusher[File] {
+	if f.private() {
+		return nil
+	}
+	return f.variant
+}
 
 var errKeepsLength = fmt.Errorf("%w: a private File keeps its length", errors.ErrUnsupported)
 
@@ -45,7 +60,7 @@ func OpenPrivate(f *File, name string, flag int, perm fs.FileMode, size int64) e
 		return err
 	}
 	Init(f, inner, flag)
-	f.private = true
+	f.variant = &copyOnWrite
 	f.never.Store(true) // its one mapping is complete
 	f.cur.StartInFile()
 	if err := f.mapPrivate(flag&os.O_RDWR != 0, size); err != nil {
@@ -81,7 +96,7 @@ func (f *File) mapPrivate(writable bool, want int64) error {
 	return nil
 }
 
-// readPrivate is ReadAt. It reads from the file what the mapping does not have.
+// readPrivate is readInner. It reads from the file what the mapping does not have.
 func (f *File) readPrivate(b []byte, off int64) (n int, err error) {
 	f.innerClosed()
 	f.mu.RLock()
@@ -151,35 +166,6 @@ func (f *File) readPages(m *mapping, b []byte, off int64) bool {
 	return true
 }
 
-// readNextPrivate is Read.
-func (f *File) readNextPrivate(b []byte) (n int, err error) {
-	if len(b) == 0 || !f.lockCursor() { // f is closed
-		return f.inner.Read(b)
-	}
-	defer f.cur.Unlock()
-	n, err = f.readPrivate(b[:min(len(b), maxRead)], f.cur.Pos())
-	if n > 0 {
-		f.cur.SetPos(f.cur.Pos() + int64(n))
-		err = nil // the next call returns it
-	}
-	return n, err
-}
-
-// seekPrivate is Seek. The file may be longer than what f shows.
-func (f *File) seekPrivate(offset int64, whence int) (int64, error) {
-	f.innerClosed()
-	if !f.lockCursor() { // f is closed
-		return f.inner.Seek(offset, whence)
-	}
-	defer f.cur.Unlock()
-	if whence == io.SeekEnd {
-		if size := f.visibleLen(); size >= 0 {
-			offset, whence = offset+size, io.SeekStart
-		}
-	}
-	return f.seekCursor(offset, whence)
-}
-
 // writePrivate is WriteAt.
 func (f *File) writePrivate(b []byte, off int64) (n int, err error) {
 	f.innerClosed()
@@ -227,13 +213,10 @@ func (f *File) writeNextPrivate(b []byte) (n int, err error) {
 
 // truncatePrivate is Truncate.
 func (f *File) truncatePrivate(size int64) error {
-	f.innerClosed()
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	switch {
-	case f.mu.Closed():
-		return f.fail("truncate", os.ErrClosed)
-	case f.flag&os.O_RDWR == 0:
+	if err := f.stillOpen("truncate"); err != nil {
+		return err
+	}
+	if f.flag&os.O_RDWR == 0 {
 		return f.inner.Truncate(size) // returns the error
 	}
 	return f.fail("truncate", errKeepsLength)
@@ -241,6 +224,7 @@ func (f *File) truncatePrivate(size int64) error {
 
 // stillOpen returns the result of a call that has nothing to do.
 func (f *File) stillOpen(op string) error {
+	f.innerClosed()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.mu.Closed() {

@@ -21,7 +21,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if f.private {
+	if f.private() {
 		return f.readPrivate(b, off)
 	}
 	f.writeBack(off, len(b)) // as readInner
@@ -83,9 +83,6 @@ func (f *File) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 
 // Read is the method of mmapfile.File.
 func (f *File) Read(b []byte) (n int, err error) {
-	if f.private {
-		return f.readNextPrivate(b)
-	}
 	if f.cur.LockHeld() || f.lockCursor() {
 		n, err = f.readCursor(b)
 		f.cur.Unlock()
@@ -132,9 +129,6 @@ func (f *File) readCursor(b []byte) (n int, err error) {
 
 // Seek is the method of mmapfile.File.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
-	if f.private {
-		return f.seekPrivate(offset, whence)
-	}
 	if f.cur.LockHeld() || f.lockCursor() {
 		n, err := f.seekCursor(offset, whence)
 		f.cur.Unlock()
@@ -149,6 +143,16 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 // target that is not plainly inside the file. The kernel's own offset is not in use while
 // the File keeps the cursor.
 func (f *File) seekCursor(offset int64, whence int) (int64, error) {
+	if f.private() {
+		if err := f.stillOpen("seek"); err != nil {
+			return 0, err
+		}
+		if whence == io.SeekEnd { // the file may be longer than what f shows
+			if size := f.visibleLen(); size >= 0 {
+				offset, whence = offset+size, io.SeekStart
+			}
+		}
+	}
 	if whence == io.SeekCurrent {
 		offset += f.cur.Pos() // an overflow is negative, which the kernel refuses
 		whence = io.SeekStart

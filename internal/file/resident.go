@@ -28,7 +28,7 @@ func (f *File) resident(off, n int64) (int64, error) {
 	if n = min(n, size-off); n <= 0 {
 		return 0, nil
 	}
-	if !f.private && f.storageOf().Kind() != sys.StorageOverlay { // a private File's own pages are not the file's
+	if !f.private() && f.storageOf().Kind() != sys.StorageOverlay { // a private File's own pages are not the file's
 		total, err := pagesIn(off, off+n, func(off, end int64) (int64, error) { return sys.CachedPages(f.inner, off, end-off) })
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return total, err

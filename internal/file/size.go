@@ -59,7 +59,7 @@ func (f *File) visibleLen() int64 { return f.visible(f.fileLen()) }
 // visible returns how much of a file of size bytes f shows. If f is private, that is at most
 // the length at open, and -1 once f is closed. Otherwise it is all.
 func (f *File) visible(size int64) int64 {
-	if !f.private || size < 0 {
+	if !f.private() || size < 0 {
 		return size
 	}
 	f.mu.RLock()

@@ -10,14 +10,13 @@ import (
 
 // Sync is the method of mmapfile.File.
 func (f *File) Sync() error {
-	f.innerClosed()
-	if f.private {
+	switch {
+	case f.private():
 		return f.stillOpen("sync")
+	case f.variant != nil:
+		return f.check(f.syncFlushed())
 	}
-	if f.flusher != nil {
-		return f.syncFlushed()
-	}
-	return f.sync()
+	return f.check(f.sync())
 }
 
 func (f *File) sync() error {
@@ -56,7 +55,7 @@ func (f *File) SyncRange(off, n int64) error {
 		return f.fail("sync", fs.ErrInvalid)
 	}
 	f.innerClosed()
-	if f.private {
+	if f.private() {
 		return f.stillOpen("sync")
 	}
 	end := int64(math.MaxInt64)

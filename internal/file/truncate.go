@@ -8,11 +8,12 @@ import (
 
 // Truncate is the method of mmapfile.File.
 func (f *File) Truncate(size int64) error {
-	if f.private {
+	switch v := f.variant; {
+	case f.private():
 		return f.truncatePrivate(size)
-	}
-	if f.flusher != nil {
-		return f.check(f.truncateFlushed(size))
+	case v != nil:
+		v.Enter()
+		defer v.Leave(f, 1, 1, nil) // it counts as a byte, so that a flush is due
 	}
 	return f.check(f.truncate(size))
 }

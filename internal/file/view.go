@@ -19,7 +19,7 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 	if n > math.MaxInt64-off {
 		return io.EOF
 	}
-	if f.flusher != nil {
+	if f.flusher() != nil {
 		return f.viewFlushed(off, n, fn)
 	}
 	return f.view(off, n, fn)

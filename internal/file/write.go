@@ -9,11 +9,8 @@ import (
 
 // WriteAt is the method of mmapfile.File.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
-	if f.private {
-		return f.writePrivate(b, off)
-	}
-	if f.flusher != nil {
-		return f.flusher.Write(f, len(b), func() (int, error) { return f.writeAt(b, off) })
+	if f.variant != nil {
+		return f.writeVariant(b, off)
 	}
 	if off < 0 || len(b) == 0 {
 		return f.writeInner(b, off)
@@ -32,23 +29,16 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	return n, f.writeAtDone(was, began, b, off, n, err)
 }
 
-// writeAt is WriteAt inside another call, where one frame more does not matter.
-func (f *File) writeAt(b []byte, off int64) (n int, err error) {
-	if off < 0 || len(b) == 0 {
-		return f.writeInner(b, off)
-	}
-	if locks := f.writes.Begin(); locks != nil {
-		return f.writeLocks(locks, b, off)
-	}
-	n, err = f.writeInner(b, off)
-	f.writes.End()
-	return n, err
-}
-
 // writeLocks writes b through the mapping if its pages are prefaulted, and through the inner
-// file otherwise. Most mapped writes are made here, because one more call costs as much as the copy.
-// What the lock does not guard is looked up before it is taken.
+// file otherwise. locks is what Begin of f.writes has returned. Most mapped writes are made here,
+// because one more call costs as much as the copy. What the lock does not guard is looked up before
+// it is taken.
 func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err error) {
+	if locks == nil {
+		n, err = f.writeInner(b, off)
+		f.writes.End()
+		return n, err
+	}
 	l, only := locks.Of(off, len(b))
 	if !only {
 		held := locks.Lock(off, len(b))
@@ -86,7 +76,7 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err er
 	return n, nil
 }
 
-// writeLocked is writeAt with the range locked. l is the lock of its first block.
+// writeLocked is WriteAt with the range locked. l is the lock of its first block.
 func (f *File) writeLocked(l *rangeLock, b []byte, off int64) (n int, err error) {
 	switch done, err := f.tryWrite(l, b, off); {
 	case !done:
@@ -118,35 +108,31 @@ func (f *File) unlockWrites(l *rangeLocks) {
 
 // Write is the method of mmapfile.File.
 func (f *File) Write(b []byte) (n int, err error) {
-	if f.private {
-		return f.writeNextPrivate(b)
-	}
-	if f.flusher != nil {
-		return f.flusher.Write(f, len(b), func() (int, error) { return f.write(b) })
+	v := f.variant
+	if v != nil {
+		if f.private() {
+			return f.writeNextPrivate(b)
+		}
+		v.Enter()
 	}
 	if len(b) > 0 && (f.cur.LockHeld() || f.lockCursor()) {
-		return f.writeCursor(b)
+		n, err = f.writeCursor(b)
+	} else {
+		counted := f.writeEnters()
+		n, err = f.inner.Write(b)
+		err = f.writeDone(counted, n, err)
 	}
-	counted := f.writeEnters()
-	n, err = f.inner.Write(b)
-	return n, f.writeDone(counted, n, err)
-}
-
-// write is Write without a flusher.
-func (f *File) write(b []byte) (n int, err error) {
-	if len(b) > 0 && f.lockCursor() {
-		return f.writeCursor(b)
+	if v != nil {
+		v.Leave(f, len(b), n, err)
 	}
-	counted := f.writeEnters()
-	n, err = f.inner.Write(b)
-	return n, f.writeDone(counted, n, err)
+	return n, err
 }
 
 // writeCursor is Write with the cursor locked and held by the File. It unlocks the cursor.
 func (f *File) writeCursor(b []byte) (n int, err error) {
 	if f.lateErrors() {
 		n, err = f.writeSeeked(b)
-	} else if n, err = f.writeAt(b, f.cur.Pos()); err != nil {
+	} else if n, err = f.writeLocks(f.writes.Begin(), b, f.cur.Pos()); err != nil {
 		n, err = f.writeAgain(b, err)
 	}
 	f.cur.SetPos(f.cur.Pos() + int64(n))

@@ -77,19 +77,19 @@ func (fl *Flusher[T]) Late() bool {
 // Pending returns the number of bytes that are counted and not known to be durable. It is for tests.
 func (fl *Flusher[T]) Pending() int64 { return fl.pending.Load() }
 
-// Write makes a call that writes at most most bytes, counts what it wrote, and flushes if
-// that is due. A call that fails may have written all but one of them: os.File does not report
-// what WriteAt wrote before an error.
-func (fl *Flusher[T]) Write(f *T, most int, call func() (int, error)) (n int, err error) {
-	fl.gate.RLock()
-	n, err = call()
+// Enter is the start of a call that writes, and for which the close of the file waits. Leave ends it.
+func (fl *Flusher[T]) Enter() { fl.gate.RLock() }
+
+// Leave counts what a call wrote that was to write at most most bytes and has returned n and err,
+// and flushes if that is due. A call that fails may have written all but one of them: os.File does
+// not report what WriteAt wrote before an error.
+func (fl *Flusher[T]) Leave(f *T, most, n int, err error) {
 	if err == nil {
 		most = n
 	}
 	fl.Count(int64(most))
 	fl.gate.RUnlock()
 	fl.Due(f)
-	return n, err
 }
 
 // Begin is the start of a call that may write, and for which the close of the file must not wait.
@@ -146,7 +146,7 @@ func (fl *Flusher[T]) Sync(sync func() error) (kept, err error) {
 	return kept, err
 }
 
-// KeepOut waits for the calls of Write, and keeps out further ones until release.
+// KeepOut waits until calls that have entered leave, and keeps out further ones until release.
 func (fl *Flusher[T]) KeepOut() (release func()) {
 	fl.gate.Lock()
 	return fl.gate.Unlock

@@ -44,6 +44,13 @@ func (d *disk) unsaved() int64 {
 	return d.written - d.saved
 }
 
+// write makes call, which is to write at most most bytes.
+func write(fl *Flusher[disk], d *disk, most int, call func() (int, error)) {
+	fl.Enter()
+	n, err := call()
+	fl.Leave(d, most, n, err)
+}
+
 // Whatever calls return, in whatever order: fewer bytes than the limit are not flushed, and each
 // failure is reported once, by the next Sync or at the end.
 func TestFlusher_Model(t *testing.T) {
@@ -89,7 +96,7 @@ func TestFlusher_Model(t *testing.T) {
 				due()
 				fl.Due(d)
 			default:
-				_, _ = fl.Write(d, int(n), func() (int, error) {
+				write(fl, d, int(n), func() (int, error) {
 					k := n
 					var err error
 					if r.IntN(4) == 0 {
@@ -133,7 +140,7 @@ func TestFlusher_Interval(t *testing.T) {
 			}
 		}
 		after("nothing written", 5500*time.Millisecond, 0)
-		_, _ = fl.Write(d, 7, func() (int, error) { return 7, nil })
+		write(fl, d, 7, func() (int, error) { return 7, nil })
 		after("written", 500*time.Millisecond, 1)
 		after("all is durable", 5*time.Second, 1)
 		end := fl.Begin()
@@ -156,7 +163,7 @@ func TestFlusher_LateBesideFlush(t *testing.T) {
 	d := new(disk)
 	fl := New(d, 1, 0, func(*disk) error { close(flushing); <-goOn; return nil })
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = fl.Write(d, 1, func() (int, error) { return 1, nil }) })
+	all.Go(func() { write(fl, d, 1, func() (int, error) { return 1, nil }) })
 	<-flushing
 	if fl.Late() { // with a lock of the flush it would hang
 		t.Error("late before the end")
@@ -171,7 +178,7 @@ func TestFlusher_KeepOut(t *testing.T) {
 	fl := New(d, 0, 0, (*disk).flush)
 	var released atomic.Bool
 	called, wrote := make(chan struct{}), make(chan struct{})
-	go fl.Write(d, 1, func() (int, error) { close(called); <-wrote; return 1, nil })
+	go write(fl, d, 1, func() (int, error) { close(called); <-wrote; return 1, nil })
 	<-called
 	time.AfterFunc(time.Millisecond, func() { close(wrote) })
 	release := fl.KeepOut() // waits until that is counted
@@ -181,7 +188,7 @@ func TestFlusher_KeepOut(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			_, _ = fl.Write(d, 1, func() (int, error) {
+			write(fl, d, 1, func() (int, error) {
 				if !released.Load() {
 					t.Error("a write was not kept out")
 				}
