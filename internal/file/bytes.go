@@ -2,9 +2,6 @@ package file
 
 // Bytes is the method of mmapfile.File.
 func (f *File) Bytes() []byte {
-	if f.innerClosed() {
-		return nil
-	}
 	if !f.inPlace() {
 		f.noteStores()
 		return f.bytesCopy()

@@ -70,7 +70,6 @@ func (f *File) inPlace() bool { return canMap || f.private() }
 // bytesAt finds a mapping that shows n bytes at off, all of them in the file. It is nil if n
 // is 0, or if the platform has no mappings. hold is as for mapForMemory.
 func (f *File) bytesAt(off, n int64, hold bool) (*mapping, error) {
-	f.innerClosed()
 	if m := f.m.Load(); hold && f.coversKnown(m, off, n) && f.proves(m, int(off+n-1)) {
 		return m, nil
 	}
@@ -103,7 +102,7 @@ func (f *File) bytesAt(off, n int64, hold bool) (*mapping, error) {
 // coversKnown reports whether m has n bytes at off that are in the file, by the size that f knows.
 // The last of them is in memory.
 func (f *File) coversKnown(m *mapping, off, n int64) bool {
-	return !closeNeedsLock && m != nil && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.Known(off+n-1, 1)
+	return !closeNeedsLock && m != nil && !f.innerClosed() && 0 < n && n <= maxInt && f.covers(m, off, int(n)) && f.pages.Known(off+n-1, 1)
 }
 
 // noSize returns the reason that the file has no size that could be mapped.

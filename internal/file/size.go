@@ -54,7 +54,12 @@ func (f *File) Len() int64 {
 
 // visibleLen returns the file's present length, or -1 if it has none that can be mapped. It does
 // not allocate while the File holds the cursor.
-func (f *File) visibleLen() int64 { return f.visible(f.fileLen()) }
+func (f *File) visibleLen() int64 {
+	if f.innerClosed() {
+		return -1
+	}
+	return f.visible(f.fileLen())
+}
 
 // visible returns how much of a file of size bytes f shows. If f is private, that is at most
 // the length at open, and -1 once f is closed. Otherwise it is all.

@@ -26,7 +26,6 @@ func (f *File) View(off, n int64, fn func(p []byte) error) error {
 }
 
 func (f *File) view(off, n int64, fn func(p []byte) error) error {
-	f.innerClosed()
 	if m := f.m.Load(); f.coversKnown(m, off, n) && f.pages.Known(off, int(min(n, prereadMax))) {
 		if called, err := f.call(m, off, n, fn, true); called {
 			return err
