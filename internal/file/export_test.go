@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/flush"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -132,13 +133,20 @@ func Pending(v any) int64 {
 	return f.variant.Pending()
 }
 
-// OnFlush calls fn at each flush by the policy of f. An error of fn is that of the flush.
-func OnFlush(v any, fn func() error) {
+// FlushCalling gives f, a regular file, the policy p, as opening it with Options does. Each flush
+// begins with fn, whose error is that of the flush.
+func FlushCalling(v any, p struct {
+	Bytes    int64
+	Interval time.Duration
+}, fn func() error) {
 	f := of(v)
-	onFlush.Store(f, fn)
+	f.variant = flush.New(f, p.Bytes, p.Interval, func(f *File) error {
+		if err := fn(); err != nil {
+			return err
+		}
+		return f.syncData()
+	})
 }
-
-var onFlush sync.Map // of func() error by *File
 
 // LearnLate lets a call that asked for f's length before fn learn size after it.
 func LearnLate(v any, size int64, fn func()) {
@@ -176,14 +184,6 @@ func init() {
 		if fn, ok := writes.LoadAndDelete(f); ok {
 			fn.(func())()
 		}
-	}
-	flushData = func(f *File) error {
-		if fn, ok := onFlush.Load(f); ok {
-			if err := fn.(func() error)(); err != nil {
-				return err
-			}
-		}
-		return f.syncData()
 	}
 }
 

@@ -242,9 +242,8 @@ func TestClose_FlushBesideWrites(t *testing.T) {
 	filetest.NeedThreads(t)
 	t.Parallel()
 	for round := range filetest.Iterations(300) {
-		f, _ := openWithPolicy(t, 100_000, mmapfile.FlushPolicy{Bytes: 1})
 		var written, flushed atomic.Int64
-		file.OnFlush(f, func() error { flushed.Store(written.Load()); return nil })
+		f := openFlushing(t, 100_000, mmapfile.FlushPolicy{Bytes: 1}, func() error { flushed.Store(written.Load()); return nil })
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			for i := int64(1); ; i++ {
@@ -306,9 +305,8 @@ func TestFlushPolicy_Failure(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("the disk is gone")
 	for _, by := range []string{"Sync", "Close"} {
-		f, _ := openWithPolicy(t, 1000, mmapfile.FlushPolicy{Bytes: 10})
 		var failure error = bad
-		file.OnFlush(f, func() error { return failure })
+		f := openFlushing(t, 1000, mmapfile.FlushPolicy{Bytes: 10}, func() error { return failure })
 		if n, err := f.WriteAt(make([]byte, 100), 0); n != 100 || err != nil {
 			t.Errorf("the write that flushes: %d, %v", n, err)
 		}
@@ -333,14 +331,20 @@ func TestFlushPolicy_Failure(t *testing.T) {
 // openWithPolicy opens a new file of size bytes with policy p, and counts its flushes.
 func openWithPolicy(t testing.TB, size int, p mmapfile.FlushPolicy) (f *mmapfile.File, flushes *atomic.Int64) {
 	t.Helper()
-	f, err := mmapfile.Options{Flush: p}.OpenFile(filetest.Temp(t, filetest.Pattern(size)), os.O_RDWR, 0)
+	flushes = new(atomic.Int64)
+	return openFlushing(t, size, p, func() error { flushes.Add(1); return nil }), flushes
+}
+
+// openFlushing opens a new file of size bytes with policy p, whose flushes begin with fn.
+func openFlushing(t testing.TB, size int, p mmapfile.FlushPolicy, fn func() error) *mmapfile.File {
+	t.Helper()
+	f, err := mmapfile.OpenFile(filetest.Temp(t, filetest.Pattern(size)), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	flushes = new(atomic.Int64)
-	file.OnFlush(f, func() error { flushes.Add(1); return nil })
-	return f, flushes
+	file.FlushCalling(f, p, fn)
+	return f
 }
 
 // A flush in the background loses no write of a program into Bytes, and has no data race with it.
@@ -409,8 +413,7 @@ func (c *panickingConn) Read(b []byte) (int, error) {
 func TestSyncRange_FailedFlush(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("the disk is gone")
-	f, _ := openWithPolicy(t, 10_000, mmapfile.FlushPolicy{Bytes: 10})
-	file.OnFlush(f, func() error { return bad })
+	f := openFlushing(t, 10_000, mmapfile.FlushPolicy{Bytes: 10}, func() error { return bad })
 	if _, err := f.WriteAt(make([]byte, 100), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -449,10 +452,10 @@ func TestReadFrom_TooLateForClose(t *testing.T) {
 	filetest.NeedThreads(t)
 	t.Parallel()
 	for _, p := range []mmapfile.FlushPolicy{{Bytes: 1}, {Interval: time.Hour}} {
-		f, _ := openWithPolicy(t, 0, p)
-		c := &lateConn{Conn: f, began: make(chan struct{}), more: make(chan struct{})}
+		c := &lateConn{began: make(chan struct{}), more: make(chan struct{})}
 		var once sync.Once
-		file.OnFlush(f, func() error {
+		var f *mmapfile.File
+		f = openFlushing(t, 0, p, func() error {
 			once.Do(func() {
 				close(c.more)
 				if !filetest.Eventually(func() bool { return file.Pending(f) == 200 }) {
@@ -461,6 +464,7 @@ func TestReadFrom_TooLateForClose(t *testing.T) {
 			})
 			return nil
 		})
+		c.Conn = f
 		copied := make(chan error)
 		go func() {
 			n, err := f.ReadFrom(c)
