@@ -482,3 +482,22 @@ func TestReadFrom_TooLateForClose(t *testing.T) {
 		}
 	}
 }
+
+// A write of nothing, or before the start of the file, has the results of os.File.
+func TestFlushPolicy_WritesOfNothing(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	for _, mapped := range []bool{false, true} {
+		f, _ := openWithPolicy(t, size, mmapfile.FlushPolicy{Bytes: 1 << 20})
+		if mapped {
+			mustMap(t, f)
+			file.PrefaultAll(f)
+		}
+		if n, err := f.WriteAt([]byte("x"), -1); n != 0 || err == nil {
+			t.Errorf("mapped %v: WriteAt before the start: %d, %v", mapped, n, err)
+		}
+		if n, err := f.WriteAt(nil, 2*size); n != 0 || err != nil || f.Len() != size {
+			t.Errorf("mapped %v: WriteAt of nothing past the end: %d, %v; %d bytes", mapped, n, err, f.Len())
+		}
+	}
+}
