@@ -121,7 +121,7 @@ func (f *File) mapTo(size int64, memory bool) error {
 // if the file must not be mapped.
 func (f *File) mayMap(memory bool) (usable int64, access sys.Access, err error) {
 	flag := f.flag
-	if sys.Maps && !closeNeedsLock && !f.ownDescriptor() {
+	if canMap && !closeNeedsLock && !f.ownDescriptor() {
 		flag = -1 // other code may have changed it
 	}
 	if access, err = sys.AccessOf(f.inner, flag); err != nil {

@@ -1,10 +1,13 @@
 package file
 
-import "go.dw1.io/mmapfile/internal/vm"
+import (
+	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
+)
 
 // What a kind of system can do, constant so that what it cannot do compiles to nothing.
 const (
-	canMap         = vm.CanMap
+	canMap         = sys.Maps // if not, memory is a copy
 	closeNeedsLock = vm.CloseNeedsLock
 	mapsBeyondEnd  = vm.MapsBeyondEnd
 	noUnifiedCache = vm.NoUnifiedCache

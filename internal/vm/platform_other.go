@@ -5,7 +5,6 @@ package vm
 import "errors"
 
 const (
-	CanMap         = false // except for private Files, which are copies in memory
 	CloseNeedsLock = false
 	MapsBeyondEnd  = false
 	NoUnifiedCache = false

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	CanMap         = true
 	CloseNeedsLock = false // MAP_FIXED replaces a range at once: readers need no lock
 
 	// Pages past the file's end fault until the file has grown to them (mmap(2)).

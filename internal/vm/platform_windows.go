@@ -5,8 +5,6 @@ package vm
 import "golang.org/x/sys/windows"
 
 const (
-	CanMap = true
-
 	// A view cannot be replaced by a reservation in one step, so readers hold the lock. A
 	// mapping is not longer than the file, because that would grow the file.
 	CloseNeedsLock = true
