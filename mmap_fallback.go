@@ -40,5 +40,12 @@ func (platform) MapReserved(*os.File, []byte, int, bool) (view, rest []byte, err
 }
 
 func (platform) RefusesMapped(error) bool { return false }
-func (platform) Flush([]byte) error       { return errors.ErrUnsupported }
 func (platform) Refresh([]byte)           {}
+
+func (platform) Flush([]byte) error                     { return errors.ErrUnsupported }
+func (platform) Sync([]byte) error                      { return errors.ErrUnsupported }
+func (platform) Advise([]byte, int) error               { return errors.ErrUnsupported }
+func (platform) Prefault(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+func (platform) Lock([]byte) error                      { return errors.ErrUnsupported }
+func (platform) Unlock([]byte) error                    { return errors.ErrUnsupported }
+func (platform) Resident([]byte) (int64, error)         { return 0, errors.ErrUnsupported }

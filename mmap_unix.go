@@ -106,3 +106,49 @@ func (platform) Flush(data []byte) error {
 
 // Refresh makes the mapping show what system calls have written.
 func (platform) Refresh(data []byte) { unix.Msync(data, unix.MS_INVALIDATE) }
+
+// Sync calls msync(2), which on Linux flushes a range as fsync does the file. POSIX does not say
+// that.
+func (platform) Sync(data []byte) error {
+	if runtime.GOOS != "linux" {
+		return errors.ErrUnsupported
+	}
+	return uninterrupted(func() error { return unix.Msync(data, unix.MS_SYNC) })
+}
+
+// Advise calls madvise(2). Advice that the system does not know is EINVAL.
+func (platform) Advise(data []byte, advice int) error {
+	if advice >= len(sys.Advices) {
+		return errors.ErrUnsupported
+	}
+	err := uninterrupted(func() error { return unix.Madvise(data, sys.Advices[advice]) })
+	switch err {
+	case unix.EINVAL:
+		return errors.ErrUnsupported
+	case unix.EFAULT:
+		return sys.ErrFault
+	}
+	return err
+}
+
+// Prefault takes one call. Any further cost is the file system's.
+func (p platform) Prefault(f *os.File, data []byte, off int64) error {
+	err := sys.Borrow(f, func(fd int) error { return sys.CheckBlocks(fd, off, int64(len(data))) })
+	if err != nil {
+		return err
+	}
+	return p.Advise(data, sys.PopulateWrite)
+}
+
+func (platform) Lock(data []byte) error   { return unix.Mlock(data) }
+func (platform) Unlock(data []byte) error { return unix.Munlock(data) }
+
+func (platform) Resident(data []byte) (int64, error) { return sys.ResidentPages(data) }
+
+// uninterrupted calls fn until it is not interrupted by a signal.
+func uninterrupted(fn func() error) (err error) {
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = fn()
+	}
+	return err
+}

@@ -172,3 +172,43 @@ func (platform) Flush(data []byte) error {
 
 // Refresh has nothing to do: views and system calls see the same bytes.
 func (platform) Refresh([]byte) {}
+
+func (platform) Lock(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
+
+// Unlock unlocks each page separately if some are not locked, because VirtualUnlock
+// fails for all of them then.
+func (p platform) Unlock(data []byte) error {
+	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
+	if err != windows.ERROR_NOT_LOCKED {
+		return err
+	}
+	for len(data) > os.Getpagesize() {
+		if err := p.Unlock(data[:os.Getpagesize()]); err != nil {
+			return err
+		}
+		data = data[os.Getpagesize():]
+	}
+	return nil
+}
+
+var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
+
+// Advise has a call for WillNeed only, and nothing to do for Normal.
+func (platform) Advise(data []byte, advice int) error {
+	switch {
+	case advice == sys.Normal:
+		return nil
+	case advice != sys.WillNeed || prefetchVirtualMemory.Find() != nil:
+		return errors.ErrUnsupported
+	}
+	part := struct{ addr, size uintptr }{addrOf(data), uintptr(len(data))} // WIN32_MEMORY_RANGE_ENTRY
+	ok, _, err := prefetchVirtualMemory.Call(uintptr(windows.CurrentProcess()), 1, uintptr(unsafe.Pointer(&part)), 0)
+	if ok == 0 {
+		return err
+	}
+	return nil
+}
+
+func (platform) Sync([]byte) error                      { return errors.ErrUnsupported }
+func (platform) Prefault(*os.File, []byte, int64) error { return errors.ErrUnsupported }
+func (platform) Resident([]byte) (int64, error)         { return 0, errors.ErrUnsupported }

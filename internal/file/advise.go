@@ -10,6 +10,7 @@ import (
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // Advise is the method of mmapfile.File.
@@ -75,7 +76,7 @@ const populateTries = 8
 // 4 KiB, and on tmpfs, DontNeed only costs time. After Random, the first stores to 1 GiB
 // ran at 0.9 GiB/s instead of 2.5 or more.
 func (f *File) advisePages(p []byte, off int64, a int) error {
-	err := sys.Advise(p, a)
+	err := vm.Memory.Advise(p, a)
 	if a < sys.PopulateRead || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // faultCause returns the reason that p faulted.
@@ -67,7 +68,7 @@ func storable(p []byte) bool {
 	if len(p) == 0 {
 		return true
 	}
-	switch err := sys.Advise(p, sys.PopulateWrite); err {
+	switch err := vm.Memory.Advise(p, sys.PopulateWrite); err {
 	case nil:
 		return true
 	case sys.ErrFault:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // LockMemory is the method of mmapfile.File.
@@ -14,7 +14,7 @@ func (f *File) LockMemory(off, n int64) error {
 	}
 	m, p, from, err := f.pagesAt(off, n, false)
 	if err == nil && len(p) > 0 {
-		if err = f.onPages(m, func() error { return sys.LockMemory(p) }); err != nil {
+		if err = f.onPages(m, func() error { return vm.Memory.Lock(p) }); err != nil {
 			f.unlock(from, int64(len(p)))
 		}
 	}
@@ -55,7 +55,7 @@ func (f *File) unlock(off, n int64) (err error) {
 		if from >= end || n == 0 {
 			continue
 		}
-		if e := sys.UnlockMemory(m.data[from:end]); err == nil {
+		if e := vm.Memory.Unlock(m.data[from:end]); err == nil {
 			err = e
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // A write goes to the mapping once its pages are prefaulted, because the first mapped write
@@ -182,9 +183,6 @@ func (f *File) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	return ok
 }
 
-// prefaultMemory is a variable for tests, which play a system that cannot do it.
-var prefaultMemory = sys.Prefault
-
 // prefault prefaults the blocks that the bytes from off to end intersect if they are in memory, or only
 // the pages of the bytes. It returns how long that took, and how many blocks there were.
 func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks int64) {
@@ -201,7 +199,7 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks 
 		return 0, 0
 	}
 	began := time.Now()
-	err := prefaultMemory(f.inner, m.data[from:to], from)
+	err := vm.Memory.Prefault(f.inner, m.data[from:to], from)
 	took = time.Since(began)
 	switch {
 	case err == nil:

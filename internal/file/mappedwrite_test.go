@@ -14,6 +14,7 @@ import (
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // mappedFile opens and maps a new file of size bytes.
@@ -85,6 +86,16 @@ func mapsWrites(f *File, do func()) bool {
 	f.needCold().mtime.Start()
 	do()
 	return f.needCold().mtime.State().Mapped
+}
+
+// writeOften writes the same bytes again and again, to the first page.
+func writeOften(t *testing.T, f *File, times int) {
+	t.Helper()
+	for range times {
+		if _, err := f.WriteAt([]byte("often"), 10); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestWriteAt_MappedBesideTruncation(t *testing.T) {
@@ -178,7 +189,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 	if _, err := src.WriteAt(bytes.Repeat([]byte{1}, 2*lock), 0); err != nil {
 		t.Fatal(err)
 	}
-	sys.Advise(m.data, sys.Random) // each page faults
+	vm.Memory.Advise(m.data, sys.Random) // each page faults
 	for _, c := range []struct{ one, other, n int64 }{
 		{3*lock + 100, 3*lock + 100, 20_000}, // the same
 		{5*lock - 100, 5 * lock, lock},
@@ -200,7 +211,7 @@ func TestWriteAt_MappedOverlapping(t *testing.T) {
 					for wrote[0].Load() < 8 || wrote[1].Load() < 8 { // so that the last ones meet
 						if i == 0 {
 							b = m.data[:c.n]
-							sys.Advise(m.data, sys.DontNeed) // so that one overtakes the other
+							vm.Memory.Advise(m.data, sys.DontNeed) // so that one overtakes the other
 						}
 						if n, err := f.WriteAt(b, off); n != len(b) || err != nil {
 							t.Errorf("WriteAt: %d, %v", n, err)

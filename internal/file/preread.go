@@ -5,6 +5,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // prereadMax is the number of bytes that are read before user code sees them: a cold View.
@@ -33,7 +34,7 @@ func (f *File) preread(m *mapping, off, n int64) {
 			switch {
 			case in && err == nil:
 				f.pages.Note(pages.Ready, start, stop-start)
-			case err != nil && !closeNeedsLock && !f.sparse() && sys.Advise(m.data[off&^int64(pageSize-1):next], sys.PopulateRead) == nil:
+			case err != nil && !closeNeedsLock && !f.sparse() && vm.Memory.Advise(m.data[off&^int64(pageSize-1):next], sys.PopulateRead) == nil:
 				f.pages.Note(pages.Ready, off, next-off)
 			default:
 				if inOrder {

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // Resident is the method of mmapfile.File.
@@ -41,7 +42,7 @@ func (f *File) resident(off, n int64) (int64, error) {
 	total := int64(0)
 	err = f.onPages(m, func() (err error) {
 		total, err = pagesIn(off, min(off+n, int64(len(m.data))), func(off, end int64) (int64, error) {
-			return sys.ResidentPages(m.data[off&^int64(pageSize-1) : end])
+			return vm.Memory.Resident(m.data[off&^int64(pageSize-1) : end])
 		})
 		return err
 	})
@@ -89,7 +90,7 @@ func (f *File) inMemory(off, end int64) (in bool, err error) {
 			return false, nil
 		}
 		var n int64
-		n, err = sys.ResidentPages(m.data[off&^(page-1) : end])
+		n, err = vm.Memory.Resident(m.data[off&^(page-1) : end])
 		in = n >= (end+page-1)/page-off/page
 	default:
 		in, err = sys.InMemory(f.inner, off, end-off)

@@ -103,23 +103,11 @@ func TestWriteAt_StorageWithoutMappedWrites(t *testing.T) {
 	}
 }
 
-// writeOften writes the same bytes again and again, to the first page.
-func writeOften(t *testing.T, f *File, times int) {
-	t.Helper()
-	for range times {
-		if _, err := f.WriteAt([]byte("often"), 10); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // Where the system cannot prefault, a page gets mapped writes only after a system call has written
 // it: one that was only read may be a hole, which a mapped write finds full too late. Not parallel,
 // because it changes what all Files ask.
 func TestWriteAt_HoleWithoutPrefaulting(t *testing.T) {
-	was := prefaultMemory
-	prefaultMemory = func(*os.File, []byte, int64) error { return errors.ErrUnsupported }
-	defer func() { prefaultMemory = was }()
+	Refuse(t, "Prefault", errors.ErrUnsupported)
 	f := lazyFile(t, 4*pages.BlockSize)
 	if err := f.Truncate(0); err != nil {
 		t.Fatal(err)

@@ -1,11 +1,13 @@
 package file
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
 
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // Sync is the method of mmapfile.File.
@@ -62,20 +64,19 @@ func (f *File) SyncRange(off, n int64) error {
 	if n <= end-off {
 		end = off + n
 	}
-	m := f.m.Load()
-	if !sys.SyncsRanges || m == nil || !m.writable || end > int64(len(m.data)) || n == 0 {
-		if err := f.syncData(); err != nil {
-			return f.fail("sync", cause(err))
-		}
-		return f.flushFailed()
+	err := errors.ErrUnsupported
+	if m := f.m.Load(); m != nil && m.writable && end <= int64(len(m.data)) && n > 0 {
+		err = vm.Memory.Sync(m.data[off&^int64(pageSize-1) : end])
+		f.pages.Synced(off, end)
 	}
-	err := sys.SyncMemory(m.data[off&^int64(pageSize-1) : end])
-	f.pages.Synced(off, end)
 	switch {
+	case errors.Is(err, errors.ErrUnsupported): // or these bytes are not mapped for writing
+		err = f.syncData()
 	case f.m.Load() == nil: // the range may not have been the file's any more
-		return f.fail("sync", os.ErrClosed)
-	case err != nil:
-		return f.fail("sync", err)
+		err = os.ErrClosed
+	}
+	if err != nil {
+		return f.fail("sync", cause(err))
 	}
 	return f.flushFailed()
 }

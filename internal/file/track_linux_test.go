@@ -20,6 +20,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
+	"go.dw1.io/mmapfile/internal/vm"
 )
 
 // pageTables returns the number of bytes of data that are in the page tables.
@@ -51,7 +52,7 @@ func drop(t *testing.T, f *File) {
 		t.Fatal(err)
 	}
 	if m := f.m.Load(); m != nil {
-		if err := sys.Advise(m.data, sys.DontNeed); err != nil {
+		if err := vm.Memory.Advise(m.data, sys.DontNeed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,6 +128,26 @@ func TestView_ReadsRangeIn(t *testing.T) {
 		if pages, err := sys.CachedPages(f.inner, off, 256<<10); err != nil || pages != 64 {
 			t.Errorf("%d of 64 pages of a window are in memory, %v", pages, err)
 		}
+	}
+}
+
+// Where nothing tells what is in memory, and the system populates no pages, View reads them in.
+func TestView_ReadsRangeInUnasked(t *testing.T) {
+	f := lazyFile(t, 1<<20)
+	f.Bytes()
+	drop(t, f)
+	f.pages.Truncated(0)
+	f.storage.Store(uint32(sys.StorageLocal))
+	f.needCold().residencyUnknown.Store(true)
+	Refuse(t, "Advise", syscall.ENOSYS)
+	err := f.View(0, 100_000, func([]byte) error {
+		if pages, err := sys.CachedPages(f.inner, 0, 100_000); err != nil || pages < 25 {
+			t.Errorf("%d of 25 pages are in memory when fn is called, %v", pages, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -522,7 +543,7 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 		t.Fatal("not mapped")
 	}
 	m := f.m.Load()
-	if err := sys.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
+	if err := vm.Memory.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
 		t.Skip(err)
 	}
 	for _, c := range []struct {

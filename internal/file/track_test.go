@@ -160,7 +160,7 @@ func TestSync_NoPageStaysPrefaulted(t *testing.T) {
 	if err := f.SyncRange(pages.BlockSize+1, 5); err != nil {
 		t.Fatal(err)
 	}
-	if sys.SyncsRanges && (!has(0) || has(1) || !has(2)) {
+	if canMap && runtime.GOOS == "linux" && (!has(0) || has(1) || !has(2)) {
 		t.Errorf("prefaulted after SyncRange in block 1: %v %v %v", has(0), has(1), has(2))
 	}
 	prefaultAll(f)

@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"unsafe"
@@ -194,30 +195,33 @@ func seekHole(fd int) (int64, error) {
 	return hole, err
 }
 
-// OwnBlocks reports whether the file has unshared blocks for the n bytes at off, up to the
-// end of the file. On a file system that cannot list extents, it goes by the number of
+// errBlocks means that a mapped write would allocate blocks of the file.
+var errBlocks = errors.New("the file has holes or shares blocks")
+
+// CheckBlocks returns an error unless the file has unshared blocks for the n bytes at off, up to
+// the end of the file. On a file system that cannot list extents, it goes by the number of
 // blocks.
-func OwnBlocks(fd int, off, n int64) bool {
+func CheckBlocks(fd int, off, n int64) error {
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return false
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
 	}
 	next, end := uint64(off), uint64(min(off+n, st.Size))
 	for next < end {
 		var m extentMap
 		found, errno := m.list(fd, next, end)
-		if errno != 0 {
-			return st.Blocks*512 >= st.Size
+		if errno != 0 && st.Blocks*512 >= st.Size {
+			return nil
 		}
-		if len(found) == 0 {
-			return false
+		if errno != 0 || len(found) == 0 {
+			return errBlocks
 		}
 		for _, x := range found {
 			if x.logical > next || x.logical+x.length <= next || x.flags&extentShared != 0 {
-				return false
+				return errBlocks
 			}
 			next = x.logical + x.length
 		}
 	}
-	return true
+	return nil
 }

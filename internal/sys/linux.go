@@ -3,7 +3,6 @@
 package sys
 
 import (
-	"errors"
 	"os"
 	"unsafe"
 
@@ -202,17 +201,6 @@ func InMemory(f *os.File, off, n int64) (in bool, err error) {
 	return in, err
 }
 
-// SyncsRanges says whether msync flushes a range as fsync does the file.
-const SyncsRanges = true
-
-// SyncMemory calls msync(2) with MS_SYNC.
-func SyncMemory(data []byte) (err error) {
-	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Msync(data, unix.MS_SYNC)
-	}
-	return err
-}
-
 // Datasync calls fdatasync(2).
 func Datasync(f *os.File) error {
 	return Borrow(f, func(fd int) (err error) {
@@ -223,43 +211,11 @@ func Datasync(f *os.File) error {
 	})
 }
 
-var advices = [...]int{
+// Advices are those of madvise(2) for the values for Advise.
+var Advices = [...]int{
 	Normal: unix.MADV_NORMAL, Sequential: unix.MADV_SEQUENTIAL, Random: unix.MADV_RANDOM,
 	WillNeed: unix.MADV_WILLNEED, DontNeed: unix.MADV_DONTNEED, HugePages: unix.MADV_HUGEPAGE,
 	PopulateRead: unix.MADV_POPULATE_READ, PopulateWrite: unix.MADV_POPULATE_WRITE, // 5.14
-}
-
-// Advise calls madvise(2). Advice that the kernel does not know is EINVAL.
-func Advise(data []byte, advice int) (err error) {
-	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Madvise(data, advices[advice])
-	}
-	switch err {
-	case unix.EINVAL:
-		return errors.ErrUnsupported
-	case unix.EFAULT:
-		return ErrFault
-	}
-	return err
-}
-
-// errHoles means that a page fault would allocate blocks of the file.
-var errHoles = errors.New("the file has holes")
-
-// Prefault marks each page of n bytes of f at off, which are data, as stored to, in one
-// call. Any further cost is the file system's. It fills no holes, and separates no blocks
-// shared with another file.
-func Prefault(f *os.File, data []byte, off int64) error {
-	err := Borrow(f, func(fd int) error {
-		if !OwnBlocks(fd, off, int64(len(data))) {
-			return errHoles
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return Advise(data, PopulateWrite)
 }
 
 // mapMissing maps a page past the end of an empty file.

@@ -1,6 +1,6 @@
 package sys
 
-// The values for Advise. mmapfile.Advice has the same values.
+// The values for Advise of vm.Platform. mmapfile.Advice has the same values.
 const (
 	Normal = iota
 	Sequential

@@ -7,14 +7,7 @@ import (
 	"os"
 )
 
-// SyncsRanges is false: POSIX does not say that msync makes a range durable as fsync does a file.
-const SyncsRanges = false
-
-func SyncMemory([]byte) error { return errors.ErrUnsupported }
-
 func Datasync(f *os.File) error { return f.Sync() }
-
-func Prefault(*os.File, []byte, int64) error { return errors.ErrUnsupported }
 
 func Sealable(*os.File) bool { return false }
 

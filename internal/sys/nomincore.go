@@ -1,4 +1,4 @@
-//go:build (openbsd || solaris || aix || windows) && !nommap
+//go:build (openbsd || solaris || aix) && !nommap
 
 package sys
 

@@ -12,10 +12,7 @@ const Maps = false
 
 // This build maps nothing, so few of these are called.
 
-const (
-	SyncsRanges = false
-	FlagsSync   = os.O_SYNC
-)
+const FlagsSync = os.O_SYNC
 
 func Datasync(f *os.File) error           { return f.Sync() }
 func StorageOf(*os.File, bool) Storage    { return StorageRemote }
@@ -23,14 +20,8 @@ func AddressSpace() int64                 { return 0 }
 func MajorFaults() (int64, bool)          { return 0, false }
 func MarkModified(*os.File, int64, int64) {}
 func Sealable(*os.File) bool              { return false }
-func SyncMemory([]byte) error             { return errors.ErrUnsupported }
-func Advise([]byte, int) error            { return errors.ErrUnsupported }
-func LockMemory([]byte) error             { return errors.ErrUnsupported }
-func UnlockMemory([]byte) error           { return errors.ErrUnsupported }
 
 func AccessOf(*os.File, int) (Access, error)            { return Access{}, errors.ErrUnsupported }
-func Prefault(*os.File, []byte, int64) error            { return errors.ErrUnsupported }
-func ResidentPages([]byte) (int64, error)               { return 0, errors.ErrUnsupported }
 func CachedPages(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 func InMemory(*os.File, int64, int64) (bool, error)     { return false, errors.ErrUnsupported }
 func MissingPage() ([]byte, func())                     { return nil, nil }

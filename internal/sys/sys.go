@@ -40,7 +40,7 @@ type Access struct {
 	Direct      bool // O_DIRECT
 }
 
-// ErrFault is the error of [Advise] if a page to be populated cannot be served.
+// ErrFault is the error if a page to be populated cannot be served.
 var ErrFault = errors.New("page fault")
 
 // Borrow calls fn with the descriptor or handle of c, which cannot be closed meanwhile, and

@@ -37,9 +37,6 @@ func AccessOf(f *os.File, flag int) (a Access, err error) {
 	return a, err
 }
 
-func LockMemory(data []byte) error   { return unix.Mlock(data) }
-func UnlockMemory(data []byte) error { return unix.Munlock(data) }
-
 // MajorFaults counts the page faults of the process that waited for the disk (getrusage(2)).
 func MajorFaults() (n int64, ok bool) {
 	var usage unix.Rusage

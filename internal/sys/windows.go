@@ -3,7 +3,6 @@
 package sys
 
 import (
-	"errors"
 	"os"
 	"unsafe"
 
@@ -15,8 +14,6 @@ const FlagsSync = os.O_SYNC
 
 // Maps says whether this build maps files.
 const Maps = true
-
-func addrOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
 // AccessOf uses the flags of the open call, because a handle does not tell them. System
 // calls write a file that other code has opened (a negative flag). The same holds for
@@ -39,42 +36,6 @@ func MissingPage() (p []byte, free func()) {
 	}
 	p = unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n) // vet would report a plain conversion
 	return p, func() { windows.VirtualFree(addr, 0, windows.MEM_RELEASE) }
-}
-
-func LockMemory(data []byte) error { return windows.VirtualLock(addrOf(data), uintptr(len(data))) }
-
-// UnlockMemory unlocks each page separately if some are not locked, because VirtualUnlock
-// fails for all of them then.
-func UnlockMemory(data []byte) error {
-	err := windows.VirtualUnlock(addrOf(data), uintptr(len(data)))
-	if err != windows.ERROR_NOT_LOCKED {
-		return err
-	}
-	for len(data) > os.Getpagesize() {
-		if err := UnlockMemory(data[:os.Getpagesize()]); err != nil {
-			return err
-		}
-		data = data[os.Getpagesize():]
-	}
-	return nil
-}
-
-var prefetchVirtualMemory = windows.NewLazySystemDLL("kernel32.dll").NewProc("PrefetchVirtualMemory")
-
-// Advise has a call for WillNeed only, and nothing to do for Normal.
-func Advise(data []byte, advice int) error {
-	switch {
-	case advice == Normal:
-		return nil
-	case advice != WillNeed || prefetchVirtualMemory.Find() != nil:
-		return errors.ErrUnsupported
-	}
-	part := struct{ addr, size uintptr }{addrOf(data), uintptr(len(data))} // WIN32_MEMORY_RANGE_ENTRY
-	ok, _, err := prefetchVirtualMemory.Call(uintptr(windows.CurrentProcess()), 1, uintptr(unsafe.Pointer(&part)), 0)
-	if ok == 0 {
-		return err
-	}
-	return nil
 }
 
 // StorageOf recognises a network share by FILE_REMOTE_PROTOCOL_INFO, which fails for local

@@ -39,6 +39,24 @@ type Platform interface {
 	// Refresh makes memory show what system calls have written, if the system does not do that by
 	// itself.
 	Refresh(data []byte)
+
+	// Sync makes changed pages durable, if the system can do that for less than a file.
+	Sync(data []byte) error
+
+	// Advise gives one of the advices of internal/sys. If a page to be populated cannot be served,
+	// the error is sys.ErrFault.
+	Advise(data []byte, advice int) error
+
+	// Prefault marks the pages of data, which show f at off, as written to. It fails if that would
+	// fill a hole or separate blocks shared with another file.
+	Prefault(f *os.File, data []byte, off int64) error
+
+	// Lock keeps the pages in memory, until Unlock.
+	Lock(data []byte) error
+	Unlock(data []byte) error
+
+	// Resident counts the pages that are in memory.
+	Resident(data []byte) (pages int64, err error)
 }
 
 // Memory is the Platform of this process. Package mmapfile sets it.
