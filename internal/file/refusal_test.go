@@ -399,6 +399,9 @@ func TestAdvise_Refused(t *testing.T) {
 
 // If prefaulting fails, writes stay system calls.
 func TestWriteAt_PrefaultingRefused(t *testing.T) {
+	if noUnifiedCache {
+		t.Skip("a mapped page is written through the mapping alone")
+	}
 	Refuse(t, "Prefault", syscall.EIO)
 	f, path := openRandom(t)
 	if f.Bytes() == nil || !f.m.Load().writes {
@@ -486,6 +489,9 @@ func TestReadAt_ResidencyRefused(t *testing.T) {
 // moment. If it cannot restore them, Truncate and all calls have the results of os.File, and memory
 // that is held faults, which Guard reports.
 func TestTruncate_RestoringRefused(t *testing.T) {
+	if noUnifiedCache {
+		t.Skip("without its memory, a mapped file cannot be read here")
+	}
 	for _, verb := range []string{"Reserve", "MapReserved"} {
 		t.Run(verb, func(t *testing.T) {
 			Refuse(t, verb, syscall.EPERM)
