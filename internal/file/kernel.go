@@ -94,7 +94,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 // writeAtDone follows a WriteAt of b, of which n bytes were written.
 func (f *File) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
 	if err == nil && !began.IsZero() {
-		pages.SetWrite(time.Since(began))
+		pages.SetWrite(n, time.Since(began))
 	}
 	if n > 0 {
 		f.length.Reached(was, off+int64(n))

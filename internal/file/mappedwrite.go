@@ -213,8 +213,13 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks 
 		return took, 0
 	}
 	prefaults.Add(1)
-	if to < f.length.Known() && !f.pages.Known(to, 1) {
-		f.readPage(to) // it tells a mapped write that the file was not truncated
+	if to < f.length.Known() { // the page there tells a mapped write that the file was not truncated
+		if !f.pages.Known(to, 1) {
+			f.readPage(to)
+		}
+		if f.pages.Known(to, 1) {
+			took += f.loadBlocks(to, 1) // so that no write has its fault
+		}
 	}
 	if err != nil {
 		return took, 0

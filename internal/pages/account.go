@@ -45,11 +45,11 @@ func spend(took int64) {
 // affords reports whether the account has more than ns nanoseconds.
 func affords(ns int64) bool { return account.Load() > ns }
 
-// price is what an event takes in this process, in nanoseconds. It is measured, because hosts differ by
-// twenty. One that waited for a processor counts little.
+// price is what an event takes in this process, in nanoseconds. It is measured, because hosts differ by twenty.
 type price struct {
-	first    int64        // until it is measured
-	measured atomic.Int64 // negative if it is doubted
+	first int64        // until it is measured
+	usual atomic.Int64 // of the last ones, by weights that fall
+	last  atomic.Int64 // what the last one took
 }
 
 // The prices.
@@ -66,42 +66,37 @@ const (
 	tablePrice  = 600   // the table of a file, and that it is in no cache
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
+	clockPrice  = 60    // two looks at the clock
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
 func (p *price) now() int64 {
-	switch ns := p.measured.Load(); {
-	case ns > 0:
+	if ns := p.usual.Load(); ns > 0 {
 		return ns
-	case ns < 0:
-		return -ns
 	}
 	return p.first
 }
 
-// set moves the price towards a measurement: up by at most an eighth, down by a quarter of the way. One
-// that was not measured before, or is doubted, moves at once, up to four times what is expected.
-func (p *price) set(took int64) {
-	old := p.measured.Load()
-	if old <= 0 {
-		took = min(took, 4*p.first)
-	} else if took > old {
-		took = min(took, old+old/8+1)
-	} else {
-		took = old - (old-took)/4
+// measure moves the price towards what n events in a row took, and returns what of that counts. They may have
+// waited for a processor: so no more counts than twice what the ones before took, and the price does not rise
+// above those.
+func (p *price) measure(took, n int64) int64 {
+	old, last := p.usual.Load(), p.last.Swap(took/n)
+	if old == 0 {
+		took = min(took, accountStart/2)
+		old, last = min(p.first, took/n), took/n
 	}
-	p.measured.Store(min(max(took, 1), accountMax/2)) // one that the account can pay
+	took = min(took, 2*last*n, accountMax/2)
+	p.usual.Store(max(old+(min(took/n, last)-old)/4, 1))
+	return took
 }
 
-// doubt lowers a price that forbids what would measure it, if it is higher than expected.
-func (p *price) doubt() {
+// fall lowers a price that forbids what would measure it, if it is higher than expected.
+func (p *price) fall() {
 	if now := p.now(); now > p.first {
-		p.measured.Store(-max(now*7/8, p.first))
+		p.usual.Store(now - (now-p.first)/8)
 	}
 }
-
-// pay spends what n trials of that price took. If they took 8 times as long, they have waited for a processor.
-func (p *price) pay(took, n int64) { spend(min(took, 8*n*p.now())) }
 
 // vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
 func vain(n int64) int64 { return 50 + n/64 }
@@ -111,13 +106,13 @@ var looks atomic.Int64
 
 // look is called once for LookEvery system calls of a file. off is the offset of a byte that the last
 // one has read or written.
-func look(h Host, off int64) {
+func look(h Host, off, price int64) {
 	const measureEvery = 4096 // looks
-	earn(LookEvery * callPrice.now() / incomeShare)
+	earn(LookEvery * price / incomeShare)
 	Look()
-	if looks.Add(1)%measureEvery == 0 || callPrice.measured.Load() == 0 {
+	if looks.Add(1)%measureEvery == 0 || callPrice.usual.Load() == 0 {
 		if took := h.TimeCall(off); took > 0 {
-			callPrice.measured.Store(min(int64(took), 2*firstCall)) // one that took longer has waited
+			callPrice.usual.Store(min(int64(took), 2*firstCall)) // one that took longer has waited
 		}
 	}
 }
@@ -136,12 +131,12 @@ func (t *table) mapFile(h Host) bool {
 	price := mappingPrice.now()
 	took, ok := h.Map()
 	if !ok {
-		mappingPrice.pay(int64(took), 1)
+		spend(min(int64(took), price))
 		return false
 	}
 	spend(price)
 	t.paid.Add(uint32(price))
-	t.mapTook.Add(uint32(min(int64(took), 2*price)))
+	t.mapTook.Add(uint32(took))
 	return true
 }
 
@@ -155,8 +150,7 @@ func (p *Pages) Unmapped(took time.Duration) {
 	if paid == 0 {
 		return // a caller has asked for the mapping
 	}
-	spend(min(all, 2*mappingPrice.now()) - paid) // if it took longer, it has waited, or the file is large
-	mappingPrice.set(all)
+	spend(mappingPrice.measure(all, 1) - paid)
 }
 
 // Unbound gives the process an account that no program exhausts. It is for tests of other packages,

@@ -22,13 +22,21 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
-		price := int64(LookEvery * recordPrice)
-		if p.table.Load() == nil {
+		price, t := int64(LookEvery*recordPrice), p.table.Load()
+		if t == nil {
 			price += tablePrice
 		}
-		paid := affords(p.reserve() + price)
+		kept := int64(0)
+		if t == nil || t.paid.Load() == 0 {
+			kept = mappingPrice.now() // without it, that is of no use
+		}
+		paid := (t == nil || !t.waits.Swap(false)) && affords(kept+price)
+		if t != nil {
+			t.stand.Store(recordOne)
+		}
 		if paid {
 			spend(price)
+			p.begin().stand.Store(1)
 		}
 		if paid || state>>callsShift/LookEvery%recordOne == 0 {
 			state |= recorded
@@ -48,24 +56,9 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	return state, records, looks
 }
 
-// reserve is what is left in the account when the calls of the file are recorded: for a mapping, without
-// which that is of no use, and then for the faults that make it of use.
-func (p *Pages) reserve() int64 {
-	switch t := p.table.Load(); {
-	case t == nil || t.paid.Load() == 0:
-		return mappingPrice.now()
-	case t.written.Load():
-		return prefaultPrice.now()
-	}
-	return 2 * faultPrice.now()
-}
-
 // stands returns for how many calls one that is recorded stands.
 func (p *Pages) stands() uint64 {
-	if affords(p.reserve()) {
-		return 1
-	}
-	return recordOne
+	return uint64(p.begin().stand.Load())
 }
 
 // count records a call of n bytes at off by system call: its pages are seen from now on. again says
@@ -122,7 +115,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	state, records, looks := p.next(old, n)
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
 	if looks {
-		look(h, end-1)
+		look(h, end-1, callPrice.now())
 	}
 	if !records {
 		p.state.Store(state)
@@ -209,7 +202,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 	state, records, looks := p.next(p.state.Load(), n)
 	p.state.Store(state)
 	if looks {
-		look(h, off+n-1)
+		look(h, off+n-1, max(callPrice.now(), writePrice.usual.Load()))
 		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}
@@ -253,8 +246,6 @@ func (p *Pages) wouldSave(h Host, n int64) {
 	case affords(mappingPrice.now()):
 		t.credit.Store(0)
 		t.mapFile(h)
-	case credit%mapFrom == 0:
-		mappingPrice.doubt()
 	}
 }
 
@@ -293,9 +284,10 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		changed = true
 		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
-			faultPrice.pay(took, 1)
 			if old&ready == 0 {
-				faultPrice.set(took)
+				spend(faultPrice.measure(took, 1))
+			} else {
+				spend(min(took, 2*faultPrice.now()))
 			}
 		}
 	}
@@ -339,7 +331,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 		h.ReadPage(next)
 		spend(2 * callPrice.now())
 		if p.Proves(next) {
-			faultPrice.pay(int64(h.Load(next, 1)), 1)
+			spend(min(int64(h.Load(next, 1)), 2*faultPrice.now()))
 			return
 		}
 	}
@@ -386,7 +378,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	}
 	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
-		faultPrice.doubt()
+		faultPrice.fall()
 	}
 	in, err := h.InMemory(off, end)
 	spend(askPrice)
@@ -406,8 +398,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		p.Note(Ready, off, end-off)
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {
-			faultPrice.pay(took, blocks)
-			faultPrice.set(took / blocks)
+			spend(faultPrice.measure(took, blocks))
 		}
 	}
 }

@@ -119,10 +119,11 @@ type record struct {
 	credit  atomic.Uint32 // calls that a mapping would have saved
 	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
 	mapTook atomic.Uint32 // and what the mapping has taken
-	written atomic.Bool   // some places have that set
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	vains   atomic.Uint32 // mapped reads that proved nothing
-	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
+	stand   atomic.Uint32
+	waits   atomic.Bool  // a trial has waited for the account since the last look
+	vain    atomic.Int64 // the page that is given up for that, plus 1; 0 for none
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
 	// between the two.
@@ -356,7 +357,7 @@ func (p *Pages) grow(block uint64) *atomic.Uint64 {
 		r.gen, r.used = gen, 0
 	}
 	r.used++
-	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) && affords(p.reserve()) {
+	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) && affords(0) {
 		spend(int64(2*len(t.places)) * placePrice)
 		t = t.double()
 	}
@@ -409,7 +410,6 @@ func (p *Pages) noteWritten(block uint64) {
 	t := p.begin()
 	if at := t.place(block / groupBlocks); !at.written.Load() {
 		at.written.Store(true)
-		t.written.Store(true)
 	}
 }
 

@@ -19,8 +19,8 @@ func (p *Pages) Times(n int) bool {
 	return n <= timedMax && state&recorded != 0 && state>>callsShift%LookEvery == 0
 }
 
-// SetWrite records what a small pwrite has taken.
-func SetWrite(took time.Duration) { writePrice.set(int64(took)) }
+// SetWrite records what a small pwrite of n bytes has taken.
+func SetWrite(n int, took time.Duration) { writePrice.measure(int64(took)-int64(n)/64, 1) }
 
 // Prefault reports whether the blocks of n bytes at off are prefaulted now: enough writes were counted in each,
 // and the account pays.
@@ -33,18 +33,22 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		t = p.begin()
 	}
 	blocks, price := (end-1)>>BlockBits-off>>BlockBits+1, prefaultPrice.now()
-	if !Eager && (!t.wroteEnough(off, end) || !affords(price*blocks)) {
+	if !Eager && !t.wroteEnough(off, end) {
+		return false
+	}
+	if !affords(price * blocks) {
+		t.waits.Store(true)
 		return false
 	}
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
 	took, blocks := h.Prefault(off, end)
-	prefaultPrice.pay(int64(took), max(blocks, 1))
 	if blocks > 0 {
-		prefaultPrice.set(int64(took) / blocks)
+		spend(prefaultPrice.measure(int64(took), blocks))
 		return true
 	}
+	spend(min(int64(took), 2*price))
 	for block := off >> BlockBits; block<<BlockBits < end; block++ { // again after more writes
 		if w := t.word(uint64(block)); w != nil {
 			w.And(^uint64(writesMax << writesShift))
@@ -71,10 +75,12 @@ func (t *table) wroteEnough(off, end int64) bool {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n     uint32 // since the last one that was timed,
-	size  uint32 // and their sizes, from start on
-	start uint32 // another one each time, so that no period of a program's is missed
-	slow  uint32 // timed ones in a row that were page faults
+	n      uint32 // since the last one that was judged,
+	size   uint32 // and their sizes, from start on
+	start  uint32 // another one each time, so that no period of a program's is missed
+	doubts uint32 // so many more are timed, because one took longer than a system call,
+	saved  int64  // all of them saved that,
+	next   int64  // and the later ones that, of which none is more than a page fault for each page
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -94,34 +100,44 @@ func (w *Writes) Count(n int) (timed bool) {
 	return w.size >= TimeEvery
 }
 
-// Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that
-// took longer than 64 system calls has waited for a processor, and tells nothing: a page fault takes up
-// to 16. One that took longer than two was a page fault. Two in a row mean that another process had the
-// file written back, which protects its pages. Then no page counts as prefaulted.
+// Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
+// longer than a system call has waited for a processor, or was a page fault. So the next ones are timed, too,
+// and the mean of all counts. If the next ones lose as well, another process has had the file written back,
+// which protects its pages, and no page counts as prefaulted any more.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
+	const more = 4
 	call := callPrice.now() // what a system call would have taken, without the bytes
 	if n <= timedMax {
-		call = max(call, writePrice.measured.Load())
+		call = max(call, writePrice.usual.Load())
 	}
-	stands, saved := int64(w.n), call+int64(n)/64-int64(took)
-	w.start = (w.start*5 + 3) % 16
-	w.n, w.size = 0, w.start
-	if int64(took) > 64*(call+int64(n)/64) {
+	fault := -call * (1 + int64(n)>>PageBits)
+	saved := max(call+int64(n)/64-int64(took), 8*fault)
+	switch {
+	case w.doubts > 0:
+		w.next += max(saved, fault)
+		w.doubts--
+	case saved < 0:
+		w.saved, w.doubts = saved, more
+	}
+	if w.doubts > 0 {
+		w.size = TimeEvery
 		return
 	}
-	if saved > 0 { // half of it is earned, since others may have been faults
-		earn(stands * saved / 2)
-		p.begin().saved.Add(uint32(stands))
-	} else {
-		spend(stands * min(-saved, 8*call*(1+int64(n)>>PageBits)))
-		if !affords(0) {
-			p.Synced(0, math.MaxInt64)
+	if w.saved != 0 {
+		saved = w.saved
+		if w.next >= 0 {
+			saved = (w.saved + w.next) / (1 + more)
 		}
 	}
-	if int64(took) < 2*(call+int64(n)/64) {
-		w.slow = 0
-	} else if w.slow++; w.slow == 2 {
-		w.slow = 0
+	if all := int64(w.n)*saved - clockPrice; all > 0 {
+		earn(all)
+		p.begin().saved.Add(w.n)
+	} else {
+		spend(-all)
+	}
+	if w.next < 2*fault || w.next < 0 && !affords(-accountStart) {
 		p.Synced(0, math.MaxInt64)
 	}
+	w.start = (w.start*5 + 3) % 16
+	*w = Writes{size: w.start, start: w.start}
 }
