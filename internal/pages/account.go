@@ -55,15 +55,14 @@ type price struct {
 // The prices.
 var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
-	writePrice    = price{first: 600}       // a small write by system call
+	writePrice    = price{first: 1_000}     // a small write by system call
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
-	prefaultPrice = price{first: 2_400}     // prefaulting a block: 1,500 to 100,000
+	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
 	mappingPrice  = price{first: 10_000}    // a mapping, and its end
 )
 
 const (
 	firstCall   = 430
-	tablePrice  = 600   // the table of a file, and that it is in no cache
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
 	clockPrice  = 60    // two looks at the clock
@@ -112,7 +111,7 @@ func look(h Host, off, price int64) {
 	Look()
 	if looks.Add(1)%measureEvery == 0 || callPrice.usual.Load() == 0 {
 		if took := h.TimeCall(off); took > 0 {
-			callPrice.usual.Store(min(int64(took), 2*firstCall)) // one that took longer has waited
+			callPrice.measure(int64(took), 1)
 		}
 	}
 }

@@ -23,9 +23,6 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
 		price, t := int64(LookEvery*recordPrice), p.table.Load()
-		if t == nil {
-			price += tablePrice
-		}
 		kept := int64(0)
 		if t == nil || t.paid.Load() == 0 {
 			kept = mappingPrice.now() // without it, that is of no use

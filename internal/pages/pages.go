@@ -136,7 +136,6 @@ const (
 	BlockBits = 16
 
 	groupBlocks = 8
-	placePrice  = 20      // nanoseconds of a place
 	placesMin   = 64      // places that a table may have with few groups: 5 KiB
 	placesMax   = 1 << 16 // and with many: 5 MiB, for 32 GiB
 
@@ -191,7 +190,7 @@ func key(group uint64) uint64 { return (group + 1) ^ uint64(epoch.Load()>>1)<<46
 // place returns the place of a group. Those of a range have different places if there are
 // enough, and those at a regular distance mostly have.
 func (t *table) place(group uint64) *place {
-	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
+	return &t.places[(group^group>>6^group>>11)&uint64(len(t.places)-1)]
 }
 
 // word returns the word of a block, or nil if nothing is known of it.
@@ -357,8 +356,7 @@ func (p *Pages) grow(block uint64) *atomic.Uint64 {
 		r.gen, r.used = gen, 0
 	}
 	r.used++
-	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) && affords(0) {
-		spend(int64(2*len(t.places)) * placePrice)
+	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) {
 		t = t.double()
 	}
 	at := t.place(group)

@@ -10,7 +10,7 @@ const Eager = false
 // These numbers can be tuned. Each has its unit, and what is worse without it or with another value.
 const (
 	mapFrom   = 16 // calls on seen pages before the file is mapped: short lives
-	readyFrom = 3  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
+	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
 	recordOne    = 8                // one in so many groups of LookEvery calls is recorded with an empty account: a record takes up to 48 ns
 	incomeShare  = 64               // one in 64 parts of each system call's time is earned: more loses more, less gains later

@@ -21,6 +21,7 @@ const (
 	cachestat      = 426
 	nowait         = 461 // preadv2 of one byte
 	fadvisePrice   = 200
+	placePrice     = 20    // a place of the table
 	firstTable     = 400   // the table and the record
 	loadPrice      = 60    // a load that is measured, without its fault
 	writeFault     = 900   // a page that is written back since it was prefaulted

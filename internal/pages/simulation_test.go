@@ -594,6 +594,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{98, 180, 188, 65, 48, 38, 89, 48}) // writes that lose for as long as reads gain
 	f.Add([]byte{48, 176, 48, 32, 0, 37, 48, 48})   // slow prefaults of two blocks
 	f.Add([]byte{48, 234, 255, 88, 48, 255, 97, 0}) // long mapped writes, each of which is timed, which takes 60 ns
+	f.Add([]byte{88, 180, 180, 36, 48, 48, 48, 48}) // the end of a growing file, whose words have the place of others
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

@@ -75,12 +75,9 @@ func (t *table) wroteEnough(off, end int64) bool {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n      uint32 // since the last one that was judged,
-	size   uint32 // and their sizes, from start on
-	start  uint32 // another one each time, so that no period of a program's is missed
-	doubts uint32 // so many more are timed, because one took longer than a system call,
-	saved  int64  // all of them saved that,
-	next   int64  // and the later ones that, of which none is more than a page fault for each page
+	n     uint32 // since the last one that was judged,
+	size  uint32 // and their sizes, from start on
+	start uint32 // another one each time, so that no period of a program's is missed
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -101,43 +98,27 @@ func (w *Writes) Count(n int) (timed bool) {
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
-// longer than a system call has waited for a processor, or was a page fault. So the next ones are timed, too,
-// and the mean of all counts. If the next ones lose as well, another process has had the file written back,
-// which protects its pages, and no page counts as prefaulted any more.
+// longer than a system call was a page fault, or has waited for a processor. If the account is far below
+// zero by then, it was a page fault: another process has had the file written back, which protects its pages.
+// So no page counts as prefaulted any more.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	const more = 4
 	call := callPrice.now() // what a system call would have taken, without the bytes
 	if n <= timedMax {
 		call = max(call, writePrice.usual.Load())
 	}
-	fault := -call * (1 + int64(n)>>PageBits)
-	saved := max(call+int64(n)/64-int64(took), 8*fault)
-	switch {
-	case w.doubts > 0:
-		w.next += max(saved, fault)
-		w.doubts--
-	case saved < 0:
-		w.saved, w.doubts = saved, more
-	}
-	if w.doubts > 0 {
-		w.size = TimeEvery
-		return
-	}
-	if w.saved != 0 {
-		saved = w.saved
-		if w.next >= 0 {
-			saved = (w.saved + w.next) / (1 + more)
-		}
-	}
-	if all := int64(w.n)*saved - clockPrice; all > 0 {
-		earn(all)
-		p.begin().saved.Add(w.n)
-	} else {
-		spend(-all)
-	}
-	if w.next < 2*fault || w.next < 0 && !affords(-accountStart) {
-		p.Synced(0, math.MaxInt64)
-	}
+	most := 8 * call * (1 + int64(n)>>PageBits) // that page faults have cost
+	stands := w.n
+	saved := max(call+int64(n)/64-int64(took), -most)*int64(stands) - clockPrice
 	w.start = (w.start*5 + 3) % 16
-	*w = Writes{size: w.start, start: w.start}
+	w.n, w.size = 0, w.start
+	switch {
+	case saved >= 0:
+		earn(saved)
+		p.begin().saved.Add(stands)
+	case !affords(-accountStart):
+		p.Synced(0, math.MaxInt64)
+		fallthrough
+	default:
+		spend(-saved)
+	}
 }

@@ -5,47 +5,30 @@ import (
 	"time"
 )
 
-// Mapped writes that take as long as page faults stop once five in a row were timed: another process has
-// had the file written back. What they took is paid for, as long as the others that were not timed.
+// Mapped writes that are page faults, or take only a little longer than system calls, end: another process
+// has had the file written back. What they took is paid for, as long as the others that were not timed.
 func TestTimed_ForeignSync(t *testing.T) {
-	defer Unbound()
-	newSimulation(1)
-	account.Store(accountMax / 2)
-	var p Pages
-	p.Note(Prefaulted, 0, BlockSize)
-	var w Writes
-	writes, timed := int64(0), 0
-	for p.has(prefaultedShift, 0, 64) && writes < 100 {
-		writes++
-		if w.Count(64) {
-			p.Timed(&w, 64, 1200)
-			timed++
-		}
-	}
-	if timed != 5 || p.has(prefaultedShift, 0, 64) {
-		t.Errorf("the page is prefaulted after %d writes that were faults: %v", timed, p.has(prefaultedShift, 0, 64))
-	}
-	if paid, lost := accountMax/2-account.Load(), writes*(1200-firstCall); paid < lost && !Eager {
-		t.Errorf("%d was paid of %d", paid, lost)
-	}
-}
-
-// Mapped writes that take a little longer than system calls stop once the account is empty.
-func TestTimed_LosesLittle(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer Unbound()
-	newSimulation(1)
-	var p Pages
-	p.Note(Prefaulted, 0, BlockSize)
-	var w Writes
-	for lost := int64(0); p.has(prefaultedShift, 0, 64); lost += 50 {
-		if w.Count(64) {
-			p.Timed(&w, 64, firstCall+50)
+	for _, loses := range []int64{50, 800, 3000} {
+		newSimulation(1)
+		var p Pages
+		p.Note(Prefaulted, 0, BlockSize)
+		var w Writes
+		lost := int64(0)
+		for p.has(prefaultedShift, 0, 64) && lost < 5*accountStart {
+			if lost += loses; !w.Count(64) {
+				continue
+			}
+			p.Timed(&w, 64, time.Duration(firstCall+loses))
+			if paid := accountStart - account.Load(); paid < lost {
+				t.Errorf("%d of %d was paid", paid, lost)
+			}
 		}
-		if lost > 3*accountStart {
-			t.Fatalf("the page is prefaulted after %d ns that were lost", lost)
+		if lost > 2*accountStart+2*TimeEvery*loses {
+			t.Errorf("with %d each, %d was lost", loses, lost)
 		}
 	}
 }
@@ -79,16 +62,16 @@ func TestTimed_OneHasWaited(t *testing.T) {
 		var p Pages
 		p.Note(Prefaulted, 0, BlockSize)
 		var w Writes
-		for range 2 * TimeEvery {
+		for timed := 0; timed < 2; {
 			if w.Count(64) {
 				took := time.Duration(30)
-				if w.doubts == 0 {
+				if timed++; timed == 1 {
 					took = time.Second
 				}
 				p.Timed(&w, 64, took)
 			}
 		}
-		if !p.has(prefaultedShift, 0, BlockSize) || !affords(begins-accountStart) {
+		if !p.has(prefaultedShift, 0, BlockSize) || !affords(begins-2*accountStart) {
 			t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Load(), begins)
 		}
 	}
