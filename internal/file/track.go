@@ -86,6 +86,17 @@ func (f *File) whyWrite(off, n int64) pages.Reason {
 	return pages.None
 }
 
+// process is this one, for pages.
+type process struct{}
+
+var started = time.Now()
+
+func init() { pages.OfProcess = process{} }
+
+func (process) MajorFaults() (n int64, ok bool) { return sys.MajorFaults() }
+func (process) Now() time.Duration              { return time.Since(started) }
+func (process) After(d time.Duration, f func()) { time.AfterFunc(d, f) }
+
 // host is what the record of pages has its file do.
 type host File
 

@@ -17,7 +17,8 @@ const (
 	fstatPrice     = 406
 	fstatfsPrice   = 448
 	rlimitPrice    = 160
-	lookPrice      = 50 // the time; getrusage (530) at most each 20 ms
+	lookPrice      = 50 // the time
+	rusagePrice    = 530
 	cachestat      = 426
 	nowait         = 461 // preadv2 of one byte
 	fadvisePrice   = 200

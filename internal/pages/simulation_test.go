@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,9 @@ type simulation struct {
 	*simFile                  // the open file
 	records    int            // calls that were recorded
 	recent     map[uint64]int // and the last one in each cache line of words
+	majors     int64          // page faults that waited for the disk
+	due        float64        // when the timer
+	timer      func()         // is called
 	miscounted []int64        // what the reasons of a file's system calls have too many, or too few
 }
 
@@ -56,7 +60,28 @@ func newSimulation(seed uint64) *simulation {
 	}
 	looks.Store(0)
 	epoch.Store(epoch.Load() | counting)
-	return &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
+	for _, v := range []*atomic.Int64{&evictions.faults, &evictions.looked, &evictions.ticked, &evictions.last} {
+		v.Store(0)
+	}
+	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
+	OfProcess = s
+	return s
+}
+
+func (s *simulation) MajorFaults() (n int64, ok bool) {
+	s.cost += rusagePrice
+	return s.majors, true
+}
+
+func (s *simulation) Now() time.Duration              { return time.Duration(s.cost) }
+func (s *simulation) After(d time.Duration, f func()) { s.due, s.timer = s.cost+float64(d), f }
+
+// tick calls the timer if it is time.
+func (s *simulation) tick() {
+	if f := s.timer; f != nil && s.cost >= s.due {
+		s.timer = nil
+		f()
+	}
 }
 
 func (s *simulation) both(ns float64) { s.cost += ns; s.base += ns }
@@ -75,6 +100,7 @@ func (s *simulation) close() {
 		s.miscounted = append(s.miscounted, int64(n-s.simFile.calls))
 	}
 	if s.mapped {
+		s.mapped = false
 		s.cost += revokePrice
 		s.p.Unmapped(s.timed(revokePrice))
 	}
@@ -111,6 +137,7 @@ func (f *simFile) Map() (time.Duration, bool) {
 		if !f.fails {
 			f.s.cost += regionPrice
 			f.mapped = true
+			Watch(func() bool { return f.mapped })
 		}
 	})
 	return took, f.mapped
@@ -199,11 +226,16 @@ func (f *simFile) faultPrice() float64 {
 	return smallFault
 }
 
-// fault maps the blocks of n bytes at off. What is not in memory is a major fault, which evictions follow.
+// fault maps the blocks of n bytes at off. What is not in memory is a major fault. What it costs besides the
+// disk, a read of such a page costs, too.
 func (f *simFile) fault(off, n int64) {
 	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
 		if shown := f.faulted[block]; shown == 0 {
 			f.s.cost += f.faultPrice()
+			if f.resident != nil && !f.resident[block] {
+				f.s.base += f.faultPrice()
+				f.s.majors++
+			}
 			f.load(block<<BlockBits, 1)
 		} else if min(off+n, (block+1)<<BlockBits) > shown {
 			f.s.cost += pageFault
@@ -224,11 +256,8 @@ func (f *simFile) load(off, n int64) {
 	}
 }
 
-// evict has the system take the file's pages away.
-func (f *simFile) evict() {
-	f.resident, f.faulted = map[int64]bool{}, map[int64]int64{}
-	Evict()
-}
+// evict has the system take the file's pages away. That is noticed later, by a major fault.
+func (f *simFile) evict() { f.resident, f.faulted = map[int64]bool{}, map[int64]int64{} }
 
 // word prices the look-up of a word, and its change.
 func (s *simulation) word(off int64) {
@@ -263,6 +292,7 @@ func (s *simulation) record(off int64) {
 
 func (s *simulation) read(off, n int64) {
 	bytes := float64(n) * perKiB / 1024
+	s.tick()
 	s.calls++
 	s.base += s.pread + bytes
 	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
@@ -291,6 +321,7 @@ func (s *simulation) read(off, n int64) {
 
 func (s *simulation) write(off, n int64) {
 	bytes := float64(n) * perKiB / 1024
+	s.tick()
 	s.calls++
 	s.base += s.pread + bytes
 	if s.mapped {
