@@ -22,20 +22,16 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
-		price, t := int64(LookEvery*recordPrice), p.table.Load()
-		kept := int64(0)
+		t, kept, stand := p.table.Load(), int64(0), uint32(recordOne)
 		if t == nil || t.paid.Load() == 0 {
-			kept = mappingPrice.now() // without it, that is of no use
+			kept = mappingPrice.now() // without a mapping, the record is of no use
 		}
-		paid := (t == nil || !t.waits.Swap(false)) && affords(kept+price)
-		if t != nil {
-			t.stand.Store(recordOne)
+		if (t == nil || !t.waits.Swap(false)) && affords(kept+LookEvery*recordPrice) {
+			spend(LookEvery * recordPrice)
+			stand = 1
 		}
-		if paid {
-			spend(price)
-			p.begin().stand.Store(1)
-		}
-		if paid || state>>callsShift/LookEvery%recordOne == 0 {
+		if stand == 1 || state>>callsShift/LookEvery%recordOne == 0 {
+			p.begin().stand.Store(stand)
 			state |= recorded
 		}
 	}
@@ -53,16 +49,12 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	return state, records, looks
 }
 
-// stands returns for how many calls one that is recorded stands.
-func (p *Pages) stands() uint64 {
-	return uint64(p.begin().stand.Load())
-}
-
 // count records a call of n bytes at off by system call: its pages are seen from now on. again says
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
 func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool) {
 	t, end := p.begin(), off+n
+	stand := uint64(max(t.stand.Load(), 1))
 	again, hot = true, true
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
 		w := t.word(uint64(block))
@@ -72,7 +64,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 		pages, old := blockMask(block, off, end), w.Load()
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		if writes && old>>prefaultedShift&pages != pages {
-			k := min(old>>writesShift&writesMax+weight(part)*p.stands(), writesMax)
+			k := min(old>>writesShift&writesMax+weight(part)*stand, writesMax)
 			w.CompareAndSwap(old, old&^(writesMax<<writesShift)|k<<writesShift|pages)
 			p.noteWritten(uint64(block))
 			again = again && old&pages == pages
@@ -91,7 +83,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 		reads := old >> readsShift & readsMax
 		switch {
 		case reads < readyFrom:
-			reads = min(reads+weight(part)*p.stands(), readyFrom)
+			reads = min(reads+weight(part)*stand, readyFrom)
 		case reads == readsMax:
 			reads = readyFrom
 		case reads > readyFrom:
@@ -282,7 +274,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		changed = true
 		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
 			if old&ready == 0 {
-				spend(faultPrice.measure(took, 1))
+				spend(faultPrice.measure(max(took, callPrice.now()), 1))
 			} else {
 				spend(min(took, 2*faultPrice.now()))
 			}
@@ -395,7 +387,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		p.Note(Ready, off, end-off)
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {
-			spend(faultPrice.measure(took, blocks))
+			spend(faultPrice.measure(max(took, blocks*callPrice.now()), blocks)) // one that is mapped is no measure
 		}
 	}
 }

@@ -15,7 +15,8 @@
 //
 // Nothing tells whether a file will be read again, so each of these is a trial, which one account of
 // the process pays for. A system call adds a share of its time to the account, and a mapped call what
-// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is.
+// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is. While
+// a trial waits for the account, calls are recorded only as a sample: what is known is to pay first.
 //
 // Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
 // each, and once what the account begins with and two trials: the last one, and the mapped writes
@@ -121,9 +122,9 @@ type record struct {
 	mapTook atomic.Uint32 // and what the mapping has taken
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	vains   atomic.Uint32 // mapped reads that proved nothing
-	stand   atomic.Uint32
-	waits   atomic.Bool  // a trial has waited for the account since the last look
-	vain    atomic.Int64 // the page that is given up for that, plus 1; 0 for none
+	stand   atomic.Uint32 // for so many calls stands one that is recorded
+	waits   atomic.Bool   // a trial has waited for the account since the last look
+	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
 	// between the two.
