@@ -738,7 +738,8 @@ func (s *simulation) log(pread float64) {
 	s.close()
 }
 
-// On a busy host, what is timed has often waited for a processor. That costs little of the gains.
+// On a busy host, what is timed has often waited for a processor. That costs little of the gains, also
+// after other work, which has left a mapping's price in the account.
 func TestAccount_GainsOnBusyHost(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps at once")
@@ -763,7 +764,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 		{"random reads", atRandom(true, read), 0.35},
 		{"random reads, small folios", atRandom(false, read), 0.75},
 		{"random writes", atRandom(true, write), 0.32},
-		{"a log", func(s *simulation) { s.log(430) }, 0.60},
+		{"a log", func(s *simulation) { s.log(430) }, 0.61},
 		{"a pass in calls of 4 KiB", func(s *simulation) {
 			s.open(1024*BlockSize, false, false, false)
 			for off := int64(0); off < s.size; off += 4096 {
@@ -774,7 +775,9 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 	} {
 		for seed := range uint64(8) {
 			s := newSimulation(seed)
-			s.busy = true
+			if s.busy = true; seed%2 == 1 {
+				account.Store(10_000)
+			}
 			c.run(s)
 			if t.Logf("%s, seed %d: %.2f", c.what, seed, s.cost/s.base); s.cost > c.limit*s.base {
 				t.Errorf("%s, seed %d: %.2f of os.File", c.what, seed, s.cost/s.base)

@@ -43,6 +43,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
+	t.waits.Store(false)
 	took, blocks := h.Prefault(off, end)
 	if blocks > 0 {
 		spend(prefaultPrice.measure(int64(took), blocks))
