@@ -77,15 +77,15 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than twice what the ones before took, and the price does not rise
-// above those.
+// waited for a processor: so no more counts than twice what the ones before took, or usually take, and the
+// price does not rise above those.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last.Swap(took/n)
 	if old == 0 {
 		took = min(took, accountStart/2)
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, 2*last*n, accountMax/2)
+	took = min(took, 2*max(last, old)*n, accountMax/2)
 	p.usual.Store(max(old+(min(took/n, last)-old)/4, 1))
 	return took
 }
