@@ -291,3 +291,18 @@ func TestRead_LooksWithoutAccount(t *testing.T) {
 		t.Errorf("%d calls are counted of %d", n, groups*LookEvery)
 	}
 }
+
+// What a caller has asked the system is known from then on, whatever the account has: View does not ask again.
+func TestNote_EmptyAccount(t *testing.T) {
+	defer Unbound()
+	account.Store(-accountStart)
+	var p Pages
+	for off := int64(0); off < 1<<30; off += BlockSize {
+		p.Note(Ready, off, BlockSize)
+	}
+	for off := int64(0); off < 1<<30; off += BlockSize {
+		if !p.Known(off, BlockSize) {
+			t.Fatalf("the block at %d is not known", off)
+		}
+	}
+}
