@@ -20,7 +20,8 @@
 //
 // Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
 // each, and once what the account begins with and two trials: the last one, and the mapped writes
-// that were not timed yet. The tests hold this for priced events.
+// that were not timed yet. Not counted are page faults because the system has taken pages away. The
+// tests hold this for priced events.
 package pages
 
 import (

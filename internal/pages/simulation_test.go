@@ -45,6 +45,7 @@ type simFile struct {
 	faulted  map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
 	readOnly map[int64]bool  // pages that another process had written back since they were prefaulted
 	resident map[int64]bool  // blocks in memory; nil for all
+	evicted  map[int64]bool  // blocks that the system has taken away from the mapping
 	writes   Writes
 	period   bool // of mapped writes
 	told     bool // that the file is read in order
@@ -88,7 +89,7 @@ func (s *simulation) both(ns float64) { s.cost += ns; s.base += ns }
 
 func (s *simulation) open(size int64, large, memory, cold bool) {
 	s.opened++
-	s.simFile = &simFile{s: s, id: s.opened, p: new(Pages), size: size, large: large, memory: memory, faulted: map[int64]int64{}, readOnly: map[int64]bool{}}
+	s.simFile = &simFile{s: s, id: s.opened, p: new(Pages), size: size, large: large, memory: memory, faulted: map[int64]int64{}, readOnly: map[int64]bool{}, evicted: map[int64]bool{}}
 	if cold {
 		s.resident = map[int64]bool{}
 	}
@@ -226,14 +227,17 @@ func (f *simFile) faultPrice() float64 {
 	return smallFault
 }
 
-// fault maps the blocks of n bytes at off. What is not in memory is a major fault. What it costs besides the
-// disk, a read of such a page costs, too.
+// fault maps the blocks of n bytes at off. What is not in memory is a major fault. The bound leaves out faults that
+// an eviction has caused.
 func (f *simFile) fault(off, n int64) {
 	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
 		if shown := f.faulted[block]; shown == 0 {
 			f.s.cost += f.faultPrice()
-			if f.resident != nil && !f.resident[block] {
+			if f.evicted[block] {
 				f.s.base += f.faultPrice()
+				delete(f.evicted, block)
+			}
+			if f.resident != nil && !f.resident[block] {
 				f.s.majors++
 			}
 			f.load(block<<BlockBits, 1)
@@ -256,8 +260,14 @@ func (f *simFile) load(off, n int64) {
 	}
 }
 
-// evict has the system take the file's pages away. That is noticed later, by a major fault.
-func (f *simFile) evict() { f.resident, f.faulted = map[int64]bool{}, map[int64]int64{} }
+// evict has the system take the file's pages away. That is noticed later, by a major fault, or never, if system
+// calls have read them again.
+func (f *simFile) evict() {
+	for block := range f.faulted {
+		f.evicted[block] = true
+	}
+	f.resident, f.faulted = map[int64]bool{}, map[int64]int64{}
+}
 
 // word prices the look-up of a word, and its change.
 func (s *simulation) word(off int64) {
@@ -627,6 +637,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 234, 255, 88, 48, 255, 97, 0})              // long mapped writes, each of which is timed, which takes 60 ns
 	f.Add([]byte{88, 180, 180, 36, 48, 48, 48, 48})              // the end of a growing file, whose words have the place of others
 	f.Add([]byte{48, 255, 251, 251, 48, 93, 48, 48, 48, 48, 48}) // prefaults of which each second one is cheap
+	f.Add([]byte{65, 246, 246, 246, 48, 246, 98, 48})            // pages that are evicted, and read again by system calls
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
