@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -132,46 +131,45 @@ func TestDirFS_EscapeIsErrPermission(t *testing.T) {
 	}
 }
 
-// A DirFS is the directory that its first call has opened.
+// DirFS looks the directory up at each call, as os.DirFS does.
 func TestDirFS_DirectoryReplaced(t *testing.T) {
 	t.Parallel()
-	dir := makeLinkTree(t)
-	fsys := mmapfile.DirFS(dir)
-	results := func() (list []string) {
+	top := filepath.Dir(makeLinkTree(t))
+	dir, other, link := filepath.Join(top, "tree"), filepath.Join(top, "outside"), filepath.Join(top, "link")
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Symlink(dir, link), os.MkdirAll(filepath.Join(other, "sub", "deeper"), 0o755))
+	filetest.Write(t, filepath.Join(other, "a.txt"), []byte("another text"))
+	filetest.Write(t, filepath.Join(other, "sub", "c.txt"), []byte("another text below"))
+	ours, want := [2]fs.FS{mmapfile.DirFS(dir), mmapfile.DirFS(link)}, [2]fs.FS{os.DirFS(dir), os.DirFS(link)}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"as it was", func() error { return nil }},
+		{"renamed", func() error { return os.Rename(dir, dir+"old") }},
+		{"another in its place", func() error { return os.Rename(other, dir) }},
+		{"the link replaced", func() error { return errors.Join(os.Remove(link), os.Symlink(dir+"old", link)) }},
+		{"removed", func() error { return os.RemoveAll(dir) }},
+		{"made again", func() error { return os.Mkdir(dir, 0o755) }},
+		{"a file in its place", func() error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o644)) }},
+	} {
+		must(step.do())
 		for _, call := range fsCalls {
-			for _, name := range []string{".", "a.txt", "sub", "sub/c.txt", "sub/deeper", "in", "out", "missing"} {
-				got, err := call.do(fsys, name)
-				list = append(list, fmt.Sprintf("%s of %s: %s, %v", call.name, name, got, err))
+			for _, name := range []string{".", "a.txt", "sub", "sub/c.txt", "sub/deeper", "big.bin"} {
+				for i := range ours {
+					got, err := call.do(ours[i], name)
+					text, werr := call.do(want[i], name)
+					if got != text || errors.Is(err, fs.ErrNotExist) != errors.Is(werr, fs.ErrNotExist) || (err == nil) != (werr == nil) {
+						t.Errorf("%s, %s of %s: %.80q, %v, want %.80q, %v", step.name, call.name, name, got, err, text, werr)
+					}
+				}
 			}
 		}
-		return list
-	}
-	want := results()
-	if err := os.Rename(dir, dir+"old"); err != nil {
-		t.Skip("an open directory cannot be renamed here: ", err)
-	}
-	if err := os.Rename(filepath.Join(filepath.Dir(dir), "outside"), dir); err != nil {
-		t.Fatal(err)
-	}
-	if got := results(); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestDirFS_FirstCallFails(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(filetest.Dir(t), "made later")
-	fsys := mmapfile.DirFS(dir)
-	for _, call := range fsCalls {
-		if _, err := call.do(fsys, "."); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", call.name, err)
-		}
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fs.Stat(fsys, "."); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -201,14 +199,6 @@ func TestDirFS_InfoOfReplacedDirectory(t *testing.T) {
 	list, err := fs.ReadDir(fsys, "sub")
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, n := range []int{-1, 100} { // of a file
-		f := openInDirFS(t, dir, "sub")
-		more, err := f.ReadDir(n)
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, more...)
 	}
 	if err := errors.Join(os.Rename(filepath.Join(dir, "sub"), dir+"sub"), os.Symlink(secret, filepath.Join(dir, "sub"))); err != nil {
 		t.Fatal(err)
@@ -279,65 +269,25 @@ func TestDirFS_Descriptors(t *testing.T) {
 		t.Skip("needs /proc/self/fd")
 	}
 	dir := makeLinkTree(t)
-	count := func() int { // only below dir, because other tests run beside this one
+	count := func(want int, what ...any) { // only below dir, because other tests run beside this one
+		t.Helper()
 		names, _ := filepath.Glob("/proc/self/fd/*")
-		return len(slices.DeleteFunc(names, func(name string) bool {
+		names = slices.DeleteFunc(names, func(name string) bool {
 			target, _ := os.Readlink(name)
 			return !strings.Contains(target, t.Name())
-		}))
+		})
+		if len(names) != want {
+			t.Fatalf("%d descriptors, want %d, after %v", len(names), want, what)
+		}
 	}
-	fsys, file := mmapfile.DirFS(dir), mmapfile.DirFS(filepath.Join(dir, "a.txt")) // which is no directory
-	if _, err := fs.Stat(fsys, "."); err != nil {
-		t.Fatal(err)
-	}
-	held := count()
+	f := openInDirFS(t, dir, "a.txt")
+	count(1, "Open")
+	f.Close()
 	for _, call := range fsCalls {
 		for _, name := range append([]string{".", "a.txt", "big.bin", "sub", "missing", "a.txt/x", "", "in", "loop"}, escapes...) {
-			_, err := call.do(fsys, name)
-			_, ferr := call.do(file, name)
-			if n := count(); n != held {
-				t.Fatalf("%d descriptors, want %d, after %s of %s: %v, %v", n, held, call.name, name, err, ferr)
-			}
-		}
-	}
-	for range 20 {
-		if _, err := fs.Stat(mmapfile.DirFS(dir), "a.txt"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	runtime.KeepAlive(fsys)
-	filetest.Within(t, func() {
-		for count() > 0 {
-			runtime.GC()
-		}
-	})
-}
-
-// "go test" runs a test again if a file has changed that it has opened.
-func TestDirFS_TellsGoTest(t *testing.T) {
-	const child = "MMAPFILE_TEST_DIRFS_LOG"
-	if dir := os.Getenv(child); dir != "" {
-		for _, name := range []string{"a.txt", "sub/c.txt", "sub"} {
-			if _, err := fsCalls[5].do(mmapfile.DirFS(dir), name); err != nil {
-				t.Error(err)
-			}
-		}
-		return
-	}
-	if runtime.GOOS != "linux" || filetest.Emulator != "" {
-		t.Skip("os opens the files here")
-	}
-	t.Parallel()
-	dir := makeTree(t)
-	log := filepath.Join(filetest.Dir(t), "log")
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.testlogfile="+log)
-	cmd.Env = append(os.Environ(), child+"="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, name := range []string{"a.txt", "sub/c.txt", "sub"} {
-		if !strings.Contains(string(filetest.Read(t, log)), "open "+filepath.Join(dir, name)+"\n") {
-			t.Errorf("%s is not in %s", name, filetest.Read(t, log))
+			_, err := call.do(mmapfile.DirFS(dir), name)
+			_, ferr := call.do(mmapfile.DirFS(filepath.Join(dir, "a.txt")), name) // which is no directory
+			count(0, call.name, name, err, ferr)
 		}
 	}
 }

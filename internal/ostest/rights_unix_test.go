@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"go.dw1.io/mmapfile"
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
@@ -38,6 +39,37 @@ func TestOpenFile_PermissionDenied(t *testing.T) {
 		return
 	}
 	runWithoutRights(t, child)
+}
+
+// Directories that may be searched and not listed, as homes and web roots often are.
+func TestDirFS_SearchOnlyDirectory(t *testing.T) {
+	if !onLinux {
+		t.Skip("os.Root opens each directory here")
+	}
+	const child = "MMAPFILE_TEST_SEARCH_ONLY"
+	if os.Getenv(child) == "" && os.Geteuid() == 0 {
+		runWithoutRights(t, child)
+		return
+	}
+	dir := makeTree(t)
+	for _, below := range []string{".", "sub"} {
+		if err := os.Chmod(filepath.Join(dir, below), 0o311); err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range fsCalls {
+			for _, name := range []string{"a.txt", "sub", "sub/c.txt", "sub/deeper", "."} {
+				if call.name == "ReadLink" {
+					continue // of no link
+				}
+				got, err := call.do(mmapfile.DirFS(dir), name)
+				want, werr := call.do(os.DirFS(dir), name)
+				if got != want || (err == nil) != (werr == nil) {
+					t.Errorf("%s of %s: %q, %v, want %q, %v", call.name, name, got, err, want, werr)
+				}
+			}
+		}
+		_ = os.Chmod(filepath.Join(dir, below), 0o755)
+	}
 }
 
 // runWithoutRights runs the calling test again in a child without the rights of root.
