@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
 	"go.dw1.io/mmapfile/internal/vm"
@@ -566,6 +567,29 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 	}
 	if _, blocks := f.prefault(m, 4*pages.BlockSize, 4*pages.BlockSize+1); blocks > 0 {
 		t.Error("prefaulted past the end of the file")
+	}
+}
+
+// The page after a block proves its last writes. It is loaded with the block, or one of those writes would be a
+// page fault.
+func TestPrefault_LoadsPageAfter(t *testing.T) {
+	f := lazyFile(t, 4*pages.BlockSize)
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	m, next := f.m.Load(), 2*pages.BlockSize
+	if err := vm.Memory.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
+		t.Skip(err)
+	}
+	if err := unix.Mprotect(m.data[next:next+pageSize], unix.PROT_NONE); err != nil { // a load of it is a fault that is counted
+		t.Fatal(err)
+	}
+	before := guard.Faults.Load()
+	if _, blocks := f.prefault(m, pages.BlockSize, pages.BlockSize+1); blocks == 0 {
+		t.Fatal("not prefaulted")
+	}
+	if guard.Faults.Load() == before {
+		t.Error("the page after the block is not loaded")
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 // account is what trying may cost the process by now, in nanoseconds. See the package comment.
 var account atomic.Int64
 
+// waits says that a trial waits for the account, so no records are paid.
+var waits atomic.Bool
+
 func init() { account.Store(accountStart) }
 
 // epoch has what makes the front of a file void:
@@ -47,9 +50,9 @@ func affords(ns int64) bool { return account.Load() > ns }
 
 // price is what an event takes in this process, in nanoseconds. It is measured, because hosts differ by twenty.
 type price struct {
-	first int64        // until it is measured
-	usual atomic.Int64 // of the last ones, by weights that fall
-	last  atomic.Int64 // what the last one took
+	first int64           // until it is measured
+	usual atomic.Int64    // of the last ones, by weights that fall
+	last  [2]atomic.Int64 // what the last ones took
 }
 
 // The prices.
@@ -77,15 +80,16 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than twice what the ones before took, or usually take, and the
-// price does not rise above those.
+// waited for a processor: so no more counts than twice what the last two took, or usually take, and the
+// price does not rise above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
-	old, last := p.usual.Load(), p.last.Swap(took/n)
+	old, last := p.usual.Load(), p.last[0].Swap(took/n)
+	before := p.last[1].Swap(last)
 	if old == 0 {
 		took = min(took, accountStart/2)
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, 2*max(last, old)*n, accountMax/2)
+	took = min(took, 2*max(last, before, old)*n, accountMax/2)
 	p.usual.Store(max(old+(min(took/n, last)-old)/4, 1))
 	return took
 }

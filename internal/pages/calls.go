@@ -26,7 +26,7 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 		if t == nil || t.paid.Load() == 0 {
 			kept = mappingPrice.now() // without a mapping, the record is of no use
 		}
-		if (t == nil || !t.waits.Load()) && affords(kept+LookEvery*recordPrice) {
+		if !waits.Load() && affords(kept+LookEvery*recordPrice) {
 			spend(LookEvery * recordPrice)
 			stand = 1
 		}
@@ -272,7 +272,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		}
 		w.Or(set<<readyShift | set)
 		changed = true
-		t.waits.Store(false)
+		waits.Store(false)
 		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
 			if old&ready == 0 {
 				spend(faultPrice.measure(max(took, callPrice.now()), 1))

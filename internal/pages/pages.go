@@ -124,7 +124,6 @@ type record struct {
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	vains   atomic.Uint32 // mapped reads that proved nothing
 	stand   atomic.Uint32 // for so many calls stands one that is recorded
-	waits   atomic.Bool   // a trial waits for the account
 	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are

@@ -20,7 +20,7 @@ type simulation struct {
 	pread      float64        // what a small read or write by system call takes on this host
 	slow       bool           // prefaulting is, on this host
 	waits      bool           // the next fault seems to take longer: the processor was taken away
-	busy       bool           // so does one event in 40, and with os.File any other time
+	busy       bool           // some of all events seem to take longer
 	*simFile                  // the open file
 	records    int            // calls that were recorded
 	recent     map[uint64]int // and the last one in each cache line of words
@@ -57,9 +57,11 @@ func newSimulation(seed uint64) *simulation {
 	account.Store(accountStart)
 	for _, p := range []*price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice} {
 		p.usual.Store(0)
-		p.last.Store(0)
+		p.last[0].Store(0)
+		p.last[1].Store(0)
 	}
 	looks.Store(0)
+	waits.Store(false)
 	epoch.Store(epoch.Load() | counting)
 	for _, v := range []*atomic.Int64{&evictions.faults, &evictions.looked, &evictions.ticked, &evictions.last} {
 		v.Store(0)
@@ -573,6 +575,100 @@ func TestAccount_RandomPrograms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	for range programs(300) {
 		checkBound(t, randomProgram(r))
+	}
+}
+
+// On a busy host, what seems to take longer is no reason to try more.
+func TestAccount_BusyPrograms(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	r := rand.New(rand.NewPCG(2, 0))
+	programs := [][]byte{{0xf8, 0xc2, 0x32, 0x57, 0x6b, 0xc9, 0x4b, 0xb0}} // small writes that two waits have made dear
+	for range 150 {
+		programs = append(programs, randomProgram(r))
+	}
+	for _, program := range programs {
+		s := newSimulation(uint64(len(program)))
+		s.busy = true
+		if s.run(program); s.cost > s.allowed() {
+			t.Errorf("%v: %.0f ns, %.0f with os.File: %.0f more than allowed", program, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
+// The account is that of all files: records of one do not take what a trial of another waits for.
+func TestAccount_OfTwoFiles(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(16*BlockSize, false, false, false)
+	a := s.simFile
+	s.open(16384*BlockSize, false, false, false)
+	b := s.simFile
+	account.Store(12_000)
+	for i := range 200_000 {
+		s.simFile = a
+		s.write(s.random.Int64N(a.size-64), 64)
+		if i%2000 == 1999 {
+			s.sync()
+		}
+		s.simFile = b
+		s.read(s.random.Int64N(b.size-64), 64)
+	}
+	if a.calls > 100_000 {
+		t.Errorf("%d of 200,000 writes were system calls", a.calls)
+	}
+}
+
+// Prefaults that are cheap for one file and dear for the other are paid in full.
+func TestPrefault_UnlikeFiles(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer Unbound()
+	for _, writes := range []int{12, 16} {
+		s := newSimulation(1)
+		var files [2]*simFile
+		for i := range files {
+			s.open(2048*BlockSize, i == 0, false, false)
+			files[i] = s.simFile
+		}
+		for i := range 20_000 {
+			for _, s.simFile = range files {
+				for range writes {
+					s.write(int64(i%2048)*BlockSize+s.random.Int64N(BlockSize-64), 64)
+				}
+				if i%200 == 199 {
+					s.sync()
+				}
+			}
+		}
+		if t.Logf("%.2f", s.cost/s.base); s.cost > s.allowed() {
+			t.Errorf("%d writes of each block: %.0f ns, %.0f with os.File: %.0f more than allowed", writes, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
+// Writes that are longer than the account can pay at once do not keep others waiting.
+func TestPrefault_LongWrites(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.slow = true
+	s.open(32*BlockSize, false, false, false)
+	prefaultPrice.usual.Store(slowPrefault)
+	for range 3_000 {
+		account.Store(accountMax)
+		s.write(0, 1<<20)
+	}
+	if !s.p.has(prefaultedShift, 0, 1<<20) {
+		t.Error("1 MiB is never prefaulted")
 	}
 }
 

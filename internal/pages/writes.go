@@ -9,9 +9,7 @@ import (
 // Prefaulting a block of pages in one call is far cheaper. So the writes of a block go through pwrite
 // until they have taken as long as prefaulting it takes. Both are measured.
 
-const (
-	timedMax = PageSize // bytes of a pwrite that is timed
-)
+const timedMax = PageSize // bytes of a pwrite that is timed
 
 // Times reports whether the next pwrite, of n bytes, is to be timed for SetWrite.
 func (p *Pages) Times(n int) bool {
@@ -20,7 +18,9 @@ func (p *Pages) Times(n int) bool {
 }
 
 // SetWrite records what a small pwrite of n bytes has taken.
-func SetWrite(n int, took time.Duration) { writePrice.measure(int64(took)-int64(n)/64, 1) }
+func SetWrite(n int, took time.Duration) {
+	writePrice.measure(min(int64(took)-int64(n)/64, 2*writePrice.now()), 1)
+}
 
 // Prefault reports whether the blocks of n bytes at off are prefaulted now: enough writes were counted in each,
 // and the account pays.
@@ -36,14 +36,14 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if !Eager && !t.wroteEnough(off, end) {
 		return false
 	}
-	if !affords(price * blocks) {
-		t.waits.Store(true)
+	if !affords(min(price*blocks, accountMax/2)) {
+		waits.Store(true)
 		return false
 	}
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
-	t.waits.Store(false)
+	waits.Store(false)
 	took, blocks := h.Prefault(off, end)
 	if blocks > 0 {
 		spend(prefaultPrice.measure(int64(took), blocks))
@@ -77,8 +77,8 @@ func (t *table) wroteEnough(off, end int64) bool {
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
 	n     uint32 // since the last one that was judged,
-	size  uint32 // and their sizes, from start on
-	start uint32 // another one each time, so that no period of a program's is missed
+	size  uint32 // and their sizes, from that of start on
+	start uint32 // the first four bits are another number each time, so that no period of a program's is missed
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -107,11 +107,11 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if n <= timedMax {
 		call = max(call, writePrice.usual.Load())
 	}
-	most := 8 * call * (1 + int64(n)>>PageBits) // that page faults have cost
+	most := 16 * call * (1 + int64(n)>>PageBits) // that page faults have cost
 	stands := w.n
 	saved := max(call+int64(n)/64-int64(took), -most)*int64(stands) - clockPrice
-	w.start = (w.start*5 + 3) % 16
-	w.n, w.size = 0, w.start
+	w.start = w.start*1664525 + 1013904223 // Knuth's: no period of a program's is that of these
+	w.n, w.size = 0, w.start>>28
 	switch {
 	case saved >= 0:
 		earn(saved)

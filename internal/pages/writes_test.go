@@ -33,23 +33,32 @@ func TestTimed_ForeignSync(t *testing.T) {
 	}
 }
 
-// Which mapped writes are timed has no period that a program may share.
+// Which mapped writes are timed has no period that a program may share: of those with any period, each is
+// timed as often.
 func TestCount_NoPeriod(t *testing.T) {
 	defer Unbound()
 	newSimulation(1)
 	var p Pages
 	p.begin()
 	var w Writes
-	gaps, since := map[int]bool{}, 0
-	for range 100 * TimeEvery {
-		if since++; w.Count(64) {
+	const writes = 400_000
+	var timed []int
+	for i := range writes {
+		if w.Count(64) {
 			p.Timed(&w, 64, 30)
-			gaps[since] = true
-			since = 0
+			timed = append(timed, i)
 		}
 	}
-	if len(gaps) < 8 {
-		t.Errorf("%d distances only", len(gaps))
+	for period := 2; period <= 64; period++ {
+		at := make([]int, period)
+		for _, i := range timed {
+			at[i%period]++
+		}
+		for i, n := range at {
+			if want := len(timed) / period; n < want/2 || n > 2*want {
+				t.Errorf("%d of %d writes that are %d modulo %d are timed, of %d", n, writes/period, i, period, want)
+			}
+		}
 	}
 }
 
@@ -71,7 +80,7 @@ func TestTimed_OneHasWaited(t *testing.T) {
 				p.Timed(&w, 64, took)
 			}
 		}
-		if !p.has(prefaultedShift, 0, BlockSize) || !affords(begins-2*accountStart) {
+		if !p.has(prefaultedShift, 0, BlockSize) || !affords(begins-4*accountStart) {
 			t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Load(), begins)
 		}
 	}
@@ -86,7 +95,7 @@ func TestPrice_Measure(t *testing.T) {
 		{3000, 1, 3000, 1500},                // the first one counts, and moves the price by a quarter of the way
 		{1_000_000, 1, 6000, 1875},           // it has waited
 		{3000, 1, 3000, 2156},                // which tells nothing of the next one
-		{80_000, 4, 24_000, 2367},            // 20,000 each,
+		{80_000, 4, 80_000, 2367},            // 20,000 each,
 		{20_000, 1, 20_000, 6775},            // so that was no waiting
 		{1 << 40, 1, 40_000, 10_081},         //
 		{1 << 40, 1, accountMax / 2, 76_360}, // no more than the account can pay
