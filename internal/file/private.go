@@ -18,9 +18,8 @@ import (
 // for reading only, to find its end. The File holds the cursor, because no call may read at
 // the kernel's offset.
 //
-// Each method that differs checks private once, and hands the whole call to its form below.
-// Functions that methods share do not check it, except for readInner, seekCursor, visible and
-// inPlace. Code that relies on a page's content as a proof checks mapping.copyOnWrite.
+// Each method that differs checks private once, and hands the whole call to its form below. Code that
+// relies on a page's content as a proof checks mapping.copyOnWrite.
 
 // copyOnWrite is the variant of every private File. It flushes nothing. A variant is no interface,
 // because the buffers and functions of callers would escape to the heap through its methods.

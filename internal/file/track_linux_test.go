@@ -593,6 +593,32 @@ func TestPrefault_LoadsPageAfter(t *testing.T) {
 	}
 }
 
+// A hole is not prefaulted: that would allocate it.
+func TestPrefault_Hole(t *testing.T) {
+	f := lazyFile(t, pages.BlockSize)
+	if err := f.Truncate(4 * pages.BlockSize); err != nil {
+		t.Fatal(err)
+	}
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	m := f.m.Load()
+	if err := vm.Memory.Prefault(f.inner, m.data[:pageSize], 0); err != nil {
+		t.Skip(err)
+	}
+	var before, after unix.Stat_t
+	if err := unix.Stat(f.Name(), &before); err != nil {
+		t.Fatal(err)
+	}
+	err := vm.Memory.Prefault(f.inner, m.data[2*pages.BlockSize:3*pages.BlockSize], 2*pages.BlockSize)
+	if serr := unix.Stat(f.Name(), &after); serr != nil {
+		t.Fatal(serr)
+	}
+	if err == nil || after.Blocks != before.Blocks {
+		t.Errorf("%v; %d blocks were allocated", err, after.Blocks-before.Blocks)
+	}
+}
+
 // What a call takes is not measured on a device: each read of /dev/kmsg takes a message away.
 func TestRead_DeviceIsReadOnce(t *testing.T) {
 	t.Parallel()
