@@ -734,6 +734,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{88, 180, 180, 36, 48, 48, 48, 48})              // the end of a growing file, whose words have the place of others
 	f.Add([]byte{48, 255, 251, 251, 48, 93, 48, 48, 48, 48, 48}) // prefaults of which each second one is cheap
 	f.Add([]byte{65, 246, 246, 246, 48, 246, 98, 48})            // pages that are evicted, and read again by system calls
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 66, 35})                // mapped writes that have a debt, and end in the next one
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

@@ -116,7 +116,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	case saved >= 0:
 		earn(saved)
 		p.begin().saved.Add(stands)
-	case !affords(-accountStart):
+	case !affords(-accountStart / 2):
 		p.Synced(0, math.MaxInt64)
 		fallthrough
 	default:
