@@ -104,7 +104,9 @@ func (f *File) timedStore(m *mapping, b []byte, off int, l *rangeLock, nextKnown
 	ok := f.store(m, b, off, nextKnown)
 	took := time.Since(began)
 	f.needCold().mtime.EndOverdue(f.modified(), began)
-	f.pages.Timed(&l.State, len(b), took)
+	if ok { // else it is repeated by system call, and has saved nothing
+		f.pages.Timed(&l.State, len(b), took)
+	}
 	return ok
 }
 

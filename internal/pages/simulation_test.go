@@ -41,6 +41,8 @@ type simFile struct {
 	zeros    bool // all of it is zeros, which prove nothing
 	unknown  bool // the system does not report what is in memory
 	fails    bool // it cannot be mapped
+	refuses  bool // each third load and prefault fails
+	tries    int  // of those
 	mapped   bool
 	faulted  map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
 	readOnly map[int64]bool  // pages that another process had written back since they were prefaulted
@@ -149,11 +151,10 @@ func (f *simFile) Map() (time.Duration, bool) {
 func (f *simFile) Size(int64) int64 { return f.size }
 
 func (f *simFile) Load(off, blocks int64) time.Duration {
-	if !f.MapsTo(off + 1) {
+	if f.s.cost += loadPrice; !f.MapsTo(off+1) || f.refused() {
 		return 0
 	}
 	took := f.priced(func() {
-		f.s.cost += loadPrice
 		f.fault(off, 1)
 		for i := range blocks - 1 {
 			f.fault((off>>BlockBits+i+1)<<BlockBits, 1)
@@ -200,6 +201,9 @@ func (f *simFile) TimeCall(int64) time.Duration {
 
 func (f *simFile) Prefault(off, end int64) (took time.Duration, blocks int64) {
 	from, blocks := off>>BlockBits<<BlockBits, (end-1)>>BlockBits-off>>BlockBits+1
+	if f.refused() {
+		return f.priced(func() { f.s.cost += largePrefault }), 0
+	}
 	took = f.priced(func() {
 		if f.s.slow {
 			f.s.cost += float64(blocks) * slowPrefault
@@ -220,6 +224,11 @@ func (f *simFile) Prefault(off, end int64) (took time.Duration, blocks int64) {
 		}
 	}
 	return took, blocks
+}
+
+func (f *simFile) refused() bool {
+	f.tries++
+	return f.refuses && f.tries%3 == 0
 }
 
 func (f *simFile) faultPrice() float64 {
@@ -398,6 +407,7 @@ const (
 	unreported // the system does not tell what is in memory
 	inTurns    // three files are read and written in turns
 	growing    // by a page each 8 calls, up to four times its size
+	refusing   // each third load and prefault fails
 )
 
 // run runs the program that the bytes describe.
@@ -424,6 +434,7 @@ func (s *simulation) run(program []byte) {
 			for i := range files {
 				s.open(size, large, memory, cold)
 				s.zeros, s.fails, s.unknown = b[6]&192 == 192, event == unmappable, event == unreported
+				s.refuses = event == refusing
 				files[i] = s.simFile
 			}
 			var next int64

@@ -132,3 +132,34 @@ func TestPrefault_HighPrice(t *testing.T) {
 		t.Error("not prefaulted after 2,000 writes")
 	}
 }
+
+// A mapping is paid before it is tried, and corrected at its end: in all, what both have taken.
+func TestUnmapped_PaysOnce(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	for range 3 {
+		account.Store(accountMax)
+		began := s.cost
+		s.p.begin().mapFile(s.simFile)
+		s.close()
+		if took, paid := int64(s.cost-began), accountMax-account.Load(); paid < took-1 || paid > took+1 {
+			t.Errorf("%d was paid for a mapping that took %d", paid, took)
+		}
+	}
+}
+
+// The bytes of a write are not its price, which is that of a system call alone.
+func TestSetWrite_WithoutBytes(t *testing.T) {
+	defer Unbound()
+	newSimulation(1)
+	for range 40 {
+		SetWrite(PageSize, 500+PageSize/64)
+	}
+	if now := writePrice.now(); now < 490 || now > 510 {
+		t.Errorf("a small write is believed to take %d ns, not 500", now)
+	}
+}
