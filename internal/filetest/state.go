@@ -1,6 +1,7 @@
 package filetest
 
 import (
+	"os"
 	"reflect"
 	"runtime"
 	"sync/atomic"
@@ -17,6 +18,18 @@ const CanMap = sys.Maps
 // MapsUnasked reports whether this build maps a file because of calls alone, without Bytes or
 // View, and other processes can still truncate it.
 const MapsUnasked = sys.Maps && runtime.GOOS != "windows"
+
+// NeedsGain skips a test whose file must be mapped after few calls, if the files of all tests pay from one
+// account: what others have tried is not paid back yet.
+func NeedsGain(t testing.TB) {
+	t.Helper()
+	if AccountIsShipped {
+		t.Skip("the account of the policy is that of all tests")
+	}
+}
+
+// AccountIsShipped reports whether tests have as much for trials as programs have.
+var AccountIsShipped = os.Getenv("MMAPFILE_ACCOUNT") == "shipped"
 
 // populated is the number of bytes that Map reads in: more than any file of a test that is not
 // sparse.

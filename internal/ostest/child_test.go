@@ -15,7 +15,7 @@ func TestChildProcess(t *testing.T) { filetest.ChildProcess(t) }
 
 func init() {
 	filetest.Children["churn"] = childChurn
-	if os.Getenv("MMAPFILE_ACCOUNT") != "shipped" { // else the files of all tests pay from one account
+	if !filetest.AccountIsShipped { // else the files of all tests pay from one account
 		pages.Unbound()
 	}
 }

@@ -209,6 +209,7 @@ func (h heldFile) Open(string) (fs.File, error) {
 
 // Not parallel: it counts the mapped Files of the process.
 func TestDirFS_FileServerResizedFile(t *testing.T) {
+	filetest.NeedsGain(t)
 	dir := makeTree(t)
 	before := filetest.MappedFiles()
 	f := openInDirFS(t, dir, "big.bin")

@@ -60,6 +60,7 @@ func readPasses(t *testing.T, f filetest.File, size int64) {
 
 // Reads of holes allocate nothing, however often they come back, as with os.File.
 func TestReadAt_HolesStay(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	const size = 32 << 20
 	data := filetest.Pattern(1 << 20)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestReadAt_FarApartIsMapped(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	if !filetest.MapsUnasked || pages.Eager {
 		t.Skip("nothing is mapped unasked, or at once")
@@ -33,6 +34,7 @@ func TestReadAt_FarApartIsMapped(t *testing.T) {
 }
 
 func TestWrite_SmallIsMapped(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	if !filetest.MapsUnasked {
 		t.Skip("nothing is mapped unasked")

@@ -57,6 +57,7 @@ func callOften(t *testing.T, f *mmapfile.File, write bool) {
 // A mapping of a memfd that is open for writing makes F_SEAL_WRITE fail with EBUSY. Calls do not
 // make one.
 func TestReadAt_MemfdSealedLater(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	for how, open := range memfdOpens {
 		for _, write := range []bool{false, true} {
@@ -82,6 +83,7 @@ func TestReadAt_MemfdSealedLater(t *testing.T) {
 
 // What cannot be sealed any more, or is sealed against writes, is mapped.
 func TestReadAt_SealedMemfdMapped(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	for _, seal := range []int{unix.F_SEAL_SEAL, unix.F_SEAL_WRITE} {
 		for how, open := range memfdOpens {
@@ -132,6 +134,7 @@ func TestBytes_Memfd(t *testing.T) {
 
 // A tmpfs file has F_SEAL_SEAL, so other code may have opened it as well.
 func TestNew_TmpfsMapped(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	name := filepath.Join(tmpfs(t), "data")
 	filetest.Write(t, name, filetest.Pattern(2*int(page)))

@@ -185,6 +185,7 @@ func TestOpenFile_SizeOfAllocatedFile(t *testing.T) {
 // A file of a lower layer is mapped if it is known not to change. If it changes all the same,
 // reads return the old or the new file, and no call fails.
 func TestImmutable_Overlayfs(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	name := mountOverlay(t, bytes.Repeat([]byte("old "), 4096))
 	f := mustOpenImmutable(t, name)

@@ -291,6 +291,7 @@ func readOften(t *testing.T, f *mmapfile.File) {
 
 // Reads alone map the file, also on Windows. All calls have the results of os.File.
 func TestImmutable_Reads(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Parallel()
 	content := filetest.PatternWithZeros(3*page + 17)
 	name := filetest.Temp(t, content)

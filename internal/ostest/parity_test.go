@@ -307,6 +307,7 @@ func writeOften(f filetest.File, was []byte, off int) {
 // Without mapped states the matrix would compare os.File with itself. Not parallel: it counts the
 // mapped Files of the process.
 func TestParity_StatesAreMapped(t *testing.T) {
+	filetest.NeedsGain(t)
 	t.Cleanup(pages.Hold()) // 80 reads are just enough if none of them is forgotten
 	path := filetest.Temp(t, filetest.PatternWithZeros(3*page+17))
 	for _, st := range states {

@@ -36,8 +36,10 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if !Eager && !t.wroteEnough(off, end) {
 		return false
 	}
-	if !affords(min(price*blocks, accountMax/2)) {
-		waits.Store(true)
+	if needs := price * blocks; !affords(needs) {
+		if needs < accountMax { // else it would wait for ever
+			waits.Store(true)
+		}
 		return false
 	}
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
@@ -99,20 +101,21 @@ func (w *Writes) Count(n int) (timed bool) {
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
-// longer than a system call was a page fault, or has waited for a processor. If the account is far below
-// zero by then, it was a page fault: another process has had the file written back, which protects its pages.
-// So no page counts as prefaulted any more.
+// longer than a system call was a page fault. If the account is far below zero by then, another process has
+// had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
+// longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	call := callPrice.now() // what a system call would have taken, without the bytes
 	if n <= timedMax {
 		call = max(call, writePrice.usual.Load())
 	}
-	most := 16 * call * (1 + int64(n)>>PageBits) // that page faults have cost
+	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page
 	stands := w.n
-	saved := max(call+int64(n)/64-int64(took), -most)*int64(stands) - clockPrice
-	w.start = w.start*1664525 + 1013904223 // Knuth's: no period of a program's is that of these
+	saved := max(max(call+int64(n)/64-int64(took), -fault)*int64(stands)-clockPrice, -accountMax/4) // no write empties the account
+	w.start = w.start*1664525 + 1013904223                                                          // Knuth's: no period of a program's is that of these
 	w.n, w.size = 0, w.start>>28
 	switch {
+	case int64(took) > 4*fault:
 	case saved >= 0:
 		earn(saved)
 		p.begin().saved.Add(stands)
