@@ -81,7 +81,7 @@ func (p *price) now() int64 {
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
 // waited for a processor: so no more counts than twice what the last two took, or usually take, and the price
-// rises by an eighth at most, and not above what the last ones took.
+// rises by a quarter at most, and not above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
@@ -90,7 +90,7 @@ func (p *price) measure(took, n int64) int64 {
 		old, last = min(p.first, took/n), took/n
 	}
 	took = min(took, 2*max(last, before, old)*n, accountMax/2)
-	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/8+1), 1))
+	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
 	return took
 }
 

@@ -738,13 +738,14 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 255, 48, 88, 48, 65, 255, 255})    // and one whose next page is the proof
 	f.Add([]byte{48, 234, 255, 255, 0, 38, 48, 50, 48}) // long mapped writes of which few are faults
 	f.Add([]byte{48, 221, 255, 255, 48, 39, 65, 49})
-	f.Add([]byte{98, 180, 188, 65, 48, 38, 89, 48})              // writes that lose for as long as reads gain
-	f.Add([]byte{48, 176, 48, 32, 0, 37, 48, 48})                // slow prefaults of two blocks
-	f.Add([]byte{48, 234, 255, 88, 48, 255, 97, 0})              // long mapped writes, each of which is timed, which takes 60 ns
-	f.Add([]byte{88, 180, 180, 36, 48, 48, 48, 48})              // the end of a growing file, whose words have the place of others
-	f.Add([]byte{48, 255, 251, 251, 48, 93, 48, 48, 48, 48, 48}) // prefaults of which each second one is cheap
-	f.Add([]byte{65, 246, 246, 246, 48, 246, 98, 48})            // pages that are evicted, and read again by system calls
-	f.Add([]byte{48, 220, 48, 65, 0, 39, 66, 35})                // mapped writes that have a debt, and end in the next one
+	f.Add([]byte{98, 180, 188, 65, 48, 38, 89, 48})                                         // writes that lose for as long as reads gain
+	f.Add([]byte{48, 176, 48, 32, 0, 37, 48, 48})                                           // slow prefaults of two blocks
+	f.Add([]byte{48, 234, 255, 88, 48, 255, 97, 0})                                         // long mapped writes, each of which is timed, which takes 60 ns
+	f.Add([]byte{88, 180, 180, 36, 48, 48, 48, 48})                                         // the end of a growing file, whose words have the place of others
+	f.Add([]byte{48, 255, 251, 251, 48, 93, 48, 48, 48, 48, 48})                            // prefaults of which each second one is cheap
+	f.Add([]byte{65, 246, 246, 246, 48, 246, 98, 48})                                       // pages that are evicted, and read again by system calls
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 66, 35})                                           // mapped writes that have a debt, and end in the next one
+	f.Add([]byte{210, 25, 16, 39, 100, 96, 84, 106, 122, 220, 194, 186, 24, 217, 224, 206}) // loads that fail
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

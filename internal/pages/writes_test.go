@@ -92,14 +92,14 @@ func TestPrice_Measure(t *testing.T) {
 	for _, c := range []struct {
 		took, n, counts, price int64
 	}{
-		{3000, 1, 3000, 1126},              // the first one counts, and the price rises by no more than an eighth
-		{1_000_000, 1, 6000, 1267},         // it has waited
-		{3000, 1, 3000, 1426},              // which tells nothing of the next one
-		{80_000, 4, 80_000, 1605},          // 20,000 each,
-		{20_000, 1, 20_000, 1806},          // so that was no waiting
-		{1 << 40, 1, 40_000, 2032},         //
-		{1 << 40, 1, accountMax / 2, 2287}, // no more than the account can pay
-		{400, 1, 400, 1816},                // it falls by a quarter of the way
+		{3000, 1, 3000, 1251},              // the first one counts, and the price rises by no more than a quarter
+		{1_000_000, 1, 6000, 1564},         // it has waited
+		{3000, 1, 3000, 1923},              // which tells nothing of the next one
+		{80_000, 4, 80_000, 2192},          // 20,000 each,
+		{20_000, 1, 20_000, 2741},          // so that was no waiting
+		{1 << 40, 1, 40_000, 3427},         //
+		{1 << 40, 1, accountMax / 2, 4284}, // no more than the account can pay
+		{400, 1, 400, 3313},                // it falls by a quarter of the way
 	} {
 		if Eager && c.took == 1<<40 {
 			break // there the account can pay all
