@@ -56,10 +56,10 @@ func (f *File) SyncRange(off, n int64) error {
 	if off < 0 || n < 0 {
 		return f.fail("sync", fs.ErrInvalid)
 	}
-	f.innerClosed()
 	if f.private() {
 		return f.stillOpen("sync")
 	}
+	f.innerClosed()
 	end := int64(math.MaxInt64)
 	if n <= end-off {
 		end = off + n

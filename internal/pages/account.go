@@ -65,7 +65,7 @@ var (
 )
 
 const (
-	firstCall   = 430
+	firstCall   = 430   // a read of 64 bytes by system call
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
 	clockPrice  = 60    // two looks at the clock
@@ -80,16 +80,15 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than twice what the last two took, or usually take, and the price
+// waited for a processor: so no more counts than twice what one of the last two took, and the price
 // rises by a quarter at most, and not above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
 	if old == 0 {
-		took = min(took, accountStart/2)
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, 2*max(last, before, old)*n, accountMax/2)
+	took = min(took, 2*max(last, before)*n, accountMax/2)
 	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
 	return took
 }
@@ -101,6 +100,10 @@ func (p *price) fall() {
 	}
 }
 
+// payFaults spends what the first loads of n blocks took. One that takes less than a system call is no
+// measure: the block was mapped already.
+func payFaults(took, n int64) { spend(faultPrice.measure(max(took, n*callPrice.now()), n)) }
+
 // vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
 func vain(n int64) int64 { return 50 + n/64 }
 
@@ -108,7 +111,7 @@ func vain(n int64) int64 { return 50 + n/64 }
 var looks atomic.Int64
 
 // look is called once for LookEvery system calls of a file. off is the offset of a byte that the last
-// one has read or written.
+// one has read or written, and price is what they are believed to take.
 func look(h Host, off, price int64) {
 	const measureEvery = 4096 // looks
 	earn(LookEvery * price / incomeShare)

@@ -270,15 +270,17 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		if set &^= t.unprovable(block, size); set&^(old>>readyShift) == 0 {
 			continue
 		}
+		took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1))
+		if took == 0 {
+			continue // its fault is one that was not paid for
+		}
 		w.Or(set<<readyShift | set)
 		changed = true
 		waits.Store(false)
-		if took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1)); took > 0 {
-			if old&ready == 0 {
-				spend(faultPrice.measure(max(took, callPrice.now()), 1))
-			} else {
-				spend(min(took, 2*faultPrice.now()))
-			}
+		if old&ready == 0 {
+			payFaults(took, 1)
+		} else {
+			spend(min(took, 2*faultPrice.now()))
 		}
 	}
 	if changed {
@@ -385,10 +387,10 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		if end <= off {
 			return
 		}
-		p.Note(Ready, off, end-off)
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {
-			spend(faultPrice.measure(max(took, blocks*callPrice.now()), blocks)) // one that is mapped is no measure
+			p.Note(Ready, off, end-off)
+			payFaults(took, blocks)
 		}
 	}
 }

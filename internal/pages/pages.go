@@ -40,7 +40,7 @@ type Host interface {
 	MapsTo(end int64) bool                                      // the file has the bytes up to end, and calls may use a mapping of them
 	Map() (took time.Duration, ok bool)                         // maps the file for calls
 	Size(off int64) int64                                       // the length, for reads at off; 0 if the file is not to be mapped
-	Load(off, blocks int64) (took time.Duration)                // loads a page of each block from off on; 0 if they are not mapped
+	Load(off, blocks int64) (took time.Duration)                // loads a page of each block from off on; 0 if it could not
 	InMemory(off, end int64) (in bool, err error)               // whether pages are in memory, and exist
 	ReadPage(off int64)                                         // reads the page in, and notes that it is ready
 	InOrder(on bool)                                            // tells the system, once, whether the file is read in order
@@ -191,7 +191,7 @@ func key(group uint64) uint64 { return (group + 1) ^ uint64(epoch.Load()>>1)<<46
 // place returns the place of a group. Those of a range have different places if there are
 // enough, and those at a regular distance mostly have.
 func (t *table) place(group uint64) *place {
-	return &t.places[(group^group>>6^group>>11)&uint64(len(t.places)-1)]
+	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
 }
 
 // word returns the word of a block, or nil if nothing is known of it.

@@ -40,5 +40,6 @@ const (
 	sliceEvery     = 5_000_000 // as often,
 	interrupt      = 20_000    // and other interruptions
 	interruptEvery = 500_000
+	cacheMiss      = 600   // a write, with either, beside others that use the caches
 	syncPrice      = 5_000 // on a tmpfs or a fast device; on a disk it is 90,000
 )

@@ -164,7 +164,7 @@ func (f *simFile) Load(off, blocks int64) time.Duration {
 		f.s.waits = false
 		return took + 50_000
 	}
-	return took
+	return max(took, 1) // 0 says that it failed
 }
 
 func (f *simFile) InMemory(off, end int64) (bool, error) {
@@ -360,6 +360,9 @@ func (s *simulation) write(off, n int64) {
 		case prefaulted:
 			took := s.priced(func() {
 				s.cost += storePrice + bytes
+				if s.busy && s.random.IntN(30) == 0 {
+					s.both(cacheMiss)
+				}
 				if next := (off + n + PageSize - 1) &^ (PageSize - 1); next < s.size {
 					s.fault(next, 1) // the proof
 				}
@@ -499,13 +502,14 @@ func (s *simulation) allowed() float64 {
 	const (
 		share  = 1.0 / 32
 		call   = 20
+		trial  = 45_000 // a mapping, and the blocks that are read ahead
 		trials = 2
 	)
-	trial := 45_000.0 // a mapping, and the blocks that are read ahead
+	allowed := s.base*(1+share) + float64(s.calls)*call + accountStart + trials*trial
 	if s.slow {
-		trial = 2 * slowPrefault // a write may be in two blocks
+		allowed += 2 * slowPrefault // of two blocks, with a price that was never measured
 	}
-	return s.base*(1+share) + float64(s.calls)*call + accountStart + trials*trial
+	return allowed
 }
 
 func total(c Counts) (n uint64) {
@@ -682,6 +686,34 @@ func TestPrefault_LongWrites(t *testing.T) {
 	}
 }
 
+// Mapped writes of which half are faults lose little each, and which of them are timed is chance.
+func TestTimed_HalfAreFaults(t *testing.T) {
+	for life := byte(214); life < 232; life++ {
+		for i := range programs(60) {
+			checkBound(t, []byte{48, life, 48, 65, 0, 39, 65, byte(i * 4)})
+		}
+	}
+}
+
+// A look adds a share of what the file's calls are believed to take, which for writes may be ten times as long.
+func TestWrite_EarnsItsShare(t *testing.T) {
+	defer Unbound()
+	for _, price := range []int64{preadPrice, 10 * preadPrice} {
+		s := newSimulation(1)
+		s.open(BlockSize, true, false, false)
+		s.write(0, 64)
+		callPrice.usual.Store(preadPrice)
+		writePrice.usual.Store(price)
+		account.Store(-accountStart) // nothing is tried
+		for range LookEvery {
+			s.write(0, 64)
+		}
+		if got, want := account.Load()+accountStart, LookEvery*price/incomeShare; got != want && !Eager {
+			t.Errorf("writes of %d ns earn %d, want %d", price, got, want)
+		}
+	}
+}
+
 // The adversary changes programs for as long as that makes them lose more.
 func TestAccount_Adversary(t *testing.T) {
 	defer Unbound()
@@ -746,6 +778,11 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{65, 246, 246, 246, 48, 246, 98, 48})                                       // pages that are evicted, and read again by system calls
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 66, 35})                                           // mapped writes that have a debt, and end in the next one
 	f.Add([]byte{210, 25, 16, 39, 100, 96, 84, 106, 122, 220, 194, 186, 24, 217, 224, 206}) // loads that fail
+	f.Add([]byte{50, 213, 7, 239, 255, 120, 48, 48})                                        // and whose pages were ready all the same
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 65})
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 56})  // mapped writes of which half are faults
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 49})  // of which more are timed that are none
+	f.Add([]byte{88, 149, 48, 36, 48, 48, 66, 48}) // reads ahead of blocks that are mapped already
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

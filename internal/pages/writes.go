@@ -18,9 +18,7 @@ func (p *Pages) Times(n int) bool {
 }
 
 // SetWrite records what a small pwrite of n bytes has taken.
-func SetWrite(n int, took time.Duration) {
-	writePrice.measure(min(int64(took)-int64(n)/64, 2*writePrice.now()), 1)
-}
+func SetWrite(n int, took time.Duration) { writePrice.measure(int64(took)-int64(n)/64, 1) }
 
 // Prefault reports whether the blocks of n bytes at off are prefaulted now: enough writes were counted in each,
 // and the account pays.
@@ -78,9 +76,9 @@ func (t *table) wroteEnough(off, end int64) bool {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n     uint32 // since the last one that was judged,
+	n     uint32 // since the last one that was timed,
 	size  uint32 // and their sizes, from that of start on
-	start uint32 // the first four bits are another number each time, so that no period of a program's is missed
+	start uint32 // its first four bits are another number each time, so that no period of a program's is missed
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -105,24 +103,26 @@ func (w *Writes) Count(n int) (timed bool) {
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
 // longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
+	stands := w.n
+	w.start = w.start*1664525 + 1013904223 // a linear congruence: no period of a program's is that of these
+	w.n, w.size = 0, w.start>>28
 	call := callPrice.now() // what a system call would have taken, without the bytes
 	if n <= timedMax {
 		call = max(call, writePrice.usual.Load())
 	}
 	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page
-	stands := w.n
-	saved := max(max(call+int64(n)/64-int64(took), -fault)*int64(stands)-clockPrice, -accountMax/4) // no write empties the account
-	w.start = w.start*1664525 + 1013904223                                                          // Knuth's: no period of a program's is that of these
-	w.n, w.size = 0, w.start>>28
-	switch {
-	case int64(took) > 4*fault:
-	case saved >= 0:
+	if int64(took) > 4*fault {
+		return
+	}
+	saved := max(call+int64(n)/64-int64(took), -fault)*int64(stands) - clockPrice
+	if saved >= 0 {
 		earn(saved)
 		p.begin().saved.Add(stands)
-	case !affords(-accountStart / 2):
-		p.Synced(0, math.MaxInt64)
-		fallthrough
-	default:
-		spend(-saved)
+		return
 	}
+	if !affords(-accountStart / 2) {
+		p.Synced(0, math.MaxInt64)
+	}
+	spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
+	w.size = TimeEvery    // page faults come in rows, so the next one is timed, too
 }

@@ -12,7 +12,7 @@ func TestTimed_ForeignSync(t *testing.T) {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer Unbound()
-	for _, loses := range []int64{50, 800, 3000} {
+	for _, loses := range []int64{50, 800, 6500} {
 		newSimulation(1)
 		var p Pages
 		p.Note(Prefaulted, 0, BlockSize)
@@ -62,7 +62,7 @@ func TestCount_NoPeriod(t *testing.T) {
 	}
 }
 
-// A timed mapped write that waited for a processor does not empty the account, nor stop mapped writes.
+// A timed mapped write that waited for a processor costs nothing, and does not stop mapped writes.
 func TestTimed_OneHasWaited(t *testing.T) {
 	defer Unbound()
 	for _, begins := range []int64{-1, accountMax / 2} {
@@ -80,7 +80,7 @@ func TestTimed_OneHasWaited(t *testing.T) {
 				p.Timed(&w, 64, took)
 			}
 		}
-		if !p.has(prefaultedShift, 0, BlockSize) || !affords(begins-4*accountStart) {
+		if !p.has(prefaultedShift, 0, BlockSize) || account.Load() < begins {
 			t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Load(), begins)
 		}
 	}
