@@ -333,7 +333,7 @@ func (s *simulation) read(off, n int64) {
 	s.load(off, n)
 	s.simFile.calls++
 	s.cost += s.pread + bytes
-	if s.cost += earlyOverhead; !(s.mapped && s.p.mayRead(off, int(n))) && s.p.Early(off, int(n), false) {
+	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped) {
 		return
 	}
 	s.p.Read(s.simFile, off, n, false) // a read that ends where the file does is not short
@@ -386,7 +386,7 @@ func (s *simulation) write(off, n int64) {
 		s.cost += loadPrice
 		SetWrite(int(n), s.timed(s.pread+bytes))
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), false) {
+	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped) {
 		return
 	}
 	s.p.Write(s.simFile, off, n, s.size, None)
