@@ -35,7 +35,13 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	}
 	f.writeBack(off, len(b))
 	was := f.length.Before()
-	n, err = f.inner.ReadAt(b, off)
+	var began time.Time
+	if len(b) >= pages.Long && f.m.Load() != nil && f.pages.Times() {
+		began = time.Now()
+	}
+	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
+		pages.SetRead(n, time.Since(began))
+	}
 	return n, f.readAtDone(was, off, n, len(b), err)
 }
 
@@ -85,7 +91,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.Times(n) {
+	if f.m.Load() != nil && f.pages.Times() {
 		began = time.Now()
 	}
 	return began

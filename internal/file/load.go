@@ -4,9 +4,11 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 	"unsafe"
 
 	"go.dw1.io/mmapfile/internal/guard"
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // A copy from a mapping fails if a page cannot be loaded: the file was truncated, the disk is
@@ -65,13 +67,31 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 			guard.Faults.Add(1)
 		}
 	}()
-	if n < guard.PieceFrom { // most are
+	if n < pages.Long { // most are
 		copy(b, m.data[off:off+n])
+		ok = f.proven(m, b, off)
 	} else {
-		guard.CopyPieces(b, m.data[off:off+n])
+		ok = f.loadLong(m, b, off)
 	}
-	ok = b[n-1] != 0 || f.immutable || f.provesZero(m, off+n-1)
 	runtime.KeepAlive(f) // the range lives as long as f
+	return ok
+}
+
+// proven reports whether b, which was copied from m at off, is in the file.
+func (f *File) proven(m *mapping, b []byte, off int) bool {
+	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
+}
+
+// loadLong is the copy of load for a long b. It is timed if mapped calls are counted.
+func (f *File) loadLong(m *mapping, b []byte, off int) (ok bool) {
+	var began time.Time
+	if pages.Counting() {
+		began = time.Now()
+	}
+	guard.CopyPieces(b, m.data[off:off+len(b)])
+	if ok = f.proven(m, b, off); ok && !began.IsZero() {
+		pages.Copied(len(b), time.Since(began))
+	}
 	return ok
 }
 

@@ -2,6 +2,8 @@ package file
 
 import (
 	"io"
+
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // maxRead is the most bytes that one Read moves, as internal/poll has it for os.File.
@@ -21,8 +23,8 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if f.private() {
-		return f.readPrivate(b, off)
+	if len(b) >= pages.Long || f.private() {
+		return f.readInner(b, off)
 	}
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()

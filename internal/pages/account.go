@@ -59,6 +59,8 @@ type price struct {
 var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
 	writePrice    = price{first: 1_000}     // a small write by system call
+	readPage      = price{first: 64}        // each page of a long read by system call: 100 to 1,000,
+	writePage     = price{first: 64}        // and of a long write
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
 	mappingPrice  = price{first: 10_000}    // a mapping, and its end
@@ -68,7 +70,7 @@ const (
 	firstCall   = 430   // a read of 64 bytes by system call
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
-	clockPrice  = 60    // two looks at the clock
+	placePrice  = 20    // a place that is added to a table
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
@@ -80,18 +82,22 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than twice what one of the last two took, and the price
-// rises by a quarter at most, and not above what the last ones took.
+// waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
+// took, and the price rises by a quarter at most, and not above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
 	if old == 0 {
+		took = min(took, accountStart/2) // the first one of a process runs code that is in no cache
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, 2*max(last, before)*n, accountMax/2)
+	took = min(took, max(2*last, 2*before, accountStart/16)*n, accountMax/2)
 	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
 	return took
 }
+
+// bytes returns what the bytes of a long call take by system call, if p is the price of a page.
+func (p *price) bytes(n int64) int64 { return max(n/64, n>>PageBits*p.usual.Load()) }
 
 // fall lowers a price that forbids what would measure it, if it is higher than expected.
 func (p *price) fall() {
@@ -105,7 +111,7 @@ func (p *price) fall() {
 func payFaults(took, n int64) { spend(faultPrice.measure(max(took, n*callPrice.now()), n)) }
 
 // vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
-func vain(n int64) int64 { return 50 + n/64 }
+func vain(n int64) int64 { return 50 + readPage.bytes(n) }
 
 // looks counts the calls of look, to measure callPrice.
 var looks atomic.Int64

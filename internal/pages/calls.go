@@ -6,10 +6,11 @@ import (
 )
 
 // Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
-// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
+// did. It does not if the call may have to be recorded, if it is long, or if a mapping of its pages has proved
+// nothing.
 func (p *Pages) Early(off int64, n int, mapped bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.mayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || mapped && p.mayRead(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -106,6 +107,9 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if looks {
 		look(h, end-1, callPrice.now())
 	}
+	if n >= Long {
+		earn(readPage.bytes(n) / incomeShare)
+	}
 	if !records {
 		p.state.Store(state)
 		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short {
@@ -195,6 +199,9 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}
+	}
+	if n >= Long {
+		earn(writePage.bytes(n) / incomeShare)
 	}
 	if !records {
 		return

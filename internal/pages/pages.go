@@ -20,8 +20,9 @@
 //
 // Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
 // each, and once what the account begins with and two trials: the last one, and the mapped writes
-// that were not timed yet. Not counted are page faults because the system has taken pages away. The
-// tests hold this for priced events.
+// that were not timed yet. Not counted are page faults because the system has taken pages away, and what
+// the first trial of its kind takes above half of that account, since its code is in no cache. The tests hold
+// this for priced events.
 package pages
 
 import (
@@ -251,13 +252,26 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 	if !p.has(readyShift, off, n) {
 		return false
 	}
-	if epoch.Load()&counting != 0 {
+	if Counting() {
 		const every = 16
 		if t := p.table.Load(); t != nil && t.saved.Add(1)%every == 0 {
 			earn(every * callPrice.now())
 		}
 	}
 	return true
+}
+
+// Counting reports whether mapped calls are counted, because the account is not full.
+func Counting() bool { return epoch.Load()&counting != 0 }
+
+// Copied counts what a long read of n bytes from the mapping, which Ready has counted as a call, has saved or
+// lost by its bytes.
+func Copied(n int, took time.Duration) {
+	if lost := int64(took) - readPage.bytes(int64(n)); lost < 0 {
+		earn(-lost)
+	} else if fault := 16 * callPrice.now() * (1 + int64(n)>>PageBits); lost < 4*fault { // else it has waited for a processor
+		spend(min(lost, fault))
+	}
 }
 
 // advance moves the front to the first page that is not ready.
@@ -388,6 +402,7 @@ func (at *place) free() bool {
 
 // double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
+	spend(int64(len(t.places)) * placePrice)
 	next := &table{record: t.record, confirm: t.confirm, places: make([]place, 2*len(t.places))}
 	next.front.Store(t.front.Load())
 	for i := range t.places {

@@ -22,6 +22,10 @@ const (
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 
+	// Long is the number of bytes from which on the length of a call counts for the account, and its time is
+	// measured: it takes more than a microsecond.
+	Long = 32 << 10
+
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one
 	// addition to the account, to the next.
 	LookEvery  = 32

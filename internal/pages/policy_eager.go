@@ -15,12 +15,13 @@ const (
 
 	recordOne    = 1
 	incomeShare  = 64
-	accountStart = 1 << 60
-	accountMax   = 1 << 60
+	accountStart = 1 << 50
+	accountMax   = 1 << 50
 
 	aheadShare = 1
 
 	AheadBytes = BlockSize
+	Long       = 32 << 10
 	LookEvery  = 1
 	evictPause = 0
 	evictTick  = time.Millisecond

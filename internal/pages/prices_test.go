@@ -5,7 +5,8 @@ package pages
 const (
 	openPrice      = 4_100 // open and close with os.File
 	preadPrice     = 430   // and pwrite, of 64 bytes
-	perKiB         = 15    // more for each KiB, by system call or from the mapping
+	perKiB         = 30    // more for each KiB by system call: 28 to 300
+	copyPerKiB     = 20    // and from or to the mapping: 20 to 110
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
 	hotRecord      = 24    // recording a call, and why it was one: its word is in the cache,
 	coldRecord     = 52    // or it is not
@@ -22,7 +23,6 @@ const (
 	cachestat      = 426
 	nowait         = 461 // preadv2 of one byte
 	fadvisePrice   = 200
-	placePrice     = 20    // a place of the table
 	firstTable     = 400   // the table and the record
 	loadPrice      = 60    // a load that is measured, without its fault
 	writeFault     = 900   // a page that is written back since it was prefaulted
@@ -35,6 +35,7 @@ const (
 	smallPrefault  = 9_000 // 64 KiB made writable, and its pages
 	largePrefault  = 1_500
 	slowPrefault   = 100_000   // with either, on one host
+	firstPrefault  = 45_000    // more for the first one of a process, whose code is in no cache
 	diskPrice      = 20_000    // a page that is not in memory
 	timeSlice      = 3_000_000 // of another process, on a busy host,
 	sliceEvery     = 5_000_000 // as often,

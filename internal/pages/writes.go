@@ -9,16 +9,25 @@ import (
 // Prefaulting a block of pages in one call is far cheaper. So the writes of a block go through pwrite
 // until they have taken as long as prefaulting it takes. Both are measured.
 
-const timedMax = PageSize // bytes of a pwrite that is timed
-
-// Times reports whether the next pwrite, of n bytes, is to be timed for SetWrite.
-func (p *Pages) Times(n int) bool {
+// Times reports whether the next system call is to be timed, for SetRead or SetWrite.
+func (p *Pages) Times() bool {
 	state := p.state.Load()
-	return n <= timedMax && state&recorded != 0 && state>>callsShift%LookEvery == 0
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0
 }
 
-// SetWrite records what a small pwrite of n bytes has taken.
-func SetWrite(n int, took time.Duration) { writePrice.measure(int64(took)-int64(n)/64, 1) }
+// SetRead records what a long read of n bytes by system call has taken.
+func SetRead(n int, took time.Duration) {
+	readPage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
+}
+
+// SetWrite records what a write of n bytes by system call has taken.
+func SetWrite(n int, took time.Duration) {
+	if n <= PageSize {
+		writePrice.measure(int64(took)-int64(n)/64, 1)
+	} else {
+		writePage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
+	}
+}
 
 // Prefault reports whether the blocks of n bytes at off are prefaulted now: enough writes were counted in each,
 // and the account pays.
@@ -106,15 +115,17 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands := w.n
 	w.start = w.start*1664525 + 1013904223 // a linear congruence: no period of a program's is that of these
 	w.n, w.size = 0, w.start>>28
-	call := callPrice.now() // what a system call would have taken, without the bytes
-	if n <= timedMax {
+	call, bytes := callPrice.now(), int64(n)/64 // what a system call would have taken
+	if n <= PageSize {
 		call = max(call, writePrice.usual.Load())
+	} else {
+		bytes = writePage.bytes(int64(n))
 	}
 	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
 		return
 	}
-	saved := max(call+int64(n)/64-int64(took), -fault)*int64(stands) - clockPrice
+	saved := max(call+bytes-int64(took), -fault) * int64(stands)
 	if saved >= 0 {
 		earn(saved)
 		p.begin().saved.Add(stands)

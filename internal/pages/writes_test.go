@@ -100,8 +100,11 @@ func TestPrice_Measure(t *testing.T) {
 		{1 << 40, 1, 40_000, 3427},         //
 		{1 << 40, 1, accountMax / 2, 4284}, // no more than the account can pay
 		{400, 1, 400, 3313},                // it falls by a quarter of the way
+		{400, 1, 400, 2585},                //
+		{400, 1, 400, 2039},                //
+		{20_000, 4, 17_200, 1630},          // 5,000 each, of which 4,300 count
 	} {
-		if Eager && c.took == 1<<40 {
+		if Eager && c.took > 100_000 {
 			break // there the account can pay all
 		}
 		if got := p.measure(c.took, c.n); got != c.counts || p.now() != c.price {
@@ -152,10 +155,19 @@ func TestUnmapped_PaysOnce(t *testing.T) {
 	}
 }
 
-// The bytes of a write are not its price, which is that of a system call alone.
-func TestSetWrite_WithoutBytes(t *testing.T) {
+// The bytes of a short write are not its price, which is that of a system call alone. Those of a long one have
+// a price of their own.
+func TestSetWrite_Bytes(t *testing.T) {
 	defer Unbound()
 	newSimulation(1)
+	callPrice.usual.Store(400)
+	for range 40 {
+		SetWrite(16*PageSize, 400+16*300)
+		SetRead(16*PageSize, 400+16*200)
+	}
+	if write, read := writePage.now(), readPage.now(); write < 290 || write > 310 || read < 190 || read > 210 {
+		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
+	}
 	for range 40 {
 		SetWrite(PageSize, 500+PageSize/64)
 	}
