@@ -839,6 +839,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{162, 170, 43, 193, 1, 36, 147, 179, 251, 123, 13, 139, 90, 191, 208, 47}, 20))
 	f.Add(bytes.Repeat([]byte{223, 170, 77, 247, 3, 2, 89, 52, 125, 119, 16, 133, 193, 191, 164, 46}, 20))
 	f.Add([]byte{65, 120, 255, 48, 0, 38, 48, 48})   // a slow prefault, and one of two blocks
+	f.Add([]byte{48, 255, 48, 88, 48, 255, 89, 122}) // mapped writes of which each third is long, and timed
 	f.Add([]byte{50, 213, 7, 239, 255, 120, 48, 48}) // and whose pages were ready all the same
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 65})
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 56})  // mapped writes of which half are faults

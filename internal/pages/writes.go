@@ -112,7 +112,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
 // longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	stands := w.n
+	stands, sizes := w.n, w.size
 	w.start = w.start*1664525 + 1013904223 // a linear congruence: no period of a program's is that of these
 	w.n, w.size = 0, w.start>>28
 	call, bytes := callPrice.now(), int64(n)/64 // what a system call would have taken
@@ -125,8 +125,11 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if int64(took) > 4*fault {
 		return
 	}
-	saved := max(call+bytes-int64(took), -fault) * int64(stands)
-	if saved >= 0 {
+	saved := max(call+bytes-int64(took), -fault)
+	if saved > 0 {
+		stands = min(stands, sizes/size(n)) // shorter ones have saved less
+	}
+	if saved *= int64(stands); saved >= 0 {
 		earn(saved)
 		p.begin().saved.Add(stands)
 		return
