@@ -19,6 +19,7 @@ func writeStates() []writeState {
 		// All over the file.
 		{name: "random-64B", size: stateFile, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, stateFile)},
 		{name: "random-64B-1GB", size: benchtest.GB, first: true, bytes: 200_000 * 64, op: anywhere(200_000, 64, benchtest.GB)},
+		{name: "random-32KB-in-8MB", size: stateFile, first: true, bytes: 20_000 * 32 * benchtest.KB, op: anywhere(20_000, 32*benchtest.KB, 8*benchtest.MB)},
 		{name: "scattered-64B", size: stateFile, first: true, bytes: 1024 * 64, op: strided(64, 64*benchtest.KB, stateFile)},
 
 		// The same in single pages, and in large folios, in which a small write by os.File takes several times as long.

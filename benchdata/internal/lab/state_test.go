@@ -48,6 +48,20 @@ func BenchmarkReadAnywhere(b *testing.B) {
 	})
 }
 
+// BenchmarkReadLong reads 32 KiB at many places of 8 MiB.
+func BenchmarkReadLong(b *testing.B) {
+	const reads, size, span = 20_000, 32 * benchtest.KB, 8 * benchtest.MB
+	measureState(b, data(b, stateFile), first, reads*size, func(f io.ReaderAt, r *benchtest.Random) error {
+		buf := benchtest.Buffer(size)
+		for range reads {
+			if n, err := f.ReadAt(buf, r.Below(span-size+1)); n != size {
+				return benchtest.Whole(n, err, size)
+			}
+		}
+		return nil
+	})
+}
+
 func eachState(b *testing.B, fn func(b *testing.B, path string, state readState)) {
 	path := data(b, stateFile)
 	if err := syncPath(path); err != nil {
