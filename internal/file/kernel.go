@@ -36,7 +36,7 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
-	if len(b) >= pages.Long && f.m.Load() != nil && f.pages.Times() {
+	if len(b) >= pages.Long && f.m.Load() != nil && f.pages.Times() && f.pages.Known(off, len(b)) { // else it may wait for the disk
 		began = time.Now()
 	}
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
@@ -99,7 +99,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 
 // writeAtDone follows a WriteAt of b, of which n bytes were written.
 func (f *File) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
-	if err == nil && !began.IsZero() {
+	if err == nil && n > 0 && !began.IsZero() {
 		pages.SetWrite(n, time.Since(began))
 	}
 	if n > 0 {

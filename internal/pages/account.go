@@ -154,6 +154,7 @@ func (t *table) mapFile(h Host) bool {
 
 // Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
 func (p *Pages) Unmapped(took time.Duration) {
+	waits.Store(false) // it may have been a trial of this file
 	t := p.table.Load()
 	if t == nil {
 		return

@@ -343,10 +343,10 @@ func (s *simulation) read(off, n int64) {
 			return
 		}
 	}
-	before := s.cost
+	before, times := s.cost, s.mapped && n >= Long && s.p.Times() && s.p.Known(off, int(n))
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += s.pread + bytes; s.mapped && n >= Long && s.p.Times() {
+	if s.cost += s.pread + bytes; times {
 		took := s.timed(s.cost - before)
 		s.cost += loadPrice
 		SetRead(int(n), took)
@@ -979,6 +979,61 @@ func TestRead_AfterDearFaults(t *testing.T) {
 	if s.cost > 0.75*s.base {
 		t.Errorf("%.2f of os.File", s.cost/s.base)
 	}
+}
+
+// A trial that waits when its file is closed does not keep the calls of later files from being recorded.
+func TestUnmapped_TrialThatWaits(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy records all calls")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(1024*BlockSize, false, false, false)
+	for range 3000 {
+		s.write(s.random.Int64N(s.size-64), 64)
+	}
+	if !waits.Load() {
+		t.Fatal("no trial waits")
+	}
+	s.close()
+	s.cost, s.base = 0, 0
+	for range 2000 {
+		s.open(BlockSize, false, false, false)
+		for range 200 {
+			s.read(100, 64)
+		}
+		s.close()
+	}
+	if s.cost > 0.6*s.base {
+		t.Errorf("%.2f of os.File", s.cost/s.base)
+	}
+}
+
+// A long read that may wait for the disk is no measure of what a mapping saves.
+func TestSetRead_Cold(t *testing.T) {
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(64*BlockSize, true, false, false)
+	s.mapped = true
+	for _, cold := range []bool{false, true} {
+		if cold {
+			s.resident = map[int64]bool{}
+		}
+		for range 200 * LookEvery {
+			off := s.random.Int64N(s.size/2-Long) &^ (PageSize - 1)
+			if cold {
+				off += s.size / 2
+				clear(s.resident)
+				s.p.Truncated(0)
+			}
+			s.read(off, Long)
+		}
+		if now := readPage.now(); now > 300 {
+			t.Errorf("cold: %v; a page is believed to take %d ns", cold, now)
+		}
+	}
+	s.mapped = false
+	s.close()
 }
 
 // Between two Syncs there are few writes to each block, so a period and a prefault must be worth it.
