@@ -36,7 +36,7 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
-	if len(b) >= pages.Long && f.m.Load() != nil && f.pages.Times() && f.pages.Known(off, len(b)) { // else it may wait for the disk
+	if f.m.Load() != nil && f.pages.TimesRead(off, len(b)) {
 		began = time.Now()
 	}
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {

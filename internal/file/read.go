@@ -24,7 +24,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 		}
 	}
 	if len(b) >= pages.Long || f.private() {
-		return f.readInner(b, off)
+		return f.readInner(b, off) // which may time it
 	}
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()

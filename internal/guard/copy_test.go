@@ -7,7 +7,7 @@ import (
 )
 
 // copySizes has the sizes around which copies change their way.
-var copySizes = []int{0, 1, PieceFrom - 1, PieceFrom, PieceFrom + 1, largeFrom - 1, largeFrom, largeFrom + 1, largePiece + 3, 2*largePiece + 7}
+var copySizes = []int{0, 1, pieceFrom - 1, pieceFrom, pieceFrom + 1, largeFrom - 1, largeFrom, largeFrom + 1, largePiece + 3, 2*largePiece + 7}
 
 // randomBytes returns n random bytes.
 func randomBytes(n int) []byte {
@@ -30,7 +30,7 @@ func TestCopyPieces_Sizes(t *testing.T) {
 // Source and target of a copy may overlap, as in WriteAt of the file's own Bytes.
 func TestCopyPieces_Overlapping(t *testing.T) {
 	t.Parallel()
-	const n = PieceFrom + 100
+	const n = pieceFrom + 100
 	for _, distance := range []int{-n, -smallPiece, -1, 0, 1, smallPiece, n - 1, n} {
 		got := randomBytes(3 * n)
 		want := bytes.Clone(got)

@@ -8,8 +8,9 @@ import (
 // account is what trying may cost the process by now, in nanoseconds. See the package comment.
 var account atomic.Int64
 
-// waits says that a trial waits for the account, so no records are paid.
-var waits atomic.Bool
+// waits is for how many looks no records are paid, because a trial waits for the account: waitLooks from the
+// last time that it was to be made.
+var waits atomic.Int64
 
 func init() { account.Store(accountStart) }
 
@@ -40,7 +41,7 @@ func earn(ns int64) {
 // spend subtracts what a trial took.
 func spend(took int64) {
 	account.Add(-took)
-	if epoch.Load()&counting == 0 {
+	if !Counting() {
 		epoch.Or(counting)
 	}
 }
@@ -59,8 +60,8 @@ type price struct {
 var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
 	writePrice    = price{first: 1_000}     // a small write by system call
-	readPage      = price{first: 64}        // each page of a long read by system call: 100 to 1,000,
-	writePage     = price{first: 64}        // and of a long write
+	readPage      = price{first: 64}        // each page of a long read by system call,
+	writePage     = price{first: 64}        // and of a write of more than a page
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
 	mappingPrice  = price{first: 10_000}    // a mapping, and its end
@@ -82,8 +83,8 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
-// took, and the price rises by a quarter at most, and not above what the last ones took.
+// waited for a processor: so no more counts than twice what one of the last two took, and the price
+// rises by a quarter at most, and not above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
@@ -91,13 +92,30 @@ func (p *price) measure(took, n int64) int64 {
 		took = min(took, accountStart/2) // the first one of a process runs code that is in no cache
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, max(2*last, 2*before, accountStart/16)*n, accountMax/2)
+	took = min(took, 2*max(last, before)*n, accountMax/2)
 	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
 	return took
 }
 
 // bytes returns what the bytes of a long call take by system call, if p is the price of a page.
-func (p *price) bytes(n int64) int64 { return max(n/64, n>>PageBits*p.usual.Load()) }
+func (p *price) bytes(n int64) int64 { return n >> PageBits * p.now() }
+
+// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead: it is long,
+// and its pages were seen, so it does not wait for the disk.
+func (p *Pages) TimesRead(off int64, n int) bool {
+	return n >= Long && p.Times() && p.Seen(off, n)
+}
+
+// SetRead records what a long read of n bytes by system call has taken.
+func SetRead(n int, took time.Duration) {
+	readPage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
+}
+
+// Counting reports whether mapped calls are counted, because the account is not full.
+func Counting() bool { return epoch.Load()&counting != 0 }
+
+// Copied counts what a long read of n bytes from the mapping has saved by its bytes. Ready has counted the call.
+func Copied(n int, took time.Duration) { earn(max(readPage.bytes(int64(n))-int64(took), 0)) }
 
 // fall lowers a price that forbids what would measure it, if it is higher than expected.
 func (p *price) fall() {
@@ -154,7 +172,6 @@ func (t *table) mapFile(h Host) bool {
 
 // Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
 func (p *Pages) Unmapped(took time.Duration) {
-	waits.Store(false) // it may have been a trial of this file
 	t := p.table.Load()
 	if t == nil {
 		return

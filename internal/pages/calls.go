@@ -27,7 +27,7 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 		if t == nil || t.paid.Load() == 0 {
 			kept = mappingPrice.now() // without a mapping, the record is of no use
 		}
-		if !waits.Load() && affords(kept+LookEvery*recordPrice) {
+		if waits.Add(-1) < 0 && affords(kept+LookEvery*recordPrice) {
 			spend(LookEvery * recordPrice)
 			stand = 1
 		}
@@ -279,11 +279,11 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		}
 		took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1))
 		if took == 0 {
-			continue // its fault is one that was not paid for
+			continue // else a read would have the fault
 		}
 		w.Or(set<<readyShift | set)
 		changed = true
-		waits.Store(false)
+		waits.Store(0)
 		if old&ready == 0 {
 			payFaults(took, 1)
 		} else {

@@ -231,7 +231,7 @@ func runLength(set, first uint64) uint64 {
 	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
 }
 
-// Seen reports whether system calls have read or written all pages of n bytes at off. It is for tests.
+// Seen reports whether system calls have read or written all pages of n bytes at off.
 func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
@@ -259,19 +259,6 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 		}
 	}
 	return true
-}
-
-// Counting reports whether mapped calls are counted, because the account is not full.
-func Counting() bool { return epoch.Load()&counting != 0 }
-
-// Copied counts what a long read of n bytes from the mapping, which Ready has counted as a call, has saved or
-// lost by its bytes.
-func Copied(n int, took time.Duration) {
-	if lost := int64(took) - readPage.bytes(int64(n)); lost < 0 {
-		earn(-lost)
-	} else if fault := 16 * callPrice.now() * (1 + int64(n)>>PageBits); lost < 4*fault { // else it has waited for a processor
-		spend(min(lost, fault))
-	}
 }
 
 // advance moves the front to the first page that is not ready.

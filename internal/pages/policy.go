@@ -12,6 +12,7 @@ const (
 	mapFrom   = 16 // calls on seen pages before the file is mapped: short lives
 	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
+	waitLooks    = 64               // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
 	recordOne    = 8                // one in so many groups of LookEvery calls is recorded with an empty account: a record takes up to 48 ns
 	incomeShare  = 64               // one in 64 parts of each system call's time is earned: more loses more, less gains later
 	accountStart = 160 * firstCall  // nanoseconds that trying may cost at first: lives of 200 reads
@@ -22,8 +23,8 @@ const (
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 
-	// Long is the number of bytes from which on the length of a call counts for the account, and its time is
-	// measured: it takes more than a microsecond.
+	// Long is the number of bytes from which on a read is timed, and a call earns by its length: it takes more
+	// than a microsecond.
 	Long = 32 << 10
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one

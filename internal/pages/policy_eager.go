@@ -13,10 +13,11 @@ const (
 	mapFrom   = 1
 	readyFrom = 1
 
+	waitLooks    = 0
 	recordOne    = 1
 	incomeShare  = 64
-	accountStart = 1 << 50
-	accountMax   = 1 << 50
+	accountStart = 1 << 60
+	accountMax   = 1 << 60
 
 	aheadShare = 1
 

@@ -9,15 +9,10 @@ import (
 // Prefaulting a block of pages in one call is far cheaper. So the writes of a block go through pwrite
 // until they have taken as long as prefaulting it takes. Both are measured.
 
-// Times reports whether the next system call is to be timed, for SetRead or SetWrite.
+// Times reports whether the next system call is to be timed, for SetWrite.
 func (p *Pages) Times() bool {
 	state := p.state.Load()
 	return state&recorded != 0 && state>>callsShift%LookEvery == 0
-}
-
-// SetRead records what a long read of n bytes by system call has taken.
-func SetRead(n int, took time.Duration) {
-	readPage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
 }
 
 // SetWrite records what a write of n bytes by system call has taken.
@@ -45,14 +40,14 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	}
 	if needs := price * blocks; !affords(needs) {
 		if needs < accountMax { // else it would wait for ever
-			waits.Store(true)
+			waits.Store(waitLooks)
 		}
 		return false
 	}
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
-	waits.Store(false)
+	waits.Store(0)
 	took, blocks := h.Prefault(off, end)
 	if blocks > 0 {
 		spend(prefaultPrice.measure(int64(took), blocks))
@@ -138,5 +133,4 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		p.Synced(0, math.MaxInt64)
 	}
 	spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
-	w.size = TimeEvery    // page faults come in rows, so the next one is timed, too
 }
