@@ -83,8 +83,8 @@ func (p *price) now() int64 {
 }
 
 // measure moves the price towards what n events in a row took, and returns what of that counts. They may have
-// waited for a processor: so no more counts than twice what one of the last two took, and the price
-// rises by a quarter at most, and not above what the last ones took.
+// waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
+// took, and the price rises by a quarter at most, and not above what the last ones took.
 func (p *price) measure(took, n int64) int64 {
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
@@ -92,7 +92,7 @@ func (p *price) measure(took, n int64) int64 {
 		took = min(took, accountStart/2) // the first one of a process runs code that is in no cache
 		old, last = min(p.first, took/n), took/n
 	}
-	took = min(took, 2*max(last, before)*n, accountMax/2)
+	took = min(took, max(2*last, 2*before, accountStart/16)*n, accountMax/2)
 	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
 	return took
 }

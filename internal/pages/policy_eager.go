@@ -16,8 +16,8 @@ const (
 	waitLooks    = 0
 	recordOne    = 1
 	incomeShare  = 64
-	accountStart = 1 << 60
-	accountMax   = 1 << 60
+	accountStart = 1 << 50
+	accountMax   = 1 << 50
 
 	aheadShare = 1
 
