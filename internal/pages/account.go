@@ -115,7 +115,10 @@ func SetRead(n int, took time.Duration) {
 func Counting() bool { return epoch.Load()&counting != 0 }
 
 // Copied counts what a long read of n bytes from the mapping has saved by its bytes. Ready has counted the call.
-func Copied(n int, took time.Duration) { earn(max(readPage.bytes(int64(n))-int64(took), 0)) }
+// The price may be that of reads which waited for the disk after all, so no more counts than the copy took.
+func Copied(n int, took time.Duration) {
+	earn(max(min(readPage.bytes(int64(n))-int64(took), int64(took)), 0))
+}
 
 // fall lowers a price that forbids what would measure it, if it is higher than expected.
 func (p *price) fall() {

@@ -834,6 +834,8 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{50, 213, 7, 239, 255, 120, 48, 48})                                        // and whose pages were ready all the same
 	// Reads of 64 KiB of zeros between short ones, which take as long to copy as by system call.
 	f.Add([]byte{25, 18, 255, 133, 185, 10, 67, 95, 133, 202, 83, 139, 243, 252, 219, 202, 13, 195, 226, 220, 131, 147, 153, 99})
+	// Long reads of pages that are evicted again and again, which makes system calls dear.
+	f.Add([]byte{89, 255, 255, 57, 48, 36, 48, 56})
 	// Files in order, with small folios, among files with large ones: their loads seem to have waited.
 	f.Add([]byte{89, 170, 48, 65, 0, 36, 209, 120, 89, 170, 48, 65, 0, 56, 49, 147, 88, 95, 48, 36, 0, 48, 48, 48, 89, 170, 48, 65, 0, 36, 49, 120, 48, 97, 48, 36, 0, 48, 48, 48, 88, 170, 48, 65, 0, 36, 49, 99, 48, 97, 48, 36, 0, 48, 48, 48, 88, 170, 48, 65, 0, 28, 209, 97, 48, 97, 48, 36, 0, 48, 48, 48, 88, 170, 48, 65, 0, 36, 49, 120, 48, 97, 48, 36, 0, 48, 48, 48, 88, 170, 48, 65, 0, 36, 49, 147, 48, 97, 48, 36, 0, 48, 48, 48, 88, 120, 48, 65, 0, 48, 48, 147, 48, 97, 48, 36, 0, 48, 48, 48, 48, 48, 48, 48, 32, 48, 48, 48, 48, 48, 48, 48, 0, 48, 48, 48})
 	f.Add(bytes.Repeat([]byte{251, 170, 78, 209, 0, 28, 209, 147, 159, 95, 2, 36, 0, 232, 58, 232}, 16))
