@@ -117,7 +117,12 @@ func init() {
 				for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_TRUNC} {
 					if f := r.openFile(name, flag, 0); f != nil {
 						r.everyMethod(f, 100)
-						r.read(f, 1<<20)
+						// Repeated, because a signal for the thread ends one read of /dev/zero after any page.
+						r.step(f, "ReadFull(1 MiB)", func() string {
+							b := make([]byte, 1<<20)
+							n, err := io.ReadFull(f, b)
+							return r.did(int64(n), err, b)
+						})
 						r.readAt(f, 70, 1<<30)
 						r.close(f)
 					}
