@@ -185,20 +185,20 @@ func (f *File) storeLast(m *mapping, b []byte, off int) (ok bool) {
 	return ok
 }
 
-// prefault prefaults the blocks that the bytes from off to end intersect if they are in memory, or only
-// the pages of the bytes. It returns how long that took, and how many blocks there were.
-func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks int64) {
+// prefault prefaults the block of the bytes from off to end if it is in memory, or else only the pages of
+// the bytes. It returns how long that took, and whether it could.
+func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool) {
 	page := int64(pageSize)
 	last := min((f.length.Known()+page-1)&^(page-1), int64(len(m.data)))
 	from, to := off/pages.BlockSize*pages.BlockSize, min((end+pages.BlockSize-1)/pages.BlockSize*pages.BlockSize, last)
 	if from >= to {
-		return 0, 0 // it has been truncated
+		return 0, false // it has been truncated
 	}
 	if !f.pages.Known(from, int(to-from)) && !f.cached(from, to) {
 		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
 	}
 	if from >= to {
-		return 0, 0
+		return 0, false
 	}
 	began := time.Now()
 	err := vm.Memory.Prefault(f.inner, m.data[from:to], from)
@@ -212,7 +212,7 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks 
 		f.pages.Note(pages.Prefaulted, off, end-off)
 		to = (end + page - 1) &^ (page - 1)
 	default:
-		return took, 0
+		return took, false
 	}
 	prefaults.Add(1)
 	if to < f.length.Known() { // the page there tells a mapped write that the file was not truncated
@@ -223,8 +223,5 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, blocks 
 			took += f.loadBlocks(to, 1) // so that no write has its fault
 		}
 	}
-	if err != nil {
-		return took, 0
-	}
-	return took, (to-1)/pages.BlockSize - from/pages.BlockSize + 1
+	return took, err == nil
 }

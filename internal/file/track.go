@@ -128,11 +128,11 @@ func (h *host) Size(off int64) int64 {
 	return size
 }
 
-func (h *host) Prefault(off, end int64) (took time.Duration, blocks int64) {
+func (h *host) Prefault(off, end int64) (took time.Duration, ok bool) {
 	f := (*File)(h)
 	m := f.m.Load()
 	if m == nil {
-		return 0, 0
+		return 0, false
 	}
 	return f.prefault(m, off, end)
 }

@@ -556,7 +556,7 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 		{100, 4*pages.BlockSize - 100, [4]bool{true, true, true, true}},
 	} {
 		f.pages.Truncated(0)
-		if _, blocks := f.prefault(m, c.off, c.end); blocks == 0 {
+		if _, ok := f.prefault(m, c.off, c.end); !ok {
 			t.Errorf("%d to %d: not prefaulted", c.off, c.end)
 		}
 		for block, want := range c.want {
@@ -565,7 +565,7 @@ func TestPages_PrefaultBlocks(t *testing.T) {
 			}
 		}
 	}
-	if _, blocks := f.prefault(m, 4*pages.BlockSize, 4*pages.BlockSize+1); blocks > 0 {
+	if _, ok := f.prefault(m, 4*pages.BlockSize, 4*pages.BlockSize+1); ok {
 		t.Error("prefaulted past the end of the file")
 	}
 }
@@ -585,7 +585,7 @@ func TestPrefault_LoadsPageAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := guard.Faults.Load()
-	if _, blocks := f.prefault(m, pages.BlockSize, pages.BlockSize+1); blocks == 0 {
+	if _, ok := f.prefault(m, pages.BlockSize, pages.BlockSize+1); !ok {
 		t.Fatal("not prefaulted")
 	}
 	if guard.Faults.Load() == before {

@@ -228,7 +228,7 @@ func (t *table) whyWrite(off, end, known int64, again, mapped bool) Reason {
 		return t.whyUnmapped()
 	case t.gaveUp(end):
 		return Unproven
-	case !affords(prefaultPrice.now()) && t.wroteEnough(off, end):
+	case !affords(prefaultNeeds(off, end)) && t.wroteEnough(off, end):
 		return Unpaid
 	}
 	return Seldom

@@ -24,8 +24,8 @@ func SetWrite(n int, took time.Duration) {
 	}
 }
 
-// Prefault reports whether the blocks of n bytes at off are prefaulted now: enough writes were counted in each,
-// and the account pays.
+// Prefault prefaults the blocks of n bytes at off if enough writes were counted in each. It does one after the
+// other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	t, end := p.table.Load(), off+int64(n)
 	if t == nil {
@@ -34,32 +34,45 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		t = p.begin()
 	}
-	blocks, price := (end-1)>>BlockBits-off>>BlockBits+1, prefaultPrice.now()
 	if !Eager && !t.wroteEnough(off, end) {
 		return false
 	}
-	if needs := price * blocks; !affords(needs) {
-		if needs < accountMax { // else it would wait for ever
-			waits.Store(waitLooks)
-		}
+	if !affords(prefaultNeeds(off, end)) {
+		waits.Store(waitLooks)
 		return false
 	}
 	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
-	waits.Store(0)
-	took, blocks := h.Prefault(off, end)
-	if blocks > 0 {
-		spend(prefaultPrice.measure(int64(took), blocks))
-		return true
-	}
-	spend(min(int64(took), 2*price))
-	for block := off >> BlockBits; block<<BlockBits < end; block++ { // again after more writes
+	all := true
+	for block := (end - 1) >> BlockBits; block >= off>>BlockBits; block-- { // the last one first: the page after a block is its proof
+		from, to := max(off, block<<BlockBits), min(end, (block+1)<<BlockBits)
+		if p.has(prefaultedShift, from, int(to-from)) {
+			continue
+		}
+		price := prefaultPrice.now()
+		if !affords(price) {
+			return false
+		}
+		waits.Store(0)
+		took, ok := h.Prefault(from, to)
+		if ok {
+			spend(prefaultPrice.measure(int64(took), 1))
+			continue
+		}
+		spend(min(int64(took), 2*price))
+		all = false
 		if w := t.word(uint64(block)); w != nil {
-			w.And(^uint64(writesMax << writesShift))
+			w.And(^uint64(writesMax << writesShift)) // again after more writes
 		}
 	}
-	return false
+	return all
+}
+
+// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or half of
+// what it can have.
+func prefaultNeeds(off, end int64) int64 {
+	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.now(), accountMax/2)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
