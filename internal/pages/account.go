@@ -106,6 +106,9 @@ func (p *Pages) TimesRead(off int64, n int) bool {
 	return n >= Long && p.Times() && p.Seen(off, n)
 }
 
+// writeCall returns what a write by system call takes without its bytes.
+func writeCall() int64 { return max(callPrice.now(), writePrice.usual.Load()) }
+
 // SetRead records what a long read of n bytes by system call has taken.
 func SetRead(n int, took time.Duration) {
 	readPage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
@@ -140,7 +143,7 @@ var looks atomic.Int64
 // look is called once for LookEvery system calls of a file. off is the offset of a byte that the last
 // one has read or written, and price is what they are believed to take.
 func look(h Host, off, price int64) {
-	const measureEvery = 4096 // looks
+	const measureEvery = 64 // looks, since it follows by a quarter: three calls of 2,048
 	earn(LookEvery * price / incomeShare)
 	Look()
 	if looks.Add(1)%measureEvery == 0 || callPrice.usual.Load() == 0 {

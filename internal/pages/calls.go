@@ -195,7 +195,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 	state, records, looks := p.next(p.state.Load(), n)
 	p.state.Store(state)
 	if looks {
-		look(h, off+n-1, max(callPrice.now(), writePrice.usual.Load()))
+		look(h, off+n-1, writeCall())
 		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}

@@ -19,7 +19,8 @@ type simulation struct {
 	calls      int
 	opened     int // files
 	random     *rand.Rand
-	pread      float64        // what a small read or write by system call takes on this host
+	pread      float64        // what a small read by system call takes on this host
+	journal    float64        // and a write more
 	slow       bool           // prefaulting is, on this host
 	first      float64        // what the first prefault takes more
 	waits      bool           // the next fault seems to take longer: the processor was taken away
@@ -362,7 +363,8 @@ func (s *simulation) write(off, n int64) {
 	bytes := float64(n) * perKiB / 1024
 	s.tick()
 	s.calls++
-	s.base += s.pread + bytes
+	call := s.pread + s.journal + bytes
+	s.base += call
 	if s.mapped {
 		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
 		if !prefaulted {
@@ -400,9 +402,9 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += s.pread + bytes; s.mapped && s.p.Times() {
+	if s.cost += call; s.mapped && s.p.Times() {
 		s.cost += loadPrice
-		SetWrite(int(n), s.timed(s.pread+bytes))
+		SetWrite(int(n), s.timed(call))
 	}
 	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped) {
 		return
@@ -438,6 +440,9 @@ func (s *simulation) run(program []byte) {
 		s.pread = preadPrice / 2
 	}
 	s.slow = len(program) >= lifeBytes && program[6]&32 != 0
+	if len(program) >= lifeBytes && program[6]&192 == 128 {
+		s.journal = journalPrice
+	}
 	for calls := 0; len(program) >= lifeBytes && calls < callsMax; program = program[lifeBytes:] {
 		b := program[:lifeBytes]
 		size := int64(512) << (b[0] % 18) // to 64 MiB
@@ -923,6 +928,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{64, 1024, 100_000, 430, true, false, false, false, 0.40},
 		{64, 1024, 200_000, 250, false, false, false, false, 0.65},
 		{64, 1024, 100_000, 430, false, false, false, false, 0.80},
+		{64, 1024, 100_000, 2_000, false, false, false, false, 0.25},
 		{64, 1024, 100_000, 250, true, false, true, false, 0.60},
 		{64, 1024, 100_000, 430, true, false, true, false, 0.32},
 		{8 << 10, 128, 20_000, 430, false, false, true, false, 0.76},

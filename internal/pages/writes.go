@@ -20,7 +20,7 @@ func SetWrite(n int, took time.Duration) {
 	if n <= PageSize {
 		writePrice.measure(int64(took)-int64(n)/64, 1)
 	} else {
-		writePage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
+		writePage.measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
 	}
 }
 
@@ -123,10 +123,8 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands, sizes := w.n, w.size
 	w.start = w.start*1664525 + 1013904223 // a linear congruence: no period of a program's is that of these
 	w.n, w.size = 0, w.start>>28
-	call, bytes := callPrice.now(), int64(n)/64 // what a system call would have taken
-	if n <= PageSize {
-		call = max(call, writePrice.usual.Load())
-	} else {
+	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
+	if n > PageSize {
 		bytes = writePage.bytes(int64(n))
 	}
 	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page

@@ -174,4 +174,11 @@ func TestSetWrite_Bytes(t *testing.T) {
 	if now := writePrice.now(); now < 490 || now > 510 {
 		t.Errorf("a small write is believed to take %d ns, not 500", now)
 	}
+	for range 40 { // of what a write takes that is little longer than a page, most is the call
+		SetWrite(64, 2_001)
+		SetWrite(PageSize+1000, 2_000+2*300)
+	}
+	if write := writePage.now(); write < 290 || write > 310 {
+		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
+	}
 }
