@@ -23,6 +23,8 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
+	}
+	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
 		t, kept, stand := p.table.Load(), int64(0), uint32(recordOne)
 		if t == nil || t.paid.Load() == 0 {
 			kept = mappingPrice.now() // without a mapping, the record is of no use
@@ -35,9 +37,6 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 			p.begin().stand.Store(stand)
 			state |= recorded
 		}
-	}
-	if n >= AheadBytes { // the record costs nothing beside such a call
-		state |= recorded
 	}
 	records = (old|state)&recorded != 0
 	if !records {
@@ -104,6 +103,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	old, end := p.state.Load(), off+n
 	state, records, looks := p.next(old, n)
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
+	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
 		look(h, end-1, callPrice.now())
 	}
@@ -111,7 +111,6 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 		earn(readPage.bytes(n) / incomeShare)
 	}
 	if !records {
-		p.state.Store(state)
 		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short {
 			p.unproven(h, off, n)
 		}

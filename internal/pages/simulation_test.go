@@ -870,6 +870,27 @@ func FuzzAccount(f *testing.F) {
 	})
 }
 
+// The order of long reads is followed from the first one on, but the short ones after each are recorded as others are.
+func TestRead_ShortAmongLong(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy records all calls")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	account.Store(math.MinInt32) // nothing is paid
+	s.open(1024*BlockSize, false, false, false)
+	for i := range 64_000 {
+		n := int64(64)
+		if i%32 == 0 {
+			n = AheadBytes
+		}
+		s.read(s.random.Int64N(s.size-n), n)
+	}
+	if s.records > s.calls/recordOne+LookEvery {
+		t.Errorf("%d of %d calls are recorded", s.records, s.calls)
+	}
+}
+
 // What a long life gains stays, for one after the other.
 func TestAccount_Gains(t *testing.T) {
 	if Eager {
