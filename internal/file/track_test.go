@@ -27,6 +27,29 @@ func lazyFile(t *testing.T, size int) *File {
 	return lazyFileEvicted(t, size)
 }
 
+// What a long call by system call takes is measured once the file is mapped: it says what the mapping saves.
+func TestReadAt_MeasuresLongCalls(t *testing.T) {
+	const blocks = 4 * pages.LookEvery
+	f := lazyFile(t, blocks*pages.BlockSize)
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	b := make([]byte, pages.Long)
+	for block := range int64(blocks / 2) {
+		for range 2 { // the second one is of pages that were seen
+			if _, err := f.ReadAt(b, block*pages.BlockSize); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := f.WriteAt(b, (blocks/2+block)*pages.BlockSize); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read, write := pages.Measured(); read == 0 || write == 0 {
+		t.Errorf("a page is believed to take %d ns to read, and %d to write", read, write)
+	}
+}
+
 // lazyFileEvicted is lazyFile, but major faults make its pages unknown.
 func lazyFileEvicted(t *testing.T, size int) *File {
 	t.Helper()

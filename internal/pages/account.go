@@ -134,8 +134,8 @@ func (p *price) fall() {
 // measure: the block was mapped already.
 func payFaults(took, n int64) { spend(faultPrice.measure(max(took, n*callPrice.now()), n)) }
 
-// vain returns the price of a read of n bytes from the mapping that is then repeated by system call.
-func vain(n int64) int64 { return 50 + readPage.bytes(n) }
+// vainPrice returns what a read of n bytes from the mapping takes that is then repeated by system call.
+func vainPrice(n int64) int64 { return 50 + readPage.bytes(n) }
 
 // looks counts the calls of look, to measure callPrice.
 var looks atomic.Int64
@@ -192,3 +192,7 @@ func (p *Pages) Unmapped(took time.Duration) {
 // Unbound gives the process an account that no program exhausts. It is for tests of other packages,
 // which share a process.
 func Unbound() { account.Store(1 << 60) }
+
+// Measured returns what a page of a long read, and of a long write, has taken, or 0. It is for tests of other
+// packages.
+func Measured() (read, write int64) { return readPage.usual.Load(), writePage.usual.Load() }

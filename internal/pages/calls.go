@@ -178,7 +178,7 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short bool) Reason 
 }
 
 // gaveUp reports whether the page before end was given up. See unproven.
-func (r *record) gaveUp(end int64) bool { return r.vain.Load() == (end-1)>>PageBits+1 }
+func (r *record) gaveUp(end int64) bool { return r.givenUp.Load() == (end-1)>>PageBits+1 }
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
 func (r *record) whyUnmapped() Reason {
@@ -311,7 +311,7 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 
 // unprovable returns the page of block that was given up, unless the file of size bytes has grown.
 func (r *record) unprovable(block, size int64) uint64 {
-	page := r.vain.Load() - 1
+	page := r.givenUp.Load() - 1
 	if page < 0 || (page+1)<<PageBits < size || page>>(BlockBits-PageBits) != block {
 		return 0
 	}
@@ -323,7 +323,7 @@ func (r *record) unprovable(block, size int64) uint64 {
 // prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	spend(vain(n) + callPrice.now()) // Ready has counted it as saved
+	spend(vainPrice(n) + callPrice.now()) // Ready has counted it as saved
 	next := (page + 1) << PageBits
 	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
@@ -338,7 +338,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	spend(vain(n))
+	spend(vainPrice(n))
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
@@ -346,11 +346,11 @@ func (p *Pages) Unproven(off, n int64) {
 // until the file has grown.
 func (p *Pages) giveUp(page int64) {
 	t := p.begin()
-	if k := t.vains.Add(1); affords(0) && (k < LookEvery || 2*k < t.saved.Load()) {
+	if k := t.vain.Add(1); affords(0) && (k < LookEvery || 2*k < t.saved.Load()) {
 		return
 	}
-	t.vains.Store(0)
-	t.vain.Store(page + 1)
+	t.vain.Store(0)
+	t.givenUp.Store(page + 1)
 	if w := t.word(uint64(page / 16)); w != nil {
 		w.And(^(uint64(1<<readyShift|1<<prefaultedShift) << (page % 16)))
 	}
@@ -387,7 +387,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		t.asked.Store(math.MaxInt64)
 	case pays && (mapped || t.mapFile(h)):
 		t.asked.Store(end)
-		if page := t.vain.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
+		if page := t.givenUp.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
 			end = min(end, page<<PageBits)
 		}
 		if end <= off {

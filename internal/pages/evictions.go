@@ -27,13 +27,13 @@ var evictions struct {
 // Majors counts the major faults that were noticed.
 var Majors atomic.Uint64
 
-// holds is the number of tests for which nothing is forgotten.
-var holds atomic.Int32
+// held is the number of tests for which nothing is forgotten.
+var held atomic.Int32
 
 // Hold makes no file forget its pages until release is called. It is for tests.
 func Hold() (release func()) {
-	holds.Add(1)
-	return func() { holds.Add(-1) }
+	held.Add(1)
+	return func() { held.Add(-1) }
 }
 
 // Evict makes all files forget their pages.
@@ -69,7 +69,7 @@ func tick(mapped func() bool) {
 // Look makes all files forget their pages if there were major faults since the last look.
 // A look within evictPause of the last one does nothing.
 func Look() {
-	if evictions.ticked.Load() == 0 || holds.Load() > 0 {
+	if evictions.ticked.Load() == 0 || held.Load() > 0 {
 		return // nothing is mapped
 	}
 	last, now := evictions.looked.Load(), int64(OfProcess.Now())

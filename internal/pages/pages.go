@@ -123,9 +123,9 @@ type record struct {
 	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
 	mapTook atomic.Uint32 // and what the mapping has taken
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
-	vains   atomic.Uint32 // mapped reads that proved nothing
-	stand   atomic.Uint32 // for so many calls stands one that is recorded
-	vain    atomic.Int64  // the page that is given up for that, plus 1; 0 for none
+	vain    atomic.Uint32 // mapped calls that proved nothing
+	stand   atomic.Uint32 // so many calls are counted for each that is recorded
+	givenUp atomic.Int64  // the page that is read and written by system call for that, plus 1; 0 for none
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
 	// between the two.

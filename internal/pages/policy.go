@@ -13,7 +13,7 @@ const (
 	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
 	waitLooks    = 64               // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
-	recordOne    = 8                // one in so many groups of LookEvery calls is recorded with an empty account: a record takes up to 48 ns
+	recordOne    = 8                // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare  = 64               // one in 64 parts of each system call's time is earned: more loses more, less gains later
 	accountStart = 160 * firstCall  // nanoseconds that trying may cost at first: lives of 200 reads
 	accountMax   = 1280 * firstCall // and at most, whatever was saved

@@ -41,7 +41,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		waits.Store(waitLooks)
 		return false
 	}
-	if first := off >> BlockBits; t.vain.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
+	if first := off >> BlockBits; t.givenUp.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
 	all := true
