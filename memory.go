@@ -322,7 +322,7 @@ type SystemCalls struct {
 	Unseen     uint64 // of bytes that the File had not read or written before
 	Unmapped   uint64 // of bytes used before, in a File that is mapped after 16 such calls
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
-	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process
+	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process, or because a read of 16 KiB or more takes longer from memory
 	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros
 	PastEnd    uint64 // reads that met the end of the file, and writes past it
 	HandedOut  uint64 // writes, and calls at the cursor, once Fd, SyscallConn, OS, New or NewFile share the descriptor

@@ -50,7 +50,7 @@ func (f *File) tryLockMapping(m *mapping) bool {
 // cannot be loaded, or if the file may be shorter than f knows.
 func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 	n := len(b)
-	if !f.pages.Ready(int64(off), n) {
+	if !pages.CopyPays(n) || !f.pages.Ready(int64(off), n) {
 		return false
 	}
 	if !f.tryLockMapping(m) {
@@ -67,11 +67,11 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 			guard.Faults.Add(1)
 		}
 	}()
-	if n < pages.Long { // most are
+	if n < pages.Judged {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.loadLong(m, b, off)
+		ok = f.loadJudged(m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -82,17 +82,25 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// loadLong is the copy of load for a long b. It is timed if mapped calls are counted.
-func (f *File) loadLong(m *mapping, b []byte, off int) (ok bool) {
-	var began time.Time
-	if pages.Counting() {
-		began = time.Now()
+// loadJudged is the copy of load for a long b. Some are timed, and a few are made by system call for comparison.
+func (f *File) loadJudged(m *mapping, b []byte, off int) bool {
+	src := m.data[off : off+len(b)]
+	switch how := pages.DrawHow(len(b)); {
+	case how == pages.TimedRead && !f.private():
+		began := time.Now()
+		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
+			return false
+		}
+		f.pages.Compared(len(b), time.Since(began))
+		return true
+	case how == pages.TimedCopy:
+		began := time.Now()
+		guard.CopyPieces(b, src)
+		pages.SetCopy(len(b), time.Since(began))
+	default:
+		guard.CopyPieces(b, src)
 	}
-	guard.CopyPieces(b, m.data[off:off+len(b)])
-	if ok = f.proven(m, b, off); ok && !began.IsZero() {
-		pages.Copied(len(b), time.Since(began))
-	}
-	return ok
+	return f.proven(m, b, off)
 }
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards.

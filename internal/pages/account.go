@@ -41,7 +41,7 @@ func earn(ns int64) {
 // spend subtracts what a trial took.
 func spend(took int64) {
 	account.Add(-took)
-	if !Counting() {
+	if epoch.Load()&counting == 0 {
 		epoch.Or(counting)
 	}
 }
@@ -61,6 +61,7 @@ var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
 	writePrice    = price{first: 1_000}     // a small write by system call
 	readPage      = price{first: 64}        // each page of a long read by system call,
+	copyPage      = price{first: 64}        // or from the mapping,
 	writePage     = price{first: 64}        // and of a write of more than a page
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
@@ -71,7 +72,9 @@ const (
 	firstCall   = 430   // a read of 64 bytes by system call
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
+	vainPrice   = 50    // a call by the mapping that is repeated by system call
 	placePrice  = 20    // a place that is added to a table
+	shortCopy   = 100   // what the copy of a page and more from the mapping may take longer, if it is not judged
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
@@ -97,31 +100,11 @@ func (p *price) measure(took, n int64) int64 {
 	return took
 }
 
-// bytes returns what the bytes of a long call take by system call, if p is the price of a page.
+// bytes returns what n bytes take, if p is the price of a page.
 func (p *price) bytes(n int64) int64 { return n >> PageBits * p.now() }
-
-// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead: it is long,
-// and its pages were seen, so it does not wait for the disk.
-func (p *Pages) TimesRead(off int64, n int) bool {
-	return n >= Long && p.Times() && p.Seen(off, n)
-}
 
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(callPrice.now(), writePrice.usual.Load()) }
-
-// SetRead records what a long read of n bytes by system call has taken.
-func SetRead(n int, took time.Duration) {
-	readPage.measure(int64(took)-callPrice.now(), int64(n)>>PageBits)
-}
-
-// Counting reports whether mapped calls are counted, because the account is not full.
-func Counting() bool { return epoch.Load()&counting != 0 }
-
-// Copied counts what a long read of n bytes from the mapping has saved by its bytes. Ready has counted the call.
-// The price may be that of reads which waited for the disk after all, so no more counts than the copy took.
-func Copied(n int, took time.Duration) {
-	earn(max(min(readPage.bytes(int64(n))-int64(took), int64(took)), 0))
-}
 
 // fall lowers a price that forbids what would measure it, if it is higher than expected.
 func (p *price) fall() {
@@ -133,9 +116,6 @@ func (p *price) fall() {
 // payFaults spends what the first loads of n blocks took. One that takes less than a system call is no
 // measure: the block was mapped already.
 func payFaults(took, n int64) { spend(faultPrice.measure(max(took, n*callPrice.now()), n)) }
-
-// vainPrice returns what a read of n bytes from the mapping takes that is then repeated by system call.
-func vainPrice(n int64) int64 { return 50 + readPage.bytes(n) }
 
 // looks counts the calls of look, to measure callPrice.
 var looks atomic.Int64
@@ -193,6 +173,8 @@ func (p *Pages) Unmapped(took time.Duration) {
 // which share a process.
 func Unbound() { account.Store(1 << 60) }
 
-// Measured returns what a page of a long read, and of a long write, has taken, or 0. It is for tests of other
-// packages.
-func Measured() (read, write int64) { return readPage.usual.Load(), writePage.usual.Load() }
+// Measured returns what a page of a long read has taken, by system call and from the mapping, and of a long write,
+// or 0. It is for tests of other packages.
+func Measured() (read, copied, write int64) {
+	return readPage.usual.Load(), copyPage.usual.Load(), writePage.usual.Load()
+}

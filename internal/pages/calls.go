@@ -107,11 +107,15 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if looks {
 		look(h, end-1, callPrice.now())
 	}
+	pays := CopyPays(int(n))
 	if n >= Long {
 		earn(readPage.bytes(n) / incomeShare)
 	}
+	if !pays && state>>callsShift == 0 {
+		copyPage.fall() // to be tried again
+	}
 	if !records {
-		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short {
+		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
 			p.unproven(h, off, n)
 		}
 		return
@@ -121,6 +125,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	goesOn := off%PageSize != 0 && follows && old&cameBack == 0
 	again, hot, due := p.count(off, n, !goesOn, false)
 	again = again && !goesOn
+	hot = hot && pays
 	if again {
 		state |= cameBack
 	}
@@ -137,7 +142,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	}
 	p.state.Store(state)
 	t, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
-	t.countCalls(t.whyRead(end, again, hot, due, mapped, short), 1)
+	t.countCalls(t.whyRead(end, again, hot, due, mapped, short, pays), 1)
 	switch {
 	case hot && mapped:
 		if !short {
@@ -161,7 +166,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 }
 
 // whyRead returns why a recorded read up to end was a system call. See count.
-func (r *record) whyRead(end int64, again, hot, due, mapped, short bool) Reason {
+func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) Reason {
 	switch {
 	case short:
 		return PastEnd
@@ -171,7 +176,7 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short bool) Reason 
 		return Unseen
 	case !mapped:
 		return r.whyUnmapped()
-	case due && !affords(0):
+	case due && !affords(0), !pays:
 		return Unpaid
 	}
 	return Seldom
@@ -323,7 +328,7 @@ func (r *record) unprovable(block, size int64) uint64 {
 // prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	spend(vainPrice(n) + callPrice.now()) // Ready has counted it as saved
+	spend(vainPrice + callPrice.now()) // Ready has counted it as saved
 	next := (page + 1) << PageBits
 	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
@@ -338,7 +343,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	spend(vainPrice(n))
+	spend(vainPrice)
 	p.giveUp((off + n - 1) >> PageBits)
 }
 

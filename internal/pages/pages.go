@@ -252,10 +252,17 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 	if !p.has(readyShift, off, n) {
 		return false
 	}
-	if Counting() {
+	if epoch.Load()&counting != 0 {
 		const every = 16
+		saves := callPrice.now()
+		if n >= PageSize && n < Judged {
+			saves -= shortCopy
+		}
 		if t := p.table.Load(); t != nil && t.saved.Add(1)%every == 0 {
-			earn(every * callPrice.now())
+			earn(every * saves)
+		}
+		if n >= Judged {
+			earn(copySaves(int64(n)))
 		}
 	}
 	return true

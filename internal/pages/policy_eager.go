@@ -22,7 +22,7 @@ const (
 	aheadShare = 1
 
 	AheadBytes = BlockSize
-	Long       = 32 << 10
+	Long       = 4 << 10
 	LookEvery  = 1
 	evictPause = 0
 	evictTick  = time.Millisecond

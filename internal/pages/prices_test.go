@@ -7,6 +7,8 @@ const (
 	preadPrice     = 430   // and pwrite, of 64 bytes
 	perKiB         = 30    // more for each KiB by system call: 28 to 300
 	copyPerKiB     = 20    // and from or to the mapping: 20 to 110
+	largePerKiB    = 18    // with large folios in the caches of the processor,
+	largeCopy      = 31    // and so
 	journalPrice   = 1_500 // more for a write by system call on ext4 of some hosts
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
 	hotRecord      = 24    // recording a call, and why it was one: its word is in the cache,
