@@ -8,9 +8,6 @@ import (
 // A long read of a hot file may take longer from the mapping than by system call: the system copies 64 KiB from large
 // folios in 0.97 times the time, and on some hosts in 0.6 times. So what a page takes is measured both ways.
 
-// Judged is the number of bytes from which on a read from the mapping is judged by that. Shorter ones gain.
-const Judged = 8 << 10
-
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 

@@ -23,8 +23,10 @@ const (
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 
-	// Long is the number of bytes from which on each call earns by its length, as shorter ones do by chance: it takes
-	// more than a microsecond.
+	// Judged is the number of bytes from which on it is measured whether a read from the mapping gains: shorter ones do.
+	Judged = 8 << 10
+
+	// Long is the number of bytes from which on a call earns by its length: it takes more than a microsecond.
 	Long = 32 << 10
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one

@@ -22,7 +22,8 @@ const (
 	aheadShare = 1
 
 	AheadBytes = BlockSize
-	Long       = 4 << 10
+	Judged     = PageSize
+	Long       = PageSize
 	LookEvery  = 1
 	evictPause = 0
 	evictTick  = time.Millisecond
