@@ -72,7 +72,6 @@ const (
 	firstCall   = 430   // a read of 64 bytes by system call
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
-	vainPrice   = 50    // a call by the mapping that is repeated by system call
 	placePrice  = 20    // a place that is added to a table
 	shortCopy   = 100   // what the copy of a page and more from the mapping may take longer, if it is not judged
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time

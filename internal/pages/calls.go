@@ -328,7 +328,7 @@ func (r *record) unprovable(block, size int64) uint64 {
 // prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	spend(vainPrice + callPrice.now()) // Ready has counted it as saved
+	spend(vainPrice(n) + callPrice.now() + copySaves(n)) // Ready has counted it as saved
 	next := (page + 1) << PageBits
 	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
@@ -343,7 +343,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	spend(vainPrice)
+	spend(vainPrice(n))
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
@@ -372,13 +372,14 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	t, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
 	t.asked.Store(off + AheadBytes)
-	if end <= off || !Eager && !affords(mappingPrice.now()) {
+	var needs int64
+	if !mapped {
+		needs = mappingPrice.now()
+	}
+	if end <= off || !Eager && !affords(needs) {
 		return
 	}
-	costs := (rest>>BlockBits + 1) * faultPrice.now()
-	if !mapped {
-		costs += mappingPrice.now()
-	}
+	costs := needs + (rest>>BlockBits+1)*faultPrice.now()
 	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
 		faultPrice.fall()

@@ -32,7 +32,15 @@ func CopyPays(n int) bool {
 }
 
 // copySaves returns what the bytes of a read save from the mapping.
-func copySaves(n int64) int64 { return readPage.bytes(n) - copyPage.bytes(n) }
+func copySaves(n int64) int64 {
+	if n < Judged {
+		return 0
+	}
+	return readPage.bytes(n) - copyPage.bytes(n)
+}
+
+// vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
+func vainPrice(n int64) int64 { return 50 + copyPage.bytes(n) }
 
 // How is how a long read that may copy from the mapping is made.
 type How int

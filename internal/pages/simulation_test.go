@@ -896,6 +896,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{50, 255, 220, 88, 48, 48, 89, 243})
 	f.Add([]byte{10, 223, 237, 147, 242, 137, 221, 30})
 	f.Add([]byte{213, 200, 255, 31, 19, 196, 89, 22}) // of 4 MiB
+	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
