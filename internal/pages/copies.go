@@ -28,7 +28,7 @@ func SetCopy(n int, took time.Duration) { copyPage.measure(int64(took), int64(n)
 // CopyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func CopyPays(n int) bool {
-	return n < Judged || copyPage.bytes(int64(n)) <= callPrice.now()+readPage.bytes(int64(n)) || Eager || affords(accountMax)
+	return n < Judged || copyPage.bytes(int64(n)) <= callPrice.now()+readPage.bytes(int64(n)) || Eager || always || affords(accountMax)
 }
 
 // copySaves returns what the bytes of a read save from the mapping.
@@ -55,7 +55,7 @@ const (
 // of a program is missed. Beside a very long copy, the clock costs nothing.
 func DrawHow(n int) How {
 	switch r := random() % 64; {
-	case r == 0:
+	case r == 0 && !always:
 		return TimedRead
 	case r < 5 || n >= AheadBytes:
 		return TimedCopy
