@@ -7,7 +7,7 @@ const (
 	preadPrice     = 430   // and pwrite, of 64 bytes
 	perKiB         = 30    // more for each KiB by system call: 28 to 300
 	copyPerKiB     = 20    // and from or to the mapping: 20 to 110
-	largePerKiB    = 18    // with large folios in the caches of the processor,
+	largePerKiB    = 18    // with large folios: 18 to 23 if the processor has them in its caches,
 	largeCopy      = 31    // and so
 	journalPrice   = 1_500 // more for a write by system call on ext4 of some hosts
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
