@@ -104,11 +104,15 @@ func TestAppendSync_SystemCalls(t *testing.T) {
 	}
 	durable() // which allocates
 	const n = 50
-	before := writes()
-	for range n {
-		durable()
+	var got int
+	for range 5 { // the runtime may write, too, to wake another thread for a timer
+		before := writes()
+		for range n {
+			durable()
+		}
+		if got = writes() - before; got == 4*n {
+			return
+		}
 	}
-	if got := writes() - before; got != 4*n {
-		t.Errorf("%d writes for %d batches and %d events, want %d", got, n, n, 4*n)
-	}
+	t.Errorf("%d writes for %d batches and %d events, want %d", got, n, n, 4*n)
 }
