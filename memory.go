@@ -322,8 +322,9 @@ type SystemCalls struct {
 	Unseen     uint64 // of bytes that the File had not read or written before
 	Unmapped   uint64 // of bytes used before, in a File that is mapped after 16 such calls
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
-	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process, or because a read of 16 KiB or more takes longer from memory
+	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process
 	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros
+	Slower     uint64 // reads of 8 KiB and more that take longer from memory, and one of 64 that finds out
 	PastEnd    uint64 // reads that met the end of the file, and writes past it
 	HandedOut  uint64 // writes, and calls at the cursor, once Fd, SyscallConn, OS, New or NewFile share the descriptor
 	Storage    uint64 // on a network file system, FUSE, overlayfs or Windows, without Options.Immutable
@@ -332,7 +333,7 @@ type SystemCalls struct {
 
 // Total returns the number of all system calls.
 func (c SystemCalls) Total() uint64 {
-	return c.First + c.Unseen + c.Unmapped + c.Seldom + c.Unpaid + c.Unproven + c.PastEnd + c.HandedOut + c.Storage + c.Unmappable
+	return c.First + c.Unseen + c.Unmapped + c.Seldom + c.Unpaid + c.Unproven + c.Slower + c.PastEnd + c.HandedOut + c.Storage + c.Unmappable
 }
 
 // String returns the reasons that are not 0, the most frequent one first: "Unseen 968, First 32".

@@ -36,11 +36,11 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
-	if f.m.Load() != nil && f.pages.TimesRead(off, len(b)) {
+	if f.pages.TimesRead(off, len(b)) {
 		began = time.Now()
 	}
-	if n, err = f.inner.ReadAt(b, off); n >= pages.Judged && !began.IsZero() {
-		pages.SetRead(n, time.Since(began))
+	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
+		pages.SetRead(int64(n), time.Since(began))
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)
 }

@@ -50,7 +50,7 @@ func (f *File) tryLockMapping(m *mapping) bool {
 // cannot be loaded, or if the file may be shorter than f knows.
 func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 	n := len(b)
-	if !pages.CopyPays(n) || !f.pages.Ready(int64(off), n) {
+	if !pages.CopyPays(int64(n)) || !f.pages.Ready(int64(off), n) {
 		return false
 	}
 	if !f.tryLockMapping(m) {
@@ -71,7 +71,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.loadJudged(m, b, off)
+		ok = f.copyJudged(m, b, off) && f.proven(m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -82,25 +82,25 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// loadJudged is the copy of load for a long b. Some are timed, and a few are made by system call for comparison.
-func (f *File) loadJudged(m *mapping, b []byte, off int) bool {
-	src := m.data[off : off+len(b)]
-	switch how := pages.DrawHow(len(b)); {
-	case how == pages.TimedRead && !f.private():
+// copyJudged is copy for a long b: some are timed, and a few are made by system call for comparison. It reports false
+// if that did not read all of b.
+func (f *File) copyJudged(m *mapping, b []byte, off int) bool {
+	n, src := int64(len(b)), m.data[off:off+len(b)]
+	switch pages.DrawHow(n) {
+	case pages.TimedRead:
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
 			return false
 		}
-		f.pages.Compared(len(b), time.Since(began))
-		return true
-	case how == pages.TimedCopy:
+		f.pages.Compared(n, time.Since(began))
+	case pages.TimedCopy:
 		began := time.Now()
 		guard.CopyPieces(b, src)
-		pages.SetCopy(len(b), time.Since(began))
+		pages.SetCopy(n, time.Since(began))
 	default:
 		guard.CopyPieces(b, src)
 	}
-	return f.proven(m, b, off)
+	return true
 }
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards.
@@ -110,7 +110,12 @@ func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	}
 	defer f.unlockMappings()
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
-	guard.CopyPieces(b, m.data[off:off+len(b)])
+	if len(b) < pages.Judged {
+		copy(b, m.data[off:])
+		ok = true
+	} else {
+		ok = f.copyJudged(m, b, off)
+	}
 	runtime.KeepAlive(f)
-	return true
+	return ok
 }

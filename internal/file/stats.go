@@ -13,13 +13,13 @@ var prefaults atomic.Uint64
 
 // SystemCalls is that of mmapfile.
 type SystemCalls struct {
-	First, Unseen, Unmapped, Seldom, Unpaid, Unproven, PastEnd, HandedOut, Storage, Unmappable uint64
+	First, Unseen, Unmapped, Seldom, Unpaid, Unproven, Slower, PastEnd, HandedOut, Storage, Unmappable uint64
 }
 
 func byReason(c pages.Counts) SystemCalls {
 	return SystemCalls{
 		First: c[pages.First], Unseen: c[pages.Unseen], Unmapped: c[pages.Unmapped], Seldom: c[pages.Seldom],
-		Unpaid: c[pages.Unpaid], Unproven: c[pages.Unproven], PastEnd: c[pages.PastEnd],
+		Unpaid: c[pages.Unpaid], Unproven: c[pages.Unproven], Slower: c[pages.Slower], PastEnd: c[pages.PastEnd],
 		HandedOut: c[pages.HandedOut], Storage: c[pages.Storage], Unmappable: c[pages.Unmappable],
 	}
 }

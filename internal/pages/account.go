@@ -60,9 +60,6 @@ type price struct {
 var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call, of which mapping saves nearly all
 	writePrice    = price{first: 1_000}     // a small write by system call
-	readPage      = price{first: 64}        // each page of a long read by system call,
-	copyPage      = price{first: 64}        // or from the mapping,
-	writePage     = price{first: 64}        // and of a write of more than a page
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
 	mappingPrice  = price{first: 10_000}    // a mapping, and its end
@@ -73,7 +70,7 @@ const (
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
 	placePrice  = 20    // a place that is added to a table
-	shortCopy   = 100   // what the copy of a page and more from the mapping may take longer, if it is not judged
+	firstPage   = 64    // a page of a long call, until it is measured
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
@@ -171,9 +168,3 @@ func (p *Pages) Unmapped(took time.Duration) {
 // Unbound gives the process an account that no program exhausts. It is for tests of other packages,
 // which share a process.
 func Unbound() { account.Store(1 << 60) }
-
-// Measured returns what a page of a long read has taken, by system call and from the mapping, and of a long write,
-// or 0. It is for tests of other packages.
-func Measured() (read, copied, write int64) {
-	return readPage.usual.Load(), copyPage.usual.Load(), writePage.usual.Load()
-}

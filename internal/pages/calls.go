@@ -10,7 +10,7 @@ import (
 // nothing.
 func (p *Pages) Early(off int64, n int, mapped bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || mapped && p.mayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || mapped && p.MayRead(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -107,15 +107,15 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if looks {
 		look(h, end-1, callPrice.now())
 	}
-	pays := CopyPays(int(n))
+	pays := CopyPays(n)
 	if n >= Long {
 		earn(readPage.bytes(n) / incomeShare)
 	}
-	if !pays && state>>callsShift == 0 {
-		copyPage.fall() // to be tried again
+	if !pays {
+		retry(n)
 	}
 	if !records {
-		if p.mayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
+		if p.MayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
 			p.unproven(h, off, n)
 		}
 		return
@@ -176,7 +176,9 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) R
 		return Unseen
 	case !mapped:
 		return r.whyUnmapped()
-	case due && !affords(0), !pays:
+	case !pays:
+		return Slower
+	case due && !affords(0):
 		return Unpaid
 	}
 	return Seldom
@@ -372,14 +374,13 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	t, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
 	t.asked.Store(off + AheadBytes)
-	var needs int64
-	if !mapped {
-		needs = mappingPrice.now()
-	}
-	if end <= off || !Eager && !affords(needs) {
+	if end <= off || !Eager && !affords(0) {
 		return
 	}
-	costs := needs + (rest>>BlockBits+1)*faultPrice.now()
+	costs := (rest>>BlockBits + 1) * faultPrice.now()
+	if !mapped {
+		costs += mappingPrice.now()
+	}
 	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
 		faultPrice.fall()

@@ -15,7 +15,7 @@ func mappedBlock(t *testing.T) *simulation {
 	for range 10 * LookEvery {
 		s.read(100, 64)
 	}
-	if !s.p.mayRead(100, 64) {
+	if !s.p.MayRead(100, 64) {
 		t.Fatal("the block is not ready")
 	}
 	return s
@@ -118,7 +118,7 @@ func TestLook_Blind(t *testing.T) {
 	evictions.last.Store(int64(s.Now()))
 	forgotten := func() bool {
 		s.tick()
-		return !s.p.mayRead(100, 64)
+		return !s.p.MayRead(100, 64)
 	}
 	if s.cost += float64(evictBlind) / 2; forgotten() && !Eager {
 		t.Error("forgotten too early")

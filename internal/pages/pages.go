@@ -244,8 +244,8 @@ func (p *Pages) Ready(off int64, n int) bool {
 	return p.readyCounted(off, n)
 }
 
-// mayRead is Ready, but does not count the call.
-func (p *Pages) mayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
+// MayRead is Ready, but does not count the call.
+func (p *Pages) MayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
 
 // readyCounted is Ready if the front does not tell. It counts the call if the account is not full.
 func (p *Pages) readyCounted(off int64, n int) bool {
@@ -255,14 +255,13 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 	if epoch.Load()&counting != 0 {
 		const every = 16
 		saves := callPrice.now()
-		if n >= PageSize && n < Judged {
-			saves -= shortCopy
+		if n < Judged {
+			saves -= int64(n) / 64 // which it may take longer to copy them
+		} else {
+			earn(copySaves(int64(n)))
 		}
 		if t := p.table.Load(); t != nil && t.saved.Add(1)%every == 0 {
 			earn(every * saves)
-		}
-		if n >= Judged {
-			earn(copySaves(int64(n)))
 		}
 	}
 	return true
@@ -304,7 +303,7 @@ func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().known
 // to be in memory, and the fault of its block is not one that was not paid for.
 func (p *Pages) Proves(off int64) bool {
 	if off%BlockSize == 0 {
-		return p.mayRead(off, 1)
+		return p.MayRead(off, 1)
 	}
 	return p.Known(off, 1)
 }

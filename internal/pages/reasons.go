@@ -13,6 +13,7 @@ const (
 	Seldom
 	Unpaid
 	Unproven
+	Slower
 	PastEnd
 	HandedOut
 	Storage

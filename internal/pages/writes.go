@@ -20,7 +20,7 @@ func SetWrite(n int, took time.Duration) {
 	if n <= PageSize {
 		writePrice.measure(int64(took)-int64(n)/64, 1)
 	} else {
-		writePage.measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
+		writePage.of(int64(n)).measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
 	}
 }
 
@@ -69,10 +69,10 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	return all
 }
 
-// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or half of
-// what it can have.
+// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
+// begins with.
 func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.now(), accountMax/2)
+	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.now(), accountStart)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.

@@ -165,7 +165,7 @@ func TestSetWrite_Bytes(t *testing.T) {
 		SetWrite(16*PageSize, 400+16*300)
 		SetRead(16*PageSize, 400+16*200)
 	}
-	if write, read := writePage.now(), readPage.now(); write < 290 || write > 310 || read < 190 || read > 210 {
+	if write, read := writePage.of(16*PageSize).now(), readPage.of(16*PageSize).now(); write < 290 || write > 310 || read < 190 || read > 210 {
 		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
 	}
 	for range 40 {
@@ -178,7 +178,27 @@ func TestSetWrite_Bytes(t *testing.T) {
 		SetWrite(64, 2_001)
 		SetWrite(PageSize+1000, 2_000+2*300)
 	}
-	if write := writePage.now(); write < 290 || write > 310 {
+	if write := writePage.of(16 * PageSize).now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
+	}
+}
+
+// Of a write of several blocks, those that are prefaulted already are not paid for again.
+func TestPrefault_Some(t *testing.T) {
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(4*BlockSize, false, false, false)
+	s.mapped = true
+	for range 200 {
+		s.write(0, 2*BlockSize)
+	}
+	account.Store(1 << 40)
+	s.p.Note(Prefaulted, 0, BlockSize)
+	tries := s.tries
+	if !s.p.Prefault(s.simFile, 0, 2*BlockSize) {
+		t.Fatal("not prefaulted")
+	}
+	if got := s.tries - tries; got > 1 {
+		t.Errorf("%d prefaults of one block", got)
 	}
 }

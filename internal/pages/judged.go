@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// A long read of a hot file may take longer from the mapping than by system call: from large folios, the system copies
+// 40 KiB in 0.8 to 1 times the time. So what a page takes is measured both ways, for each size: of a short read, most
+// is the call.
+
+// sizes has the prices of a page in calls of 8, 16, 32… KiB, and of 4 MiB and more.
+type sizes [10]price
+
+var (
+	readPage  sizes // by system call
+	copyPage  sizes // from the mapping
+	writePage sizes // by system call, of more than a page
+)
+
+// of returns the price for calls of n bytes.
+func (s *sizes) of(n int64) *price {
+	return &s[min(bits.Len64(uint64(n)>>14), len(s)-1)]
+}
+
+func init() {
+	for i := range readPage {
+		readPage[i].first, copyPage[i].first, writePage[i].first = firstPage, firstPage, firstPage
+	}
+}
+
+// bytes returns what the bytes of a call of n bytes take.
+func (s *sizes) bytes(n int64) int64 { return s.of(n).bytes(n) }
+
+// random draws a number. The simulation has its own.
+var random = rand.Uint32
+
+// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead: its pages
+// were seen, so it does not wait for the disk.
+func (p *Pages) TimesRead(off int64, n int) bool {
+	return n >= Long && p.Times() && p.Seen(off, n)
+}
+
+// SetRead records what a long read of n bytes by system call has taken.
+func SetRead(n int64, took time.Duration) {
+	readPage.of(n).measure(int64(took)-callPrice.now(), n>>PageBits)
+}
+
+// SetCopy records what the copy of one from the mapping has taken.
+func SetCopy(n int64, took time.Duration) { copyPage.of(n).measure(int64(took), n>>PageBits) }
+
+// CopyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
+// not to depend on that.
+func CopyPays(n int64) bool {
+	return n < Judged || copyPage.bytes(n) <= callPrice.now()+readPage.bytes(n) || Eager || always || affords(accountMax)
+}
+
+// dear counts long reads by system call because copies take longer.
+var dear atomic.Int64
+
+// retry makes copies of n bytes be tried again, after some calls.
+func retry(n int64) {
+	if dear.Add(1)%256 == 0 {
+		copyPage.of(n).fall()
+	}
+}
+
+// copySaves returns what the bytes of a read save from the mapping.
+func copySaves(n int64) int64 {
+	if n < Judged {
+		return 0
+	}
+	return readPage.bytes(n) - copyPage.bytes(n)
+}
+
+// vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
+func vainPrice(n int64) int64 { return 50 + copyPage.bytes(n) }
+
+// How is how a long read that may copy from the mapping is made.
+type How int
+
+const (
+	Copy      How = iota
+	TimedCopy     // for SetCopy
+	TimedRead     // by system call, for Compared
+)
+
+// DrawHow draws a How for n bytes: the prices must be known of files as they are read now, and by chance no period
+// of a program is missed. Beside the longest copies, the clock costs nothing.
+func DrawHow(n int64) How {
+	switch r := random() % 64; {
+	case r == 0 && !always:
+		return TimedRead
+	case r < 5 || n >= 512<<10:
+		return TimedCopy
+	}
+	return Copy
+}
+
+// Compared records what a read of n bytes by system call has taken in place of a copy. That it was counted as one, and
+// has saved nothing, is an error of one in 64.
+func (p *Pages) Compared(n int64, took time.Duration) {
+	SetRead(n, took)
+	p.begin().countCalls(Slower, 1)
+}
+
+// Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
+// a write, or 0. It is for tests of other packages.
+func Measured(n int64) (read, copied, write int64) {
+	return readPage.of(n).usual.Load(), copyPage.of(n).usual.Load(), writePage.of(n).usual.Load()
+}
