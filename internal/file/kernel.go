@@ -66,12 +66,12 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, err error) 
 	return f.check(err)
 }
 
-// early counts a call that has read or written n bytes at off without an error, and reports
+// early counts a call that has read, or written, n bytes at off without an error, and reports
 // whether the call needs no more work: its pages are not recorded, and it says nothing new about
 // the length, of which known was known before.
-func (f *File) early(known, off int64, n int) bool {
+func (f *File) early(known, off int64, n int, writes bool) bool {
 	mapped := f.m.Load() != nil
-	return (off+int64(n) <= known || !mapped && !f.length.Current()) && f.pages.Early(off, n, mapped)
+	return (off+int64(n) <= known || !mapped && !f.length.Current()) && f.pages.Early(off, n, mapped, writes)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.

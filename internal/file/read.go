@@ -23,13 +23,13 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if len(b) >= pages.Long || f.private() {
-		return f.readInner(b, off) // which may time it
+	if f.private() || len(b) >= pages.Long && f.pages.TimesRead(off, len(b)) {
+		return f.readInner(b, off) // which times it
 	}
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if err == nil && f.early(was.Known, off, n) {
+	if err == nil && f.early(was.Known, off, n, false) {
 		return n, nil
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)
@@ -94,7 +94,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	counted := f.cur.Enter(f.inner)
 	n, err = f.inner.Read(b)
 	off := f.cur.Leave(counted, int64(n))
-	if err == nil && f.early(f.length.Known(), off, n) {
+	if err == nil && f.early(f.length.Known(), off, n, false) {
 		return n, nil
 	}
 	return n, f.readDone(off, n, len(b), err)

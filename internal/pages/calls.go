@@ -6,14 +6,16 @@ import (
 )
 
 // Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
-// did. It does not if the call may have to be recorded, if it is long, or if a mapping of its pages has proved
-// nothing.
-func (p *Pages) Early(off int64, n int, mapped bool) bool {
+// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
+func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || mapped && p.MayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.MayRead(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
+	if n >= Long {
+		earnBytes(int64(n), writes)
+	}
 	return true
 }
 
@@ -109,7 +111,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	}
 	pays := CopyPays(n)
 	if n >= Long {
-		earn(readPage.bytes(n) / incomeShare)
+		earnBytes(n, false)
 	}
 	if !pays {
 		retry(n)
@@ -207,7 +209,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 		}
 	}
 	if n >= Long {
-		earn(writePage.bytes(n) / incomeShare)
+		earnBytes(n, true)
 	}
 	if !records {
 		return

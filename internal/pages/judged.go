@@ -34,6 +34,15 @@ func init() {
 // bytes returns what the bytes of a call of n bytes take.
 func (s *sizes) bytes(n int64) int64 { return s.of(n).bytes(n) }
 
+// earnBytes adds a share of what the bytes of a long call by system call take.
+func earnBytes(n int64, writes bool) {
+	price := &readPage
+	if writes {
+		price = &writePage
+	}
+	earn(price.bytes(n) / incomeShare)
+}
+
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 

@@ -376,7 +376,7 @@ func (s *simulation) read(off, n int64) {
 		s.cost += loadPrice
 		SetRead(n, took)
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped) {
+	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, false) {
 		return
 	}
 	s.p.Read(s.simFile, off, n, false) // a read that ends where the file does is not short
@@ -430,7 +430,7 @@ func (s *simulation) write(off, n int64) {
 		s.cost += loadPrice
 		SetWrite(int(n), s.timed(call))
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped) {
+	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, true) {
 		return
 	}
 	s.p.Write(s.simFile, off, n, s.size, None)
