@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"go.dw1.io/mmapfile/internal/pages"
 )
 
 //lint:file-ignore U1000 fields hide methods
@@ -83,7 +85,7 @@ func (f *File) fill(dst *bytes.Buffer) (n int64, end bool) {
 		}
 		f.cur.Unlock()
 		rest := f.rest()
-		if size > int64(m.usable) || !f.pages.MayRead(off, int(size-off)) {
+		if size > int64(m.usable) || !pages.CopyPays(size-off) || !f.pages.MayRead(off, int(size-off)) {
 			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
 			break
 		}

@@ -13,6 +13,7 @@ import (
 )
 
 func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
+	filetest.NeedsGain(t) // or long copies may be believed slower
 	if race.Detector || !filetest.CanMap {
 		t.Skip("the race detector allocates, and a Buffer grows with os.File")
 	}
@@ -38,6 +39,7 @@ func TestWriteTo_BufferWithRoomDoesNotAllocate(t *testing.T) {
 }
 
 func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
+	filetest.NeedsGain(t)
 	if race.Detector || !filetest.CanMap {
 		t.Skip("the race detector allocates, and they grow often with os.File")
 	}
