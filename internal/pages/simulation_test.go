@@ -61,7 +61,7 @@ type simFile struct {
 
 func newSimulation(seed uint64) *simulation {
 	account.Store(accountStart)
-	prices := []*price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
+	prices := []*price{&callPrice, &readPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
 	for _, sizes := range []*sizes{&readPage, &copyPage, &writePage} {
 		for i := range sizes {
 			prices = append(prices, &sizes[i])
