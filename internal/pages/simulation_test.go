@@ -947,6 +947,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{10, 223, 237, 147, 242, 137, 221, 30})
 	f.Add([]byte{213, 200, 255, 31, 19, 196, 89, 22}) // of 4 MiB
 	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
+	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
