@@ -39,7 +39,7 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	if f.pages.TimesRead(off, len(b)) {
 		began = time.Now()
 	}
-	if n, err = f.inner.ReadAt(b, off); n > 0 && !began.IsZero() {
+	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
 		pages.SetRead(int64(n), time.Since(began))
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)

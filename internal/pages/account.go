@@ -59,7 +59,6 @@ type price struct {
 // The prices.
 var (
 	callPrice     = price{first: firstCall} // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
-	readPrice     = price{first: firstCall} // and a short one as the program makes it
 	writePrice    = price{first: 1_000}     // a small write by system call
 	faultPrice    = price{first: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	prefaultPrice = price{first: 1_000}     // prefaulting a block: 1,500 to 100,000
@@ -99,13 +98,6 @@ func (p *price) measure(took, n int64) int64 {
 
 // bytes returns what n bytes take, if p is the price of a page.
 func (p *price) bytes(n int64) int64 { return n >> PageBits * p.now() }
-
-// readCall returns what a short read by system call takes.
-func readCall() int64 { return max(callPrice.now(), readPrice.usual.Load()) }
-
-// callSaves returns what a short call saves from the mapping. Where the system misses the caches of the processor, a
-// mapped call does so as well: 60 MiB at random took 740 and 290 ns, 8 MiB 430 and 90.
-func callSaves() int64 { return max(callPrice.now(), readPrice.usual.Load()/2) }
 
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(callPrice.now(), writePrice.usual.Load()) }

@@ -107,7 +107,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
-		look(h, end-1, readCall())
+		look(h, end-1, callPrice.now())
 	}
 	pays := CopyPays(n)
 	if n >= Long {
@@ -332,7 +332,7 @@ func (r *record) unprovable(block, size int64) uint64 {
 // prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	spend(vainPrice(n) + callSaves() + copySaves(n)) // Ready has counted it as saved
+	spend(vainPrice(n) + callPrice.now() + copySaves(n)) // Ready has counted it as saved
 	next := (page + 1) << PageBits
 	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
 		h.ReadPage(next)

@@ -48,15 +48,13 @@ var random = rand.Uint32
 
 // TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead: its pages
 // were seen, so it does not wait for the disk.
-func (p *Pages) TimesRead(off int64, n int) bool { return p.Times() && p.Seen(off, n) }
+func (p *Pages) TimesRead(off int64, n int) bool {
+	return n >= Long && p.Times() && p.Seen(off, n)
+}
 
 // SetRead records what a read of n bytes by system call has taken.
 func SetRead(n int64, took time.Duration) {
-	if n < Judged {
-		readPrice.measure(int64(took)-n/64, 1)
-	} else {
-		readPage.of(n).measure(int64(took)-callPrice.now(), n>>PageBits)
-	}
+	readPage.of(n).measure(int64(took)-callPrice.now(), n>>PageBits)
 }
 
 // SetCopy records what the copy of one from the mapping has taken.

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"math"
 	"testing"
 	"time"
 )
@@ -201,37 +200,5 @@ func TestPrefault_Some(t *testing.T) {
 	}
 	if got := s.tries - tries; got > 1 {
 		t.Errorf("%d prefaults of one block", got)
-	}
-}
-
-// Reads that miss the caches of the processor take longer than hot ones, and half of that is saved.
-func TestSetRead_Misses(t *testing.T) {
-	if Eager {
-		t.Skip("the eager policy pays nothing")
-	}
-	defer Unbound()
-	s := newSimulation(1)
-	s.open(BlockSize, true, false, false)
-	callPrice.usual.Store(250)
-	if got := callSaves(); got != 250 {
-		t.Errorf("%d ns are saved of a hot read of 250", got)
-	}
-	for range 40 {
-		SetRead(64, 801)
-	}
-	s.p.Note(Ready, 0, BlockSize)
-	account.Store(0)
-	for range 16 {
-		s.p.Ready(0, 63)
-	}
-	if got := account.Load(); got < 16*390 || got > 16*400 {
-		t.Errorf("16 reads earned %d ns, not half of 800 each", got)
-	}
-	account.Store(math.MinInt32) // nothing is tried
-	for range LookEvery {
-		s.p.Read(s, BlockSize-1, 1, true)
-	}
-	if got, want := account.Load()-math.MinInt32, int64(LookEvery*800/incomeShare); got < want-40 || got > want {
-		t.Errorf("%d reads by system call earned %d ns, want %d", LookEvery, got, want)
 	}
 }
