@@ -67,11 +67,11 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 			guard.Faults.Add(1)
 		}
 	}()
-	if n < pages.Judged {
+	if n < pages.Long {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.copyJudged(m, b, off) && f.proven(m, b, off)
+		ok = f.copyLong(m, b, off) && f.proven(m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -82,9 +82,9 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// copyJudged is copy for a long b: some are timed, and a few are made by system call for comparison. It reports false
+// copyLong is copy for a long b: some are timed, and a few are made by system call for comparison. It reports false
 // if that did not read all of b.
-func (f *File) copyJudged(m *mapping, b []byte, off int) bool {
+func (f *File) copyLong(m *mapping, b []byte, off int) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch pages.DrawHow(n) {
 	case pages.TimedRead:
@@ -110,11 +110,11 @@ func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	}
 	defer f.unlockMappings()
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
-	if len(b) < pages.Judged {
+	if len(b) < pages.Long {
 		copy(b, m.data[off:])
 		ok = true
 	} else {
-		ok = f.copyJudged(m, b, off)
+		ok = f.copyLong(m, b, off)
 	}
 	runtime.KeepAlive(f)
 	return ok

@@ -65,7 +65,6 @@ func TestWriteTo_BufferAndBuilderGrowOnce(t *testing.T) {
 
 // WriteTo allocates no more than that of an os.File, mapped or not.
 func TestWriteTo_AllocatesNoMoreThanOSFile(t *testing.T) {
-	filetest.NeedsGain(t)
 	if race.Detector {
 		t.Skip("the race detector allocates")
 	}

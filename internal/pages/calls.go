@@ -127,7 +127,6 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	goesOn := off%PageSize != 0 && follows && old&cameBack == 0
 	again, hot, due := p.count(off, n, !goesOn, false)
 	again = again && !goesOn
-	hot, due = hot && pays, due && pays
 	if again {
 		state |= cameBack
 	}
@@ -140,8 +139,9 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	case run < readyFrom*oneInOrder:
 		state += oneInOrder
 	default:
-		asks = end >= p.begin().asked.Load()
+		asks = !hot && end >= p.begin().asked.Load()
 	}
+	hot = hot && pays
 	p.state.Store(state)
 	t, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
 	t.countCalls(t.whyRead(end, again, hot, due, mapped, short, pays), 1)
@@ -383,7 +383,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !mapped {
 		costs += mappingPrice.now()
 	}
-	pays := CopyPays(n) && rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
+	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
 		faultPrice.fall()
 	}

@@ -255,8 +255,8 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 	if epoch.Load()&counting != 0 {
 		const every = 16
 		saves := callPrice.now()
-		if n < Judged {
-			saves -= int64(n) / 64 // which it may take longer to copy them
+		if n < Long {
+			saves -= int64(n) / 64 // it may take longer to copy them
 		} else {
 			earn(copySaves(int64(n)))
 		}

@@ -23,11 +23,9 @@ const (
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 
-	// Judged is the number of bytes from which on it is measured whether a read from the mapping gains: shorter ones do.
-	Judged = 8 << 10
-
-	// Long is the number of bytes from which on a call earns by its length: it takes more than a microsecond.
-	Long = 32 << 10
+	// Long is the number of bytes from which on a call earns by its length, and it is measured whether a copy from the
+	// mapping gains: shorter ones do.
+	Long = 16 << 10
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one
 	// addition to the account, to the next.

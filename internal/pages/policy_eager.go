@@ -22,7 +22,6 @@ const (
 	aheadShare = 1
 
 	AheadBytes = BlockSize
-	Judged     = PageSize
 	Long       = PageSize
 	LookEvery  = 1
 	evictPause = 0

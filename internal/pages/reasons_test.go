@@ -86,6 +86,12 @@ func TestCalls_Reasons(t *testing.T) {
 		}},
 		{"zeros at the end", Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
+		{"long reads that take longer from the mapping", Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+			copyPage.of(Long).usual.Store(10_000)
+			for range n {
+				s.read(BlockSize, Long)
+			}
+		}},
 		{"reads that meet the end", PastEnd, BlockSize, nil, func(s *simulation) {
 			for range n {
 				call(s, func() { s.p.Read(s, BlockSize-64, 64, true) })

@@ -178,7 +178,7 @@ func TestSetWrite_Bytes(t *testing.T) {
 		SetWrite(64, 2_001)
 		SetWrite(PageSize+1000, 2_000+2*300)
 	}
-	if write := writePage.of(16 * PageSize).now(); write < 290 || write > 310 {
+	if write := writePage.of(PageSize).now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
 	}
 }
@@ -200,5 +200,25 @@ func TestPrefault_Some(t *testing.T) {
 	}
 	if got := s.tries - tries; got > 1 {
 		t.Errorf("%d prefaults of one block", got)
+	}
+}
+
+// A prefault that the system refuses is paid for as well.
+func TestPrefault_Refused(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer Unbound()
+	s := newSimulation(1)
+	s.open(4*BlockSize, false, false, false)
+	s.mapped, s.refuses, s.tries = true, true, 2
+	s.p.Note(Seen, 0, BlockSize)
+	s.p.begin().word(0).Or(writesMax << writesShift)
+	before := account.Load()
+	if s.p.Prefault(s.simFile, 0, 64) {
+		t.Fatal("not refused")
+	}
+	if got := before - account.Load(); got != largePrefault {
+		t.Errorf("%d ns are paid for one that took %d", got, largePrefault)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // A long read of a hot file may take longer from the mapping than by system call: from large folios, the system copies
-// 40 KiB in 0.8 to 1 times the time. So what a page takes is measured both ways, for each size: of a short read, most
+// 40 KiB in 0.9 to 1 times the time. So what a page takes is measured both ways, for each size: of a short read, most
 // is the call.
 
 // sizes has the prices of a page in calls of 8, 16, 32… KiB, and of 4 MiB and more.
@@ -63,7 +63,7 @@ func SetCopy(n int64, took time.Duration) { copyPage.of(n).measure(int64(took), 
 // CopyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func CopyPays(n int64) bool {
-	return n < Judged || copyPage.bytes(n) <= callPrice.now()+readPage.bytes(n) || Eager || always || affords(accountMax)
+	return n < Long || copyPage.bytes(n) <= callPrice.now()+readPage.bytes(n) || Eager || always || affords(accountMax)
 }
 
 // dear counts long reads by system call because copies take longer.
@@ -78,7 +78,7 @@ func retry(n int64) {
 
 // copySaves returns what the bytes of a read save from the mapping.
 func copySaves(n int64) int64 {
-	if n < Judged {
+	if n < Long {
 		return 0
 	}
 	return readPage.bytes(n) - copyPage.bytes(n)
