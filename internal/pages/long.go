@@ -46,10 +46,10 @@ func earnBytes(n int64, writes bool) {
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead: its pages
-// were seen, so it does not wait for the disk.
+// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead. Reads of pages
+// that are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
 func (p *Pages) TimesRead(off int64, n int) bool {
-	return n >= Long && p.Times() && p.Seen(off, n)
+	return n >= Long && p.Times() && (p.MayRead(off, n) || readPage.of(int64(n)).last[1].Load() == 0 && p.Seen(off, n))
 }
 
 // SetRead records what a read of n bytes by system call has taken.

@@ -955,6 +955,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 241, 232, 48, 0, 48, 89, 48})
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16}) // shorter ones, whose savings pay for records
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})   // pages that are evicted: a read that waits for the disk is no measure
+	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56}) // and long ones
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
