@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/pages"
 )
 
@@ -118,9 +119,9 @@ func (w *walk) step(p []byte) bool {
 
 // preread loads a window into memory, and for smaller ones what comes next.
 func (w *walk) preread(off, n int64) {
-	if off+n > w.prereadTo || w.gen != pages.Evictions() {
+	if off+n > w.prereadTo || w.gen != evictions.Generation() {
 		n = max(n, pages.AheadBytes)
-		w.gen, w.prereadTo = pages.Evictions(), off+n
+		w.gen, w.prereadTo = evictions.Generation(), off+n
 		w.f.preread(w.m, off, n)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/flush"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -106,7 +108,7 @@ func isPrefaulted(f *File, off int64, n int) bool {
 
 // HoldPages keeps what is known of pages until the end of the test, whatever faults other
 // tests have.
-func HoldPages(t testing.TB) { t.Cleanup(pages.Hold()) }
+func HoldPages(t testing.TB) { t.Cleanup(evictions.Hold()) }
 
 // PrefaultAll prefaults all pages of f, if f is mapped.
 func PrefaultAll(v any) {
@@ -179,7 +181,7 @@ func WriteLate(v any, b []byte, off int64, fn func()) (n int, err error) {
 var writes sync.Map // of func() by *File
 
 func init() {
-	pages.Unbound()
+	account.Unbound()
 	onWrite = func(f *File) {
 		if fn, ok := writes.LoadAndDelete(f); ok {
 			fn.(func())()

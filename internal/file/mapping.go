@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/sys"
 	"go.dw1.io/mmapfile/internal/vm"
 )
@@ -197,7 +197,7 @@ func (f *File) mapNew(m *mapping, size, usable int64, memory bool, access sys.Ac
 		next.region.CountFile()
 	}
 	f.m.Store(next)
-	pages.Watch(vm.Mapped)
+	evictions.Watch(vm.Mapped)
 	return nil
 }
 

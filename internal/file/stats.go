@@ -3,6 +3,7 @@ package file
 import (
 	"sync/atomic"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/vm"
@@ -51,7 +52,7 @@ func ReadStats() Stats {
 		ReservedBytes: held,
 		SystemCalls:   byReason(pages.SystemCalls()),
 		Faults:        guard.Faults.Load(),
-		MajorFaults:   pages.Majors.Load(),
+		MajorFaults:   evictions.Majors.Load(),
 		Prefaults:     prefaults.Load(),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -91,7 +92,7 @@ type process struct{}
 
 var started = time.Now()
 
-func init() { pages.OfProcess = process{} }
+func init() { evictions.OfProcess = process{} }
 
 func (process) MajorFaults() (n int64, ok bool) { return sys.MajorFaults() }
 func (process) Now() time.Duration              { return time.Since(started) }

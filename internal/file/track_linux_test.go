@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -325,16 +326,16 @@ func TestReadAt_Eviction(t *testing.T) {
 	const size = 4 << 20
 	f := lazyFileEvicted(t, size)
 	mapLazily(t, f)
-	gen := pages.Evictions()
+	gen := evictions.Generation()
 	for range 20 { // with a fast disk the fault may be a minor one
 		drop(t, f)
 		f.pages.Note(pages.Ready, 0, size)
 		readAt(t, f, 1<<20, 100) // by the mapping: a major fault
-		if pages.Look(); pages.Evictions() != gen {
+		if evictions.Look(); evictions.Generation() != gen {
 			break
 		}
 	}
-	if pages.Evictions() == gen {
+	if evictions.Generation() == gen {
 		t.Error("major faults are not noticed")
 	}
 	runtime.KeepAlive(f)
@@ -374,7 +375,7 @@ func TestAdvise_WillNeed(t *testing.T) {
 		}
 	}
 	readAt(t, f, 0, 4096) // which may not have been on its way yet
-	pages.Evict()
+	evictions.Evict()
 	for range 2 { // the first one asks
 		if err := f.Advise(0, 4096, sys.WillNeed); err != nil || !f.pages.Known(0, 4096) {
 			t.Errorf("not known to be in memory: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -212,7 +213,7 @@ func TestEvictions_AllFiles(t *testing.T) {
 	if !f.pages.Ready(0, pages.BlockSize) {
 		t.Fatal("not ready")
 	}
-	pages.Evict()
+	evictions.Evict()
 	if f.pages.Ready(0, 1) || f.pages.Seen(0, 1) {
 		t.Error("pages are known after an eviction")
 	}

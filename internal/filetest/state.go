@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile"
-	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -45,7 +45,7 @@ func Map(t testing.TB, f *mmapfile.File) {
 	if f.Bytes() == nil {
 		t.Fatal("Bytes returned nil for a file that can be mapped")
 	}
-	t.Cleanup(pages.Hold()) // the faults of other tests would make it forget its pages
+	t.Cleanup(evictions.Hold()) // the faults of other tests would make it forget its pages
 	if err := f.Advise(0, min(f.Len(), populated), mmapfile.PopulateRead); err != nil {
 		t.Fatal(err)
 	}

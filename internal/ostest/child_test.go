@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/filetest"
-	"go.dw1.io/mmapfile/internal/pages"
 )
 
 // TestChildProcess is the entry point of child processes. It tests nothing.
@@ -16,7 +16,7 @@ func TestChildProcess(t *testing.T) { filetest.ChildProcess(t) }
 func init() {
 	filetest.Children["churn"] = childChurn
 	if !filetest.AccountIsShipped { // else the files of all tests pay from one account
-		pages.Unbound()
+		account.Unbound()
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/filetest"
-	"go.dw1.io/mmapfile/internal/pages"
 )
 
 var page = int64(os.Getpagesize())
@@ -308,7 +308,7 @@ func writeOften(f filetest.File, was []byte, off int) {
 // mapped Files of the process.
 func TestParity_StatesAreMapped(t *testing.T) {
 	filetest.NeedsGain(t)
-	t.Cleanup(pages.Hold()) // 80 reads are just enough if none of them is forgotten
+	t.Cleanup(evictions.Hold()) // 80 reads are just enough if none of them is forgotten
 	path := filetest.Temp(t, filetest.PatternWithZeros(3*page+17))
 	for _, st := range states {
 		if st.os {

@@ -3,6 +3,8 @@ package pages
 import (
 	"math"
 	"math/bits"
+
+	"go.dw1.io/mmapfile/internal/account"
 )
 
 // Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
@@ -27,12 +29,12 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 		state &^= recorded
 	}
 	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
-		t, kept, stand := p.table.Load(), int64(0), uint32(recordOne)
-		if t == nil || t.paid.Load() == 0 {
-			kept = mappingPrice.now() // without a mapping, the record is of no use
+		r, kept, stand := p.rec.Load(), int64(0), uint32(recordOne)
+		if r == nil || r.paid.Load() == 0 {
+			kept = mappingPrice.Now() // without a mapping, the record is of no use
 		}
-		if waits.Add(-1) < 0 && affords(kept+LookEvery*recordPrice) {
-			spend(LookEvery * recordPrice)
+		if waits.Add(-1) < 0 && account.Affords(kept+LookEvery*recordPrice) {
+			account.Spend(LookEvery * recordPrice)
 			stand = 1
 		}
 		if stand == 1 || state>>callsShift/LookEvery%recordOne == 0 {
@@ -55,20 +57,17 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
 func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool) {
-	t, end := p.begin(), off+n
-	stand := uint64(max(t.stand.Load(), 1))
+	r, end := p.begin(), off+n
+	stand := uint64(max(r.stand.Load(), 1))
 	again, hot = true, true
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w := t.word(uint64(block))
-		if w == nil {
-			w = p.grow(uint64(block))
-		}
+		w := p.word(block)
 		pages, old := blockMask(block, off, end), w.Load()
 		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
 		if writes && old>>prefaultedShift&pages != pages {
 			k := min(old>>writesShift&writesMax+weight(part)*stand, writesMax)
 			w.CompareAndSwap(old, old&^(writesMax<<writesShift)|k<<writesShift|pages)
-			p.noteWritten(uint64(block))
+			r.Written(uint64(block))
 			again = again && old&pages == pages
 			continue
 		}
@@ -107,7 +106,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
-		look(h, end-1, callPrice.now())
+		look(h, end-1, callPrice.Now())
 	}
 	pays := CopyPays(n)
 	if n >= Long {
@@ -143,8 +142,8 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	}
 	hot = hot && pays
 	p.state.Store(state)
-	t, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
-	t.countCalls(t.whyRead(end, again, hot, due, mapped, short, pays), 1)
+	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
+	r.countCalls(r.whyRead(end, again, hot, due, mapped, short, pays), 1)
 	switch {
 	case hot && mapped:
 		if !short {
@@ -180,7 +179,7 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) R
 		return r.whyUnmapped()
 	case !pays:
 		return Slower
-	case due && !affords(0):
+	case due && !account.Affords(0):
 		return Unpaid
 	}
 	return Seldom
@@ -191,7 +190,7 @@ func (r *record) gaveUp(end int64) bool { return r.givenUp.Load() == (end-1)>>Pa
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
 func (r *record) whyUnmapped() Reason {
-	if r.credit.Load() >= mapFrom && !affords(mappingPrice.now()) {
+	if r.credit.Load() >= mapFrom && !account.Affords(mappingPrice.Now()) {
 		return Unpaid
 	}
 	return Unmapped
@@ -214,29 +213,29 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 	if !records {
 		return
 	}
-	t, mapped := p.begin(), h.MapsTo(off+n)
+	r, mapped := p.begin(), h.MapsTo(off+n)
 	again, _, _ := p.count(off, n, false, mapped)
 	if why == None {
-		why = t.whyWrite(off, off+n, known, again, mapped)
+		why = r.whyWrite(off, off+n, known, again, mapped)
 	}
-	t.countCalls(why, 1)
+	r.countCalls(why, 1)
 	if off+n <= known && again && !mapped {
 		p.wouldSave(h, n)
 	}
 }
 
 // whyWrite returns why a recorded write from off to end was a system call.
-func (t *table) whyWrite(off, end, known int64, again, mapped bool) Reason {
+func (r *record) whyWrite(off, end, known int64, again, mapped bool) Reason {
 	switch {
 	case end > known:
 		return PastEnd
 	case !again:
 		return Unseen
 	case !mapped:
-		return t.whyUnmapped()
-	case t.gaveUp(end):
+		return r.whyUnmapped()
+	case r.gaveUp(end):
 		return Unproven
-	case !affords(prefaultNeeds(off, end)) && t.wroteEnough(off, end):
+	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
 		return Unpaid
 	}
 	return Seldom
@@ -244,45 +243,45 @@ func (t *table) whyWrite(off, end, known int64, again, mapped bool) Reason {
 
 // wouldSave counts a call of n bytes that a mapping would have saved, and maps the file if that pays.
 func (p *Pages) wouldSave(h Host, n int64) {
-	t := p.begin()
-	switch credit := t.credit.Add(uint32(min(weight(n), mapFrom))); {
+	r := p.begin()
+	switch credit := r.credit.Add(uint32(min(weight(n), mapFrom))); {
 	case credit < mapFrom:
-	case affords(mappingPrice.now()):
-		t.credit.Store(0)
-		t.mapFile(h)
+	case account.Affords(mappingPrice.Now()):
+		r.credit.Store(0)
+		r.mapFile(h)
 	}
 }
 
 // makeReady makes pages of the blocks of n bytes at off ready, which are reread often enough, or have
 // some that are. It loads one, since the first load of a block is a fault that maps all of them.
 func (p *Pages) makeReady(h Host, off, n int64) {
-	t, end, size, changed := p.begin(), off+n, h.Size(off), false
-	for block := off >> BlockBits; block<<BlockBits < end && affords(0); block++ {
-		w := t.word(uint64(block))
+	r, end, size, changed := p.begin(), off+n, h.Size(off), false
+	for block := off >> BlockBits; block<<BlockBits < end && account.Affords(0); block++ {
+		w := r.Word(uint64(block))
 		if w == nil {
 			continue
 		}
 		old, from := w.Load(), block<<BlockBits
-		if blockMask(block, off, end)&^(old>>readyShift|t.unprovable(block, size)) == 0 {
+		if blockMask(block, off, end)&^(old>>readyShift|r.unprovable(block, size)) == 0 {
 			w.And(^uint64(readsMax << readsShift))
 			continue
 		}
 		set := old & seen
-		if t.confirm {
+		if r.confirm.Load() {
 			set = 0
 		}
 		if old>>readsShift&readsMax == readyFrom {
 			w.And(^uint64(readsMax << readsShift))
-			if bits.OnesCount64(old&seen) > readyFrom || t.confirm { // else the question costs as much as it saves
+			if bits.OnesCount64(old&seen) > readyFrom || r.confirm.Load() { // else the question costs as much as it saves
 				if to := min(from+BlockSize, size); inMemory(h, from, to) {
 					set = blockMask(block, from, to)
-				} else if from, to = max(off, from), min(end, to); t.confirm && inMemory(h, from, to) {
+				} else if from, to = max(off, from), min(end, to); r.confirm.Load() && inMemory(h, from, to) {
 					set = blockMask(block, from, to)
 				}
 				w.Or(tried << readsShift)
 			}
 		}
-		if set &^= t.unprovable(block, size); set&^(old>>readyShift) == 0 {
+		if set &^= r.unprovable(block, size); set&^(old>>readyShift) == 0 {
 			continue
 		}
 		took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1))
@@ -295,7 +294,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		if old&ready == 0 {
 			payFaults(took, 1)
 		} else {
-			spend(min(took, 2*faultPrice.now()))
+			account.Spend(min(took, 2*faultPrice.Now()))
 		}
 	}
 	if changed {
@@ -305,7 +304,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 
 func inMemory(h Host, off, end int64) bool {
 	in, err := h.InMemory(off, end)
-	spend(askPrice)
+	account.Spend(askPrice)
 	return in && err == nil
 }
 
@@ -332,13 +331,13 @@ func (r *record) unprovable(block, size int64) uint64 {
 // prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	spend(vainPrice(n) + callPrice.now() + copySaves(n)) // Ready has counted it as saved
+	account.Spend(vainPrice(n) + callPrice.Now() + copySaves(n)) // Ready has counted it as saved
 	next := (page + 1) << PageBits
-	if h.MapsTo(next+1) && affords(0) && !p.Proves(next) {
+	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
-		spend(2 * callPrice.now())
+		account.Spend(2 * callPrice.Now())
 		if p.Proves(next) {
-			spend(min(int64(h.Load(next, 1)), 2*faultPrice.now()))
+			account.Spend(min(int64(h.Load(next, 1)), 2*faultPrice.Now()))
 			return
 		}
 	}
@@ -347,23 +346,23 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	spend(vainPrice(n))
+	account.Spend(vainPrice(n))
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
 // giveUp counts a mapped call that nothing proved. If most were so, page is read and written by system call
 // until the file has grown.
 func (p *Pages) giveUp(page int64) {
-	t := p.begin()
-	if k := t.vain.Add(1); affords(0) && (k < LookEvery || 2*k < t.saved.Load()) {
+	r := p.begin()
+	if k := r.vain.Add(1); account.Affords(0) && (k < LookEvery || 2*k < r.saved.Load()) {
 		return
 	}
-	t.vain.Store(0)
-	t.givenUp.Store(page + 1)
-	if w := t.word(uint64(page / 16)); w != nil {
+	r.vain.Store(0)
+	r.givenUp.Store(page + 1)
+	if w := r.Word(uint64(page / 16)); w != nil {
 		w.And(^(uint64(1<<readyShift|1<<prefaultedShift) << (page % 16)))
 	}
-	p.resetFront(t)
+	p.resetFront()
 }
 
 // lookAhead follows reads in order of n bytes, up to off. It asks whether what comes next is in memory. If
@@ -373,30 +372,30 @@ func (p *Pages) giveUp(page int64) {
 // cost: the system counts a question and a mapped read as a second use of a page, and keeps it. A
 // pass over twice the memory took 1.4 to 2 times as long.
 func (p *Pages) lookAhead(h Host, off, n int64) {
-	t, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
+	r, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
-	t.asked.Store(off + AheadBytes)
-	if end <= off || !Eager && !affords(0) {
+	r.asked.Store(off + AheadBytes)
+	if end <= off || !Eager && !account.Affords(0) {
 		return
 	}
-	costs := (rest>>BlockBits + 1) * faultPrice.now()
+	costs := (rest>>BlockBits + 1) * faultPrice.Now()
 	if !mapped {
-		costs += mappingPrice.now()
+		costs += mappingPrice.Now()
 	}
-	pays := rest*callPrice.now()/n*(aheadShare-1)/aheadShare > costs || Eager
+	pays := rest*callPrice.Now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
-		faultPrice.fall()
+		faultPrice.Fall()
 	}
 	in, err := h.InMemory(off, end)
-	spend(askPrice)
+	account.Spend(askPrice)
 	switch {
 	case err != nil:
 	case !in:
 		h.InOrder(true)
-		t.asked.Store(math.MaxInt64)
-	case pays && (mapped || t.mapFile(h)):
-		t.asked.Store(end)
-		if page := t.givenUp.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
+		r.asked.Store(math.MaxInt64)
+	case pays && (mapped || r.mapFile(h)):
+		r.asked.Store(end)
+		if page := r.givenUp.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
 			end = min(end, page<<PageBits)
 		}
 		if end <= off {

@@ -3,14 +3,17 @@ package pages
 import (
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/evictions"
 )
 
 // mappedBlock is a simulation whose file has a block that reads copy from the mapping.
 func mappedBlock(t *testing.T) *simulation {
 	t.Helper()
-	t.Cleanup(Unbound)
+	t.Cleanup(account.Unbound)
 	s := newSimulation(1)
-	Unbound()
+	account.Unbound()
 	s.open(2*BlockSize, true, false, true)
 	for range 10 * LookEvery {
 		s.read(100, 64)
@@ -27,9 +30,9 @@ func TestLook_AfterEviction(t *testing.T) {
 		by    string
 		wait  time.Duration
 		other bool
-	}{{"system calls", evictPause, true}, {"the timer", evictTick, false}} {
+	}{{"system calls", evictions.Pause, true}, {"the timer", evictions.Tick, false}} {
 		s := mappedBlock(t)
-		gen := Evictions()
+		gen := evictions.Generation()
 		s.evict()
 		s.read(100, 64)
 		if s.majors == 0 {
@@ -43,7 +46,7 @@ func TestLook_AfterEviction(t *testing.T) {
 		for range 2 * LookEvery {
 			s.read(200, 64)
 		}
-		if Evictions() == gen {
+		if evictions.Generation() == gen {
 			t.Errorf("no major fault is noticed by %s", c.by)
 		}
 	}
@@ -52,33 +55,33 @@ func TestLook_AfterEviction(t *testing.T) {
 // Without a major fault, or while a test holds the pages, nothing is forgotten, whatever the time.
 func TestLook_WithoutEviction(t *testing.T) {
 	s := mappedBlock(t)
-	gen := Evictions()
+	gen := evictions.Generation()
 	for _, evicted := range []bool{false, true} {
 		if evicted {
-			t.Cleanup(Hold())
+			t.Cleanup(evictions.Hold())
 			s.evict()
 		}
 		for range 10 {
-			s.cost += float64(evictTick)
+			s.cost += float64(evictions.Tick)
 			for range LookEvery {
 				s.read(100, 64)
 			}
 		}
-		if Evictions() != gen {
+		if evictions.Generation() != gen {
 			t.Errorf("pages are forgotten; evicted: %v", evicted)
 		}
 	}
 }
 
-// Looks that are closer than evictPause ask the system once.
+// Looks that are closer than evictions.Pause ask the system once.
 func TestLook_Pause(t *testing.T) {
 	s := mappedBlock(t)
-	s.cost += float64(evictPause)
+	s.cost += float64(evictions.Pause)
 	began := s.cost
 	for range 100 {
-		Look()
+		evictions.Look()
 	}
-	if asked := s.cost - began; asked > rusagePrice && evictPause > 0 {
+	if asked := s.cost - began; asked > rusagePrice && evictions.Pause > 0 {
 		t.Errorf("%.0f ns for 100 looks", asked)
 	}
 }
@@ -87,13 +90,13 @@ func TestLook_Pause(t *testing.T) {
 func TestWatch_WhileMapped(t *testing.T) {
 	s := mappedBlock(t)
 	for range 3 {
-		s.cost += float64(evictTick)
+		s.cost += float64(evictions.Tick)
 		if s.tick(); s.timer == nil {
 			t.Fatal("no timer while a file is mapped")
 		}
 	}
 	s.close()
-	s.cost += float64(evictTick)
+	s.cost += float64(evictions.Tick)
 	if s.tick(); s.timer != nil {
 		t.Error("a timer while nothing is mapped")
 	}
@@ -114,16 +117,15 @@ func (blind) MajorFaults() (int64, bool) { return 0, false }
 // Where major faults are not counted, what is known ends after some time.
 func TestLook_Blind(t *testing.T) {
 	s := mappedBlock(t)
-	OfProcess = blind{s}
-	evictions.last.Store(int64(s.Now()))
+	evictions.OfProcess = blind{s}
 	forgotten := func() bool {
 		s.tick()
 		return !s.p.MayRead(100, 64)
 	}
-	if s.cost += float64(evictBlind) / 2; forgotten() && !Eager {
+	if s.cost += float64(evictions.Blind) / 2; forgotten() && !Eager {
 		t.Error("forgotten too early")
 	}
-	if s.cost += float64(evictBlind); !forgotten() {
+	if s.cost += float64(evictions.Blind); !forgotten() {
 		t.Error("never forgotten")
 	}
 }

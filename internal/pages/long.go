@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/account"
 )
 
 // A long read of a hot file may take longer from the mapping than by system call: from large folios, the system copies
@@ -12,7 +14,7 @@ import (
 // is the call.
 
 // sizes has the prices of a page in calls of 8, 16, 32… KiB, and of 4 MiB and more.
-type sizes [10]price
+type sizes [10]account.Price
 
 var (
 	readPage  sizes // by system call
@@ -21,18 +23,18 @@ var (
 )
 
 // of returns the price for calls of n bytes.
-func (s *sizes) of(n int64) *price {
+func (s *sizes) of(n int64) *account.Price {
 	return &s[min(bits.Len64(uint64(n)>>14), len(s)-1)]
 }
 
 func init() {
 	for i := range readPage {
-		readPage[i].first, copyPage[i].first, writePage[i].first = firstPage, firstPage, firstPage
+		readPage[i].First, copyPage[i].First, writePage[i].First = firstPage, firstPage, firstPage
 	}
 }
 
 // bytes returns what the bytes of a call of n bytes take.
-func (s *sizes) bytes(n int64) int64 { return s.of(n).bytes(n) }
+func (s *sizes) bytes(n int64) int64 { return n >> PageBits * s.of(n).Now() }
 
 // earnBytes adds a share of what the bytes of a long call by system call take.
 func earnBytes(n int64, writes bool) {
@@ -40,7 +42,7 @@ func earnBytes(n int64, writes bool) {
 	if writes {
 		price = &writePage
 	}
-	earn(price.bytes(n) / incomeShare)
+	account.Earn(price.bytes(n) / incomeShare)
 }
 
 // random draws a number. The simulation has its own.
@@ -49,21 +51,21 @@ var random = rand.Uint32
 // TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead. Reads of pages
 // that are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
 func (p *Pages) TimesRead(off int64, n int) bool {
-	return n >= Long && p.Times() && (p.MayRead(off, n) || readPage.of(int64(n)).last[1].Load() == 0 && p.Seen(off, n))
+	return n >= Long && p.Times() && (p.MayRead(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n))
 }
 
 // SetRead records what a read of n bytes by system call has taken.
 func SetRead(n int64, took time.Duration) {
-	readPage.of(n).measure(int64(took)-callPrice.now(), n>>PageBits)
+	readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
 }
 
 // SetCopy records what the copy of one from the mapping has taken.
-func SetCopy(n int64, took time.Duration) { copyPage.of(n).measure(int64(took), n>>PageBits) }
+func SetCopy(n int64, took time.Duration) { copyPage.of(n).Measure(int64(took), n>>PageBits) }
 
 // CopyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func CopyPays(n int64) bool {
-	return n < Long || copyPage.bytes(n) <= callPrice.now()+readPage.bytes(n) || Eager || always || affords(accountMax)
+	return n < Long || copyPage.bytes(n) <= callPrice.Now()+readPage.bytes(n) || Eager || always || account.IsUnbound()
 }
 
 // dear counts long reads by system call because copies take longer.
@@ -72,7 +74,7 @@ var dear atomic.Int64
 // retry makes copies of n bytes be tried again, after some calls.
 func retry(n int64) {
 	if dear.Add(1)%256 == 0 {
-		copyPage.of(n).fall()
+		copyPage.of(n).Fall()
 	}
 }
 
@@ -118,5 +120,5 @@ func (p *Pages) Compared(n int64, took time.Duration) {
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
 // a write, or 0. It is for tests of other packages.
 func Measured(n int64) (read, copied, write int64) {
-	return readPage.of(n).usual.Load(), copyPage.of(n).usual.Load(), writePage.of(n).usual.Load()
+	return readPage.of(n).Measured(), copyPage.of(n).Measured(), writePage.of(n).Measured()
 }

@@ -10,7 +10,7 @@
 //   - prefault a block, once its writes since the last Sync have taken as long as that takes
 //   - ask what is in memory, and tell the system about reads in order
 //
-// All of that is void once the system has evicted pages ([Look]). It makes no system call by
+// All of that is void once the system has evicted pages. It makes no system call by
 // itself, and holds no lock while it calls the Host.
 //
 // Nothing tells whether a file will be read again, so each of these is a trial, which one account of
@@ -33,6 +33,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -53,7 +56,14 @@ type Host interface {
 // system call. The zero value is an empty record. It allocates at the first call that it
 // records, because many files are closed before.
 type Pages struct {
-	table atomic.Pointer[table]
+	rec atomic.Pointer[record]
+
+	// front is one look for most files that are read often: all pages before an offset are ready. Mapped calls do
+	// without it while they are counted.
+	//
+	//	bits  0–43  the offset
+	//	bits 44–63  the generation, modulo 2^20
+	front atomic.Uint64
 
 	// state has what every system call changes, so that it is one store:
 	//
@@ -82,43 +92,19 @@ const (
 	oneCall    = 1 << callsShift
 )
 
-// table finds the word of a block. A block of 64 KiB has one word. Its 16 pages have 4 KiB
-// each, also if the system's pages are larger:
+// record has what is known of the file. A block of 64 KiB has one word. Its 16 pages have 4 KiB each, also if the
+// system's pages are larger:
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory, or a hole (see Confirm)
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
 //	bits 32–39  reads of seen pages that are not ready, by weight (see tried)
 //	bits 40–47  writes since the last Sync, by weight
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
-//
-// The words of eight blocks stand side by side, and have one key. That is a hash table, so that its
-// size depends on what was read and not on its offsets. A group without a place drops another one.
-type table struct {
-	*record
-	places  []place
-	confirm bool // the system must confirm that a page exists before it is ready
-
-	// front is one look for most files that are read often: all pages before an offset are ready.
-	// Mapped calls do without it while they are counted.
-	//
-	//	bits  0–43  the offset
-	//	bits 44–63  the epoch, modulo 2^20
-	front atomic.Uint64
-}
-
-// place has the words of a group of blocks that stand side by side.
-type place struct {
-	key     atomic.Uint64 // of another generation is void
-	words   [groupBlocks]atomic.Uint64
-	written atomic.Bool // some words have bits that a Sync clears
-}
-
-// record has what is known of the file as a whole.
 type record struct {
-	mu   sync.Mutex // guards the table, and the groups that are added
-	gen  uint32     // the generation of the groups that are counted; under mu
-	used int        // groups; under mu
+	blocks.Map
 
+	confirm atomic.Bool   // the system must confirm that a page exists before it is ready
+	mu      sync.Mutex    // held while the front changes
 	credit  atomic.Uint32 // calls that a mapping would have saved
 	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
 	mapTook atomic.Uint32 // and what the mapping has taken
@@ -129,17 +115,13 @@ type record struct {
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
 	// between the two.
-	saved atomic.Uint32          // mapped calls that were counted
 	calls [reasons]atomic.Uint64 // system calls, but for those that are early
+	saved atomic.Uint32          // mapped calls that were counted
 }
 
 const (
 	PageBits  = 12
 	BlockBits = 16
-
-	groupBlocks = 8
-	placesMin   = 64      // places that a table may have with few groups: 5 KiB
-	placesMax   = 1 << 16 // and with many: 5 MiB, for 32 GiB
 
 	// BlockSize is the number of bytes of a block, the unit of prefaulting.
 	BlockSize = 1 << BlockBits
@@ -186,36 +168,18 @@ func blockMask(block, off, end int64) uint64 {
 // weight returns the number of calls that mapping n bytes counts as: long ones save as much.
 func weight(n int64) uint64 { return 1 + uint64(n)>>14 }
 
-// key returns what the group with that index has as its key now.
-func key(group uint64) uint64 { return (group + 1) ^ uint64(epoch.Load()>>1)<<46 }
-
-// place returns the place of a group. Those of a range have different places if there are
-// enough, and those at a regular distance mostly have.
-func (t *table) place(group uint64) *place {
-	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
-}
-
-// word returns the word of a block, or nil if nothing is known of it.
-func (t *table) word(block uint64) *atomic.Uint64 {
-	group := block / groupBlocks
-	if at := t.place(group); at.key.Load() == key(group) {
-		return &at.words[block%groupBlocks]
-	}
-	return nil
-}
-
 // always is set where mapped bytes are read and written through the mapping alone.
 const always = sys.Maps && runtime.GOOS == "openbsd"
 
 // has reports whether all pages of n bytes at off have a bit set. shift is the bit of a
 // block's first page.
 func (p *Pages) has(shift uint, off int64, n int) bool {
-	t := p.table.Load()
-	if t == nil || always {
+	r := p.rec.Load()
+	if r == nil || always {
 		return always
 	}
 	for first, last := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits; ; {
-		w, end := t.word(first/16), min(last, first|15)
+		w, end := r.Word(first/16), min(last, first|15)
 		if w == nil || runLength(w.Load()>>(shift&63), first) <= end-first {
 			return false
 		}
@@ -236,13 +200,13 @@ func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
 // Ready reports whether reads of n bytes at off copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool {
-	if t := p.table.Load(); t != nil {
-		if w := t.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w>>offsetBits == uint64(epoch.Load())&(1<<20-1) {
-			return true
-		}
+	if w := p.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w&^offsetMask == frontGeneration() && !account.Counting() {
+		return true
 	}
 	return p.readyCounted(off, n)
 }
+
+func frontGeneration() uint64 { return uint64(evictions.Generation()) << offsetBits }
 
 // MayRead is Ready, but does not count the call.
 func (p *Pages) MayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
@@ -252,16 +216,16 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 	if !p.has(readyShift, off, n) {
 		return false
 	}
-	if epoch.Load()&counting != 0 {
+	if account.Counting() {
 		const every = 16
-		saves := callPrice.now()
+		saves := callPrice.Now()
 		if n < Long {
 			saves -= int64(n) / 64 // it may take longer to copy them
 		} else {
-			earn(copySaves(int64(n)))
+			account.Earn(copySaves(int64(n)))
 		}
-		if t := p.table.Load(); t != nil && t.saved.Add(1)%every == 0 {
-			earn(every * saves)
+		if r := p.rec.Load(); r != nil && r.saved.Add(1)%every == 0 {
+			account.Earn(every * saves)
 		}
 	}
 	return true
@@ -269,35 +233,32 @@ func (p *Pages) readyCounted(off int64, n int) bool {
 
 // advance moves the front to the first page that is not ready.
 func (p *Pages) advance() {
-	r := p.begin().record
+	r := p.begin()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, gen, block, run := p.table.Load(), uint64(epoch.Load()>>1<<1)<<offsetBits, uint64(0), uint64(0)
-	if front := t.front.Load(); front&^offsetMask == gen {
-		block = front & offsetMask >> BlockBits
+	front, pages := p.front.Load(), uint64(0)
+	if front&^offsetMask == frontGeneration() {
+		pages = front & offsetMask >> PageBits &^ 15
 	}
-	for ; block < offsetMask>>BlockBits; block++ {
-		w := t.word(block)
-		if w == nil {
-			break
-		}
-		if run = runLength(w.Load()>>readyShift, 0); run < 16 {
-			break
-		}
+	for run := uint64(16); run == 16; pages += run {
 		run = 0
+		if w := r.Word(pages / 16); w != nil {
+			run = runLength(w.Load()>>readyShift, 0)
+		}
 	}
-	t.front.Store(block<<BlockBits + run<<PageBits | gen)
+	p.front.Store(pages<<PageBits | frontGeneration())
 }
 
 // resetFront is called once pages that were ready may not be so any more.
-func (p *Pages) resetFront(t *table) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p.table.Load().front.Store(0)
+func (p *Pages) resetFront() {
+	r := p.begin()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.front.Store(0)
 }
 
 // Known reports whether all pages of n bytes at off are known to be in memory.
-func (p *Pages) Known(off int64, n int) bool { return p.has(p.table.Load().knownShift(), off, n) }
+func (p *Pages) Known(off int64, n int) bool { return p.has(p.rec.Load().knownShift(), off, n) }
 
 // Proves reports whether a load of the page at off may prove that the file has it: the page is known
 // to be in memory, and the fault of its block is not one that was not paid for.
@@ -309,8 +270,8 @@ func (p *Pages) Proves(off int64) bool {
 }
 
 // knownShift returns the bit that says of a block's first page that it is in memory.
-func (t *table) knownShift() uint {
-	if t != nil && t.confirm { // what is only seen may be a hole
+func (r *record) knownShift() uint {
+	if r != nil && r.confirm.Load() { // what is only seen may be a hole
 		return readyShift
 	}
 	return 0
@@ -320,104 +281,30 @@ func (t *table) knownShift() uint {
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
 	first, last, after := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits, uint64(next)>>PageBits
-	if t := p.table.Load(); t != nil && first/16 == after/16 && !always {
-		if w := t.word(first / 16); w != nil {
+	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
+		if w := r.Word(first / 16); w != nil {
 			v := w.Load()
-			return runLength(v>>prefaultedShift, first) > last-first, v>>t.knownShift()>>(after%16)&1 != 0
+			return runLength(v>>prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
 		}
 	}
 	return p.has(prefaultedShift, off, n), p.Known(next, 1)
 }
 
-// begin returns the table, and makes an empty one if there is none.
-func (p *Pages) begin() *table {
-	if t := p.table.Load(); t != nil {
-		return t
+// begin returns the record, and makes an empty one if there is none.
+func (p *Pages) begin() *record {
+	if p.rec.Load() == nil {
+		p.rec.CompareAndSwap(nil, new(record))
 	}
-	return p.makeTable()
+	return p.rec.Load()
 }
 
-func (p *Pages) makeTable() *table {
-	first := new(struct { // one allocation, since each open file that is read has one
-		table  table
-		record record
-		place  [1]place
-	})
-	first.table = table{record: &first.record, places: first.place[:]}
-	p.table.CompareAndSwap(nil, &first.table)
-	return p.table.Load()
-}
-
-// grow is word, but allocates what is missing.
-func (p *Pages) grow(block uint64) *atomic.Uint64 {
-	if w := p.begin().word(block); w != nil {
-		return w
+// word returns the word of a block, and makes it if there is none.
+func (p *Pages) word(block int64) *atomic.Uint64 {
+	w, moved := p.begin().Add(uint64(block))
+	if moved > 0 {
+		account.Spend(int64(moved) * placePrice)
 	}
-	r, group := p.begin().record, block/groupBlocks
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := p.table.Load()
-	if w := t.word(block); w != nil {
-		return w
-	}
-	if gen := epoch.Load() >> 1; gen != r.gen {
-		r.gen, r.used = gen, 0
-	}
-	r.used++
-	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*r.used), placesMax) {
-		t = t.double()
-	}
-	at := t.place(group)
-	if !at.free() { // what is there is dropped
-		r.used--
-		t.front.Store(0)
-	}
-	at.key.Store(0)
-	for i := range at.words {
-		at.words[i].Store(0)
-	}
-	at.written.Store(false)
-	at.key.Store(key(group))
-	p.table.Store(t)
-	return &at.words[block%groupBlocks]
-}
-
-// group returns the index of the group at the place, and whether there is one.
-func (at *place) group() (group uint64, ok bool) {
-	k := at.key.Load() ^ uint64(epoch.Load()>>1)<<46
-	return k - 1, k != 0 && k>>46 == 0
-}
-
-func (at *place) free() bool {
-	_, ok := at.group()
-	return !ok
-}
-
-// double returns a table with the groups of t, and twice as many places.
-func (t *table) double() *table {
-	spend(int64(len(t.places)) * placePrice)
-	next := &table{record: t.record, confirm: t.confirm, places: make([]place, 2*len(t.places))}
-	next.front.Store(t.front.Load())
-	for i := range t.places {
-		from := &t.places[i]
-		if group, ok := from.group(); ok { // two groups of different places stay so
-			to := next.place(group)
-			for j := range from.words {
-				to.words[j].Store(from.words[j].Load())
-			}
-			to.written.Store(from.written.Load())
-			to.key.Store(from.key.Load())
-		}
-	}
-	return next
-}
-
-// noteWritten records that the block has bits that a Sync clears.
-func (p *Pages) noteWritten(block uint64) {
-	t := p.begin()
-	if at := t.place(block / groupBlocks); !at.written.Load() {
-		at.written.Store(true)
-	}
+	return w
 }
 
 // Note records a property of all pages of n bytes at off. That they are prefaulted comes before that their
@@ -425,12 +312,12 @@ func (p *Pages) noteWritten(block uint64) {
 func (p *Pages) Note(mark Mark, off, n int64) {
 	end := off + n
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w, all := p.grow(uint64(block)), blockMask(block, off, end)*uint64(mark)
+		w, all := p.word(block), blockMask(block, off, end)*uint64(mark)
 		if w.Load()&all != all {
 			w.Or(all)
 		}
 		if mark == Prefaulted {
-			p.noteWritten(uint64(block))
+			p.begin().Written(uint64(block))
 		}
 	}
 	if mark != Seen {
@@ -438,54 +325,23 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 	}
 }
 
-// forget clears bits of the blocks that the bytes from off to end intersect.
-func (p *Pages) forget(mask uint64, off, end int64) {
-	t := p.table.Load()
-	if t == nil {
-		return
-	}
-	for i := range t.places {
-		place := &t.places[i]
-		if mask&seen == 0 && !place.written.Load() {
-			continue
-		}
-		group, ok := place.group()
-		start := int64(group) * groupBlocks << BlockBits
-		if !ok || off >= start+groupBlocks<<BlockBits || end <= start {
-			continue
-		}
-		if off <= start && end >= start+groupBlocks<<BlockBits {
-			place.written.Store(false)
-		}
-		for j := range int64(groupBlocks) {
-			at := start + j<<BlockBits
-			if w := &place.words[j]; at < end && at+BlockSize > off && w.Load()&mask != 0 {
-				w.And(^mask)
-			}
-		}
-	}
-	if mask&ready != 0 {
-		p.resetFront(t)
-	}
-}
-
 // Truncated forgets the blocks past the end of a file that has become shorter, and the one
 // with the end.
-func (p *Pages) Truncated(size int64) { p.forget(math.MaxUint64, size, math.MaxInt64) }
+func (p *Pages) Truncated(size int64) {
+	if r := p.rec.Load(); r != nil {
+		r.Clear(math.MaxUint64, uint64(size)>>BlockBits, math.MaxUint64)
+		p.resetFront()
+	}
+}
 
 // Synced forgets which pages are prefaulted from off to end. When the system writes them
 // back, it makes them read-only, so the next write to each faults again.
-func (p *Pages) Synced(off, end int64) { p.forget(prefaulted|writesMax<<writesShift, off, end) }
+func (p *Pages) Synced(off, end int64) {
+	if r := p.rec.Load(); r != nil {
+		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>BlockBits, (uint64(end)+BlockSize-1)>>BlockBits)
+	}
+}
 
 // Confirm says that a page which was read may be a hole, which a load from the mapping
 // would fill. It is ready once the system counts it.
-func (p *Pages) Confirm() {
-	r := p.begin().record
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := p.table.Load(); !t.confirm {
-		next := &table{record: r, confirm: true, places: t.places}
-		next.front.Store(t.front.Load())
-		p.table.Store(next)
-	}
-}
+func (p *Pages) Confirm() { p.begin().confirm.Store(true) }

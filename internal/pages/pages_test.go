@@ -4,6 +4,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/evictions"
 )
 
 func TestPages_Model(t *testing.T) {
@@ -62,7 +65,7 @@ func TestPages_Model(t *testing.T) {
 				off, n, first, last := span()
 				want := true
 				for page := first; page <= last && want; page++ {
-					want = p.begin().word(uint64(page/16)) != nil && p.begin().word(uint64(page/16)).Load()>>m.shift>>(page%16)&1 == 1
+					want = p.begin().Word(uint64(page/16)) != nil && p.begin().Word(uint64(page/16)).Load()>>m.shift>>(page%16)&1 == 1
 				}
 				if got := p.has(m.shift, off, int(n)); got != want {
 					t.Fatalf("seed %d, operation %d: %s of %d bytes at %d: %v, want %v", seed, op, kind, n, off, got, want)
@@ -81,7 +84,7 @@ func TestPages_Model(t *testing.T) {
 	}
 }
 
-// A read at a large offset takes as much memory as one at the start.
+// A page at a large offset is none at another one.
 func TestPages_LargeOffsets(t *testing.T) {
 	t.Parallel()
 	offs := []int64{0, 1 << 30, 1<<40 - 100, 1<<40 + 5<<22, 1<<47 + 9<<22, 1<<53 + 13<<22, 1 << 61}
@@ -96,40 +99,6 @@ func TestPages_LargeOffsets(t *testing.T) {
 			}
 		}
 	}
-	if got := len(p.table.Load().places); got > placesMin {
-		t.Errorf("%d places for %d groups", got, len(offs))
-	}
-}
-
-// A pass over a huge file takes little memory, whatever the distance of the reads.
-func TestPages_GroupsOfAHugeFile(t *testing.T) {
-	t.Parallel()
-	const groups = 2 * placesMax
-	for _, distance := range []int64{groupBlocks << BlockBits, 1 << 30, 3 << 27} {
-		var p Pages
-		for i := range int64(groups) {
-			if p.Note(Seen, i*distance, 1); !p.Seen(i*distance, 1) {
-				t.Fatalf("the page at %d is not recorded", i*distance)
-			}
-			if got := len(p.table.Load().places); got > max(placesMin, 4*int(i+1)) || got > placesMax {
-				t.Fatalf("%d places for %d groups", got, i+1)
-			}
-		}
-	}
-	var p Pages
-	const few = 1024
-	for i := range int64(few) { // recorded, and found again
-		p.Note(Seen, i<<30, 1)
-	}
-	found := 0
-	for i := range int64(few) {
-		if p.Seen(i<<30, 1) {
-			found++
-		}
-	}
-	if found < few*9/10 {
-		t.Errorf("%d of %d pages are found again", found, few)
-	}
 }
 
 // An eviction makes all pages unknown, and the table is used again.
@@ -141,11 +110,11 @@ func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 				t.Fatal("not recorded")
 			}
 		}
-		if Evict(); p.Seen(0, 1) || p.Ready(5<<20, 1) {
+		if evictions.Evict(); p.Seen(0, 1) || p.Ready(5<<20, 1) {
 			t.Fatal("known after an eviction")
 		}
 	}
-	if got := len(p.table.Load().places); got > 4*64 {
+	if got := p.begin().Places(); got > 4*64 {
 		t.Errorf("%d places for 64 groups", got)
 	}
 }
@@ -182,7 +151,7 @@ func TestPages_SyncBesidePrefault(t *testing.T) {
 // A Sync of a range across groups resets its blocks, and no others.
 func TestPages_SyncedRange(t *testing.T) {
 	t.Parallel()
-	const group = groupBlocks * BlockSize
+	const group = 8 * BlockSize
 	var p Pages
 	p.Note(Prefaulted, 0, 2*group)
 	const off, end = group / 2, group + BlockSize + 1
@@ -196,7 +165,7 @@ func TestPages_SyncedRange(t *testing.T) {
 
 // Reads past the offsets that the state has room for are in order, too.
 func TestPages_OrderAtLargeOffsets(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	for _, off := range []int64{0, 1 << 50} {
 		s := newSimulation(1)
 		s.open(1<<60, true, false, true)
@@ -222,27 +191,25 @@ func TestReady_Front(t *testing.T) {
 		var p Pages
 		h := &simFile{s: newSimulation(1), p: &p, size: size, mapped: true, faulted: map[int64]int64{}}
 		for op := range 20_000 {
-			account.Store(accountMax)
-			epoch.And(^uint32(counting))
+			account.Set(account.Max)
+			account.Earn(1) // it is full
 			off := r.Int64N(size)
 			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(14))))
 			switch k := r.IntN(1000); {
 			case k < 1:
 				p.Truncated(off)
 			case k < 2 && seed%2 == 0:
-				Evict()
+				evictions.Evict()
 			case k < 4:
 				p.Note(Ready, 0, off+n)
 			case k < 30:
 				p.Read(h, off, n, false)
-			case k < 32:
-				p.grow(uint64(size>>BlockBits) << r.IntN(8)) // another group, perhaps in a place that is taken
 			}
 			want := p.has(readyShift, off, int(n))
 			if p.Ready(off, int(n)) != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
-			if p.begin().front.Load()&offsetMask >= 2*BlockSize {
+			if p.front.Load()&offsetMask >= 2*BlockSize {
 				moved++
 			}
 		}
@@ -254,7 +221,7 @@ func TestReady_Front(t *testing.T) {
 
 // Where most reads end in zeros of the last page, they are not tried from the mapping for ever.
 func TestRead_ZerosOfTheLastPage(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(5*PageSize+100, true, false, false)
 	s.zeros = true
@@ -277,10 +244,10 @@ func TestRead_ZerosOfTheLastPage(t *testing.T) {
 
 // Calls are looked at, and counted, with an empty account, too.
 func TestRead_LooksWithoutAccount(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
-	account.Store(-1 << 40)
+	account.Set(-1 << 40)
 	const groups = 10
 	before := total(SystemCalls())
 	for range groups * LookEvery {
@@ -294,8 +261,8 @@ func TestRead_LooksWithoutAccount(t *testing.T) {
 
 // What a caller has asked the system is known from then on, whatever the account has: View does not ask again.
 func TestNote_EmptyAccount(t *testing.T) {
-	defer Unbound()
-	account.Store(-accountStart)
+	defer account.Unbound()
+	account.Set(-account.Start)
 	var p Pages
 	for off := int64(0); off < 1<<30; off += BlockSize {
 		p.Note(Ready, off, BlockSize)

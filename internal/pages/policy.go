@@ -2,8 +2,6 @@
 
 package pages
 
-import "time"
-
 // Eager says whether this build has the eager policy of the tests.
 const Eager = false
 
@@ -12,11 +10,9 @@ const (
 	mapFrom   = 16 // calls on seen pages before the file is mapped: short lives
 	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
-	waitLooks    = 64               // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
-	recordOne    = 8                // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
-	incomeShare  = 64               // one in 64 parts of each system call's time is earned: more loses more, less gains later
-	accountStart = 160 * firstCall  // nanoseconds that trying may cost at first: lives of 200 reads
-	accountMax   = 1280 * firstCall // and at most, whatever was saved
+	waitLooks   = 64 // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
+	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
+	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
 	aheadShare = 4 // a quarter of what reading ahead seems to save is not counted: a pass over a hot file
 
@@ -29,8 +25,5 @@ const (
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one
 	// addition to the account, to the next.
-	LookEvery  = 32
-	evictPause = 20 * time.Millisecond  // least time between two looks, and so between evictions
-	evictTick  = 250 * time.Millisecond // from one look to the next if all reads are mapped: evicted-random
-	evictBlind = 10 * time.Second       // between evictions if the system does not count major faults
+	LookEvery = 32
 )

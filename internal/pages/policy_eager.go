@@ -2,7 +2,12 @@
 
 package pages
 
-import "time"
+import (
+	"time"
+
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/evictions"
+)
 
 // Eager says whether this build has the eager policy of the tests.
 const Eager = true
@@ -13,18 +18,18 @@ const (
 	mapFrom   = 1
 	readyFrom = 1
 
-	waitLooks    = 0
-	recordOne    = 1
-	incomeShare  = 64
-	accountStart = 1 << 50
-	accountMax   = 1 << 50
+	waitLooks   = 0
+	recordOne   = 1
+	incomeShare = 64
 
 	aheadShare = 1
 
 	AheadBytes = BlockSize
 	Long       = PageSize
 	LookEvery  = 1
-	evictPause = 0
-	evictTick  = time.Millisecond
-	evictBlind = time.Millisecond
 )
+
+func init() {
+	account.Unbound()
+	evictions.Pause, evictions.Tick, evictions.Blind = 0, time.Millisecond, time.Millisecond
+}

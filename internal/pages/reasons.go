@@ -59,21 +59,21 @@ func (p *Pages) Refused(why func() Reason) {
 // holds reports whether state has room for the next calls that are not recorded. So a file of up to some
 // 200 calls that are not recorded allocates nothing.
 func (p *Pages) holds(state uint64) bool {
-	return p.table.Load() == nil && state&earlyMask < earlyMask-LookEvery*oneEarly
+	return p.rec.Load() == nil && state&earlyMask < earlyMask-LookEvery*oneEarly
 }
 
 // countEarly counts the calls of state that were not recorded. rest is why, for those after the first ones.
 func (p *Pages) countEarly(state uint64, rest Reason) {
 	first, more := p.early(state)
-	t := p.begin()
-	t.countCalls(First, first)
-	t.countCalls(rest, more)
+	r := p.begin()
+	r.countCalls(First, first)
+	r.countCalls(rest, more)
 }
 
 // early returns how many calls of state were not recorded: the first ones of the file, and the others.
 func (p *Pages) early(state uint64) (first, more uint64) {
 	more = state & earlyMask >> earlyShift
-	if t := p.table.Load(); t == nil || t.calls[First].Load() == 0 {
+	if r := p.rec.Load(); r == nil || r.calls[First].Load() == 0 {
 		first = min(more, LookEvery)
 	}
 	return first, more - first
@@ -81,9 +81,9 @@ func (p *Pages) early(state uint64) (first, more uint64) {
 
 // Calls returns the system calls of the file. rest is the reason of those that are not recorded.
 func (p *Pages) Calls(rest Reason) (c Counts) {
-	if t := p.table.Load(); t != nil {
+	if r := p.rec.Load(); r != nil {
 		for why := range c {
-			c[why] = t.calls[why].Load()
+			c[why] = r.calls[why].Load()
 		}
 	}
 	first, more := p.early(p.state.Load())
@@ -99,9 +99,9 @@ func (p *Pages) Closed(rest Reason) {
 	if more > 0 {
 		systemCalls[rest].Add(more)
 	}
-	if t := p.table.Load(); t != nil {
-		for why := range t.calls {
-			if n := t.calls[why].Load() % LookEvery; n > 0 {
+	if r := p.rec.Load(); r != nil {
+		for why := range r.calls {
+			if n := r.calls[why].Load() % LookEvery; n > 0 {
 				systemCalls[why].Add(n)
 			}
 		}

@@ -2,11 +2,13 @@ package pages
 
 import (
 	"testing"
+
+	"go.dw1.io/mmapfile/internal/account"
 )
 
 // Each reason has calls most of which have it.
 func TestCalls_Reasons(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	if Eager {
 		t.Skip("the eager policy waits for nothing")
 	}
@@ -19,7 +21,7 @@ func TestCalls_Reasons(t *testing.T) {
 	// readWith is reread of recorded calls with ns in the account.
 	readWith := func(s *simulation, off, ns int64) {
 		for range n {
-			account.Store(ns)
+			account.Set(ns)
 			s.p.state.Or(recorded)
 			s.read(off, 64)
 		}
@@ -53,7 +55,7 @@ func TestCalls_Reasons(t *testing.T) {
 				s.read(i*1000, 1000)
 			}
 		}},
-		{"a file that cannot be mapped yet", Unmapped, BlockSize, func(s *simulation) { s.fails = true; account.Store(accountMax) }, func(s *simulation) { reread(s, 0) }},
+		{"a file that cannot be mapped yet", Unmapped, BlockSize, func(s *simulation) { s.fails = true; account.Set(account.Max) }, func(s *simulation) { reread(s, 0) }},
 		{"each block again", Seldom, n * BlockSize, func(s *simulation) {
 			reread(s, 0)
 			for i := range int64(n) {
@@ -72,14 +74,14 @@ func TestCalls_Reasons(t *testing.T) {
 				}
 			}
 		}},
-		{"an empty account", Unpaid, BlockSize, func(s *simulation) { account.Store(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
-		{"an account for no mapping", Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.now()-1000) },
-			func(s *simulation) { readWith(s, 0, mappingPrice.now()-1000) }},
+		{"an empty account", Unpaid, BlockSize, func(s *simulation) { account.Set(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
+		{"an account for no mapping", Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) },
+			func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) }},
 		{"an account for no fault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
 			func(s *simulation) { readWith(s, 2*BlockSize, -1000) }},
 		{"an account for no prefault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
 			for range n {
-				account.Store(prefaultPrice.now() - 1000)
+				account.Set(prefaultPrice.Now() - 1000)
 				s.p.state.Or(recorded)
 				s.write(0, 64)
 			}
@@ -87,7 +89,7 @@ func TestCalls_Reasons(t *testing.T) {
 		{"zeros at the end", Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
 		{"long reads that take longer from the mapping", Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
-			copyPage.of(Long).usual.Store(10_000)
+			copyPage.of(Long).Set(10_000)
 			for range n {
 				s.read(BlockSize, Long)
 			}
@@ -141,7 +143,7 @@ func TestCalls_Reasons(t *testing.T) {
 }
 
 func TestCalls_Allocations(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
 	s.p.Read(s, 0, AheadBytes, false) // is recorded

@@ -6,10 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/race"
 )
 
@@ -61,27 +62,22 @@ type simFile struct {
 }
 
 func newSimulation(seed uint64) *simulation {
-	account.Store(accountStart)
-	prices := []*price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
+	account.Set(account.Start)
+	prices := []*account.Price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
 	for _, sizes := range []*sizes{&readPage, &copyPage, &writePage} {
 		for i := range sizes {
 			prices = append(prices, &sizes[i])
 		}
 	}
 	for _, p := range prices {
-		p.usual.Store(0)
-		p.last[0].Store(0)
-		p.last[1].Store(0)
+		p.Set(0)
 	}
 	looks.Store(0)
 	dear.Store(0)
 	waits.Store(0)
-	epoch.Store(epoch.Load() | counting)
-	for _, v := range []*atomic.Int64{&evictions.faults, &evictions.looked, &evictions.ticked, &evictions.last} {
-		v.Store(0)
-	}
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
-	OfProcess, random = s, s.random.Uint32
+	evictions.Reset(s)
+	random = s.random.Uint32
 	return s
 }
 
@@ -154,7 +150,7 @@ func (f *simFile) Map() (time.Duration, bool) {
 		if !f.fails {
 			f.s.cost += regionPrice
 			f.mapped = true
-			Watch(func() bool { return f.mapped })
+			evictions.Watch(func() bool { return f.mapped })
 		}
 	})
 	return took, f.mapped
@@ -297,7 +293,7 @@ func (f *simFile) evict() {
 
 // word prices the look-up of a word, and its change.
 func (s *simulation) word(off int64) {
-	line := uint64(off)>>BlockBits/groupBlocks | uint64(s.id)<<32
+	line := uint64(off)>>BlockBits/8 | uint64(s.id)<<32
 	s.records++
 	if last, ok := s.recent[line]; ok && s.records-last <= recentWords {
 		s.cost += hotRecord
@@ -309,12 +305,12 @@ func (s *simulation) word(off int64) {
 
 // record prices the record of a call, and of what the table has grown.
 func (s *simulation) record(off int64) {
-	t := s.p.table.Load()
-	if t == nil || s.p.state.Load()&recorded == 0 {
+	r := s.p.rec.Load()
+	if r == nil || s.p.state.Load()&recorded == 0 {
 		return
 	}
 	s.word(off)
-	if places := len(t.places); places > s.places {
+	if places := r.Places(); places > s.places {
 		if s.places == 0 {
 			s.cost += firstTable
 		}
@@ -564,10 +560,10 @@ func (s *simulation) allowed() float64 {
 		trial  = 45_000 // a mapping, and the blocks that are read ahead
 		trials = 2
 	)
-	allowed := s.base*(1+share) + float64(s.calls)*call + accountStart + trials*trial
+	allowed := s.base*(1+share) + float64(s.calls)*call + account.Start + trials*trial
 	if s.slow {
 		// Of two blocks and the page after them, and what the first one takes above what counts.
-		allowed += 2*slowPrefault + smallFault + slowPrefault + smallFault - accountStart/2
+		allowed += 2*slowPrefault + smallFault + slowPrefault + smallFault - account.Start/2
 	}
 	return allowed
 }
@@ -619,7 +615,7 @@ func mutate(r *rand.Rand, program []byte) []byte {
 
 // TestMain gives the tests of the rest an account that they do not exhaust.
 func TestMain(m *testing.M) {
-	Unbound()
+	account.Unbound()
 	m.Run()
 }
 
@@ -633,7 +629,7 @@ func programs(n int) int {
 
 func checkBound(t *testing.T, program []byte) {
 	t.Helper()
-	defer Unbound()
+	defer account.Unbound()
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
@@ -658,7 +654,7 @@ func TestAccount_BusyPrograms(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	r := rand.New(rand.NewPCG(2, 0))
 	programs := [][]byte{{0xf8, 0xc2, 0x32, 0x57, 0x6b, 0xc9, 0x4b, 0xb0}} // small writes that two waits have made dear
 	for range 150 {
@@ -678,13 +674,13 @@ func TestAccount_OfTwoFiles(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(16*BlockSize, false, false, false)
 	a := s.simFile
 	s.open(16384*BlockSize, false, false, false)
 	b := s.simFile
-	account.Store(12_000)
+	account.Set(12_000)
 	for i := range 200_000 {
 		s.simFile = a
 		s.write(s.random.Int64N(a.size-64), 64)
@@ -704,7 +700,7 @@ func TestPrefault_UnlikeFiles(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, writes := range []int{12, 16} {
 		s := newSimulation(1)
 		var files [2]*simFile
@@ -733,7 +729,7 @@ func TestPrefault_LongWrites(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, slow := range []bool{false, true} {
 		for n := int64(BlockSize); n <= 16<<20; n *= 4 {
 			for calls := 3; calls < 400; calls += 1 + calls/3 {
@@ -763,18 +759,18 @@ func TestTimed_HalfAreFaults(t *testing.T) {
 
 // A look adds a share of what the file's calls are believed to take, which for writes may be ten times as long.
 func TestWrite_EarnsItsShare(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	for _, price := range []int64{preadPrice, 10 * preadPrice} {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
 		s.write(0, 64)
-		callPrice.usual.Store(preadPrice)
-		writePrice.usual.Store(price)
-		account.Store(-accountStart) // nothing is tried
+		callPrice.Set(preadPrice)
+		writePrice.Set(price)
+		account.Set(-account.Start) // nothing is tried
 		for range LookEvery {
 			s.write(0, 64)
 		}
-		if got, want := account.Load()+accountStart, LookEvery*price/incomeShare; got != want && !Eager {
+		if got, want := account.Balance()+account.Start, LookEvery*price/incomeShare; got != want && !Eager {
 			t.Errorf("writes of %d ns earn %d, want %d", price, got, want)
 		}
 	}
@@ -785,7 +781,7 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	sizes := []int64{64, 4096, 8191, 8192, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 512 << 10, 2 << 20}
 	seeds := []uint64{5522} // with one price for all reads of 512 KiB and more, it is over
 	for seed := range uint64(programs(300)) {
@@ -828,7 +824,7 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 
 // Calls of any length, of a file in large folios on a host with fast system calls: long ones take longer from the mapping.
 func TestAccount_AnyLength(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	r := rand.New(rand.NewPCG(3, 0))
 	for length := byte(180); length >= 180; length += 3 { // from 2.4 KiB on
 		for i := range programs(40) {
@@ -841,7 +837,7 @@ func TestAccount_AnyLength(t *testing.T) {
 
 // The adversary changes programs for as long as that makes them lose more.
 func TestAccount_Adversary(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	for seed := range uint64(programs(6)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		climb(t, randomProgram(r), 1, func(program []byte) []byte { return mutate(r, program) })
@@ -865,7 +861,7 @@ func climb(t *testing.T, program []byte, times int, mutate func([]byte) []byte) 
 
 // Two kinds of lives come in turns, so what is learned of one misleads about the other.
 func TestAccount_AdversaryInTurns(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	for seed := range uint64(programs(6)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		program := make([]byte, 2*lifeBytes)
@@ -969,9 +965,9 @@ func TestRead_ShortAmongLong(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy records all calls")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
-	account.Store(math.MinInt32) // nothing is paid
+	account.Set(math.MinInt32) // nothing is paid
 	s.open(1024*BlockSize, false, false, false)
 	for i := range 64_000 {
 		n := int64(64)
@@ -991,7 +987,7 @@ func TestCopyPays_Changes(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, n := range []int64{8 << 10, Long, 40_000, 256 << 10} {
 		s := newSimulation(1)
 		var files [2]*simFile
@@ -1022,13 +1018,13 @@ func TestCopyPays_AsksNothing(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(64*BlockSize, true, false, false)
 	s.mapped = true
 	s.p.Note(Ready, 0, s.size)
-	copyPage.of(Long).usual.Store(10_000)
-	account.Store(accountMax)
+	copyPage.of(Long).Set(10_000)
+	account.Set(account.Max)
 	for off := range 4 * s.size / Long {
 		s.read(off*Long%s.size, Long)
 	}
@@ -1042,10 +1038,10 @@ func TestCopyPays_AfterDearCopies(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, life := range []int{200, 40_000} { // other calls of the file come between
 		s := newSimulation(1)
-		copyPage.of(Long).usual.Store(400)
+		copyPage.of(Long).Set(400)
 		for range 200_000 / life {
 			s.open(16*BlockSize, false, false, false)
 			for range life {
@@ -1067,7 +1063,7 @@ func TestAccount_Gains(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps at once")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, c := range []struct {
 		what                string
 		life, blocks, lives int
@@ -1105,7 +1101,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps at once")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, c := range []struct {
 		n, blocks int64
 		calls     int
@@ -1137,7 +1133,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 	} {
 		s := newSimulation(1)
 		if s.pread = c.pread; c.poor {
-			account.Store(10_000)
+			account.Set(10_000)
 		}
 		s.open(c.blocks*BlockSize, c.large, c.memory, false)
 		for range c.calls {
@@ -1164,9 +1160,9 @@ func TestRead_AfterDearFaults(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
-	faultPrice.usual.Store(8_000)
+	faultPrice.Set(8_000)
 	s.open(1024*BlockSize, false, false, false)
 	for off := int64(0); off < s.size; off += 4096 {
 		s.read(off, 4096)
@@ -1182,7 +1178,7 @@ func TestPrefault_TrialThatWaited(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy records all calls")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(1024*BlockSize, false, false, false)
 	for range 3000 {
@@ -1206,7 +1202,7 @@ func TestPrefault_TrialThatWaited(t *testing.T) {
 
 // A long read that may wait for the disk is no measure of what a mapping saves.
 func TestSetRead_Cold(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(64*BlockSize, true, false, false)
 	s.mapped = true
@@ -1223,7 +1219,7 @@ func TestSetRead_Cold(t *testing.T) {
 			}
 			s.read(off, Long)
 		}
-		if now := readPage.of(Long).now(); now > 300 {
+		if now := readPage.of(Long).Now(); now > 300 {
 			t.Errorf("cold: %v; a page is believed to take %d ns", cold, now)
 		}
 	}
@@ -1236,7 +1232,7 @@ func TestAccount_GainsWithSync(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps at once")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for pread, limit := range map[float64]float64{300: 0.80, 330: 0.75, 430: 0.65, 600: 0.50} {
 		s := newSimulation(1)
 		s.log(pread)
@@ -1265,7 +1261,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps at once")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	atRandom := func(large bool, call func(s *simulation, off int64)) func(s *simulation) {
 		return func(s *simulation) {
 			s.open(1024*BlockSize, large, false, false)
@@ -1299,7 +1295,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 			s := newSimulation(seed)
 			limit := c.limit
 			if s.busy = true; seed%2 == 1 {
-				account.Store(10_000)
+				account.Set(10_000)
 				limit = c.poor
 			}
 			c.run(s)
@@ -1315,18 +1311,18 @@ func TestAccount_TrialThatWaited(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	const slice = 4_000_000
 	for what, trial := range map[string]func(s *simulation){
-		"load":     func(*simulation) { spend(faultPrice.measure(slice, AheadBytes/BlockSize)) },
-		"prefault": func(*simulation) { spend(prefaultPrice.measure(slice, 1)) },
+		"load":     func(*simulation) { account.Spend(faultPrice.Measure(slice, AheadBytes/BlockSize)) },
+		"prefault": func(*simulation) { account.Spend(prefaultPrice.Measure(slice, 1)) },
 		"mapping": func(s *simulation) {
 			s.p.begin().paid.Store(1)
 			s.p.Unmapped(slice)
 		},
 	} {
 		s := newSimulation(1)
-		account.Store(accountMax)
+		account.Set(account.Max)
 		s.open(1024*BlockSize, true, false, false)
 		trial(s)
 		for range 100_000 {
@@ -1344,15 +1340,15 @@ func TestAccount_SlowPrefaults(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for range 1000 {
-		prefaultPrice.measure(700_000, 1)
+		prefaultPrice.Measure(700_000, 1)
 	}
-	if price := prefaultPrice.now(); price > accountMax/2 {
+	if price := prefaultPrice.Now(); price > account.Max/2 {
 		t.Errorf("a price of %d is never paid", price)
 	}
 	s := newSimulation(1)
-	prefaultPrice.usual.Store(accountMax / 2)
+	prefaultPrice.Set(account.Max / 2)
 	s.open(1024*BlockSize, true, false, false)
 	for range 200 {
 		s.read(100, 64) // it is mapped
@@ -1372,7 +1368,7 @@ func TestRead_FileGrows(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, reads := range []int{2, 3} {
 		s := newSimulation(1)
 		s.open(PageSize, true, false, false)
@@ -1398,7 +1394,7 @@ func TestRead_ZerosBlockAfterBlock(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, large := range []bool{false, true} {
 		s := newSimulation(1)
 		s.open(4096*BlockSize, large, false, false)
@@ -1424,7 +1420,7 @@ func TestLoad_OneHasWaited(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, blocks := range []int{16, 64} {
 		run := func(waits bool) float64 {
 			s := newSimulation(1)
@@ -1450,7 +1446,7 @@ func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(2*BlockSize, true, false, false)
 	for range 20_000 {
@@ -1463,8 +1459,8 @@ func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
 		s.write(100, 64)
 		s.period = false
 	}
-	if s.cost > s.allowed() || account.Load() < -periodPrice {
+	if s.cost > s.allowed() || account.Balance() < -periodPrice {
 		t.Errorf("%.0f ns, %.0f with os.File: %.0f more than allowed; %d are left",
-			s.cost, s.base, s.cost-s.allowed(), account.Load())
+			s.cost, s.base, s.cost-s.allowed(), account.Balance())
 	}
 }

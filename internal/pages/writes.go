@@ -3,6 +3,8 @@ package pages
 import (
 	"math"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/account"
 )
 
 // The first mapped write to a page after each Sync is a fault, and some faults cost more than a pwrite.
@@ -18,30 +20,30 @@ func (p *Pages) Times() bool {
 // SetWrite records what a write of n bytes by system call has taken.
 func SetWrite(n int, took time.Duration) {
 	if n <= PageSize {
-		writePrice.measure(int64(took)-int64(n)/64, 1)
+		writePrice.Measure(int64(took)-int64(n)/64, 1)
 	} else {
-		writePage.of(int64(n)).measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
+		writePage.of(int64(n)).Measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
 	}
 }
 
 // Prefault prefaults the blocks of n bytes at off if enough writes were counted in each. It does one after the
 // other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
-	t, end := p.table.Load(), off+int64(n)
-	if t == nil {
+	r, end := p.rec.Load(), off+int64(n)
+	if r == nil {
 		if !Eager {
 			return false
 		}
-		t = p.begin()
+		r = p.begin()
 	}
-	if !Eager && !t.wroteEnough(off, end) {
+	if !Eager && !r.wroteEnough(off, end) {
 		return false
 	}
-	if !affords(prefaultNeeds(off, end)) {
+	if !account.Affords(prefaultNeeds(off, end)) {
 		waits.Store(waitLooks)
 		return false
 	}
-	if first := off >> BlockBits; t.givenUp.Load() > 0 && t.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
+	if first := off >> BlockBits; r.givenUp.Load() > 0 && r.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
 		return false
 	}
 	all := true
@@ -50,19 +52,19 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if p.has(prefaultedShift, from, int(to-from)) {
 			continue
 		}
-		price := prefaultPrice.now()
-		if !affords(price) {
+		price := prefaultPrice.Now()
+		if !account.Affords(price) {
 			return false
 		}
 		waits.Store(0)
 		took, ok := h.Prefault(from, to)
 		if ok {
-			spend(prefaultPrice.measure(int64(took), 1))
+			account.Spend(prefaultPrice.Measure(int64(took), 1))
 			continue
 		}
-		spend(min(int64(took), 2*price))
+		account.Spend(min(int64(took), 2*price))
 		all = false
-		if w := t.word(uint64(block)); w != nil {
+		if w := r.Word(uint64(block)); w != nil {
 			w.And(^uint64(writesMax << writesShift)) // again after more writes
 		}
 	}
@@ -72,19 +74,19 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 // prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
 // begins with.
 func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.now(), accountStart)
+	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
-func (t *table) wroteEnough(off, end int64) bool {
+func (r *record) wroteEnough(off, end int64) bool {
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w := t.word(uint64(block))
+		w := r.Word(uint64(block))
 		if w == nil {
 			return false
 		}
 		mask, old := blockMask(block, off, end), w.Load()
 		writes := int64(old >> writesShift & writesMax) // no more than writesMax are counted
-		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*writePrice.now() < prefaultPrice.now() {
+		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*writePrice.Now() < prefaultPrice.Now() {
 			return false
 		}
 	}
@@ -136,12 +138,12 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		stands = min(stands, sizes/size(n)) // shorter ones have saved less
 	}
 	if saved *= int64(stands); saved >= 0 {
-		earn(saved)
+		account.Earn(saved)
 		p.begin().saved.Add(stands)
 		return
 	}
-	if !affords(-accountStart / 2) {
+	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
+	account.Spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
 }

@@ -3,6 +3,8 @@ package pages
 import (
 	"testing"
 	"time"
+
+	"go.dw1.io/mmapfile/internal/account"
 )
 
 // Mapped writes that are page faults, or take only a little longer than system calls, end: another process
@@ -11,23 +13,23 @@ func TestTimed_ForeignSync(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	for _, loses := range []int64{50, 800, 6500} {
 		newSimulation(1)
 		var p Pages
 		p.Note(Prefaulted, 0, BlockSize)
 		var w Writes
 		lost := int64(0)
-		for p.has(prefaultedShift, 0, 64) && lost < 5*accountStart {
+		for p.has(prefaultedShift, 0, 64) && lost < 5*account.Start {
 			if lost += loses; !w.Count(64) {
 				continue
 			}
 			p.Timed(&w, 64, time.Duration(firstCall+loses))
-			if paid := accountStart - account.Load(); paid < lost {
+			if paid := account.Start - account.Balance(); paid < lost {
 				t.Errorf("%d of %d was paid", paid, lost)
 			}
 		}
-		if lost > 2*accountStart+2*TimeEvery*loses {
+		if lost > 2*account.Start+2*TimeEvery*loses {
 			t.Errorf("with %d each, %d was lost", loses, lost)
 		}
 	}
@@ -36,7 +38,7 @@ func TestTimed_ForeignSync(t *testing.T) {
 // Which mapped writes are timed has no period that a program may share: of those with any period, each is
 // timed as often.
 func TestCount_NoPeriod(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	newSimulation(1)
 	var p Pages
 	p.begin()
@@ -64,10 +66,10 @@ func TestCount_NoPeriod(t *testing.T) {
 
 // A timed mapped write that waited for a processor costs nothing, and does not stop mapped writes.
 func TestTimed_OneHasWaited(t *testing.T) {
-	defer Unbound()
-	for _, begins := range []int64{-1, accountMax / 2} {
+	defer account.Unbound()
+	for _, begins := range []int64{-1, account.Max / 2} {
 		newSimulation(1)
-		account.Store(begins)
+		account.Set(begins)
 		var p Pages
 		p.Note(Prefaulted, 0, BlockSize)
 		var w Writes
@@ -80,55 +82,20 @@ func TestTimed_OneHasWaited(t *testing.T) {
 				p.Timed(&w, 64, took)
 			}
 		}
-		if !p.has(prefaultedShift, 0, BlockSize) || account.Load() < begins {
-			t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Load(), begins)
+		if !p.has(prefaultedShift, 0, BlockSize) || account.Balance() < begins {
+			t.Errorf("prefaulted: %v; %d of %d are left", p.has(prefaultedShift, 0, 64), account.Balance(), begins)
 		}
-	}
-}
-
-func TestPrice_Measure(t *testing.T) {
-	t.Parallel()
-	p := price{first: 1000}
-	for _, c := range []struct {
-		took, n, counts, price int64
-	}{
-		{3000, 1, 3000, 1251},              // the first one counts, and the price rises by no more than a quarter
-		{1_000_000, 1, 6000, 1564},         // it has waited
-		{3000, 1, 3000, 1923},              // which tells nothing of the next one
-		{80_000, 4, 80_000, 2192},          // 20,000 each,
-		{20_000, 1, 20_000, 2741},          // so that was no waiting
-		{1 << 40, 1, 40_000, 3427},         //
-		{1 << 40, 1, accountMax / 2, 4284}, // no more than the account can pay
-		{400, 1, 400, 3313},                // it falls by a quarter of the way
-		{400, 1, 400, 2585},                //
-		{400, 1, 400, 2039},                //
-		{20_000, 4, 17_200, 1630},          // 5,000 each, of which 4,300 count
-	} {
-		if Eager && c.took > 100_000 {
-			break // there the account can pay all
-		}
-		if got := p.measure(c.took, c.n); got != c.counts || p.now() != c.price {
-			t.Errorf("%+v: %d counts, and the price is %d", c, got, p.now())
-		}
-	}
-	for now := p.now(); ; now = p.now() {
-		if p.fall(); p.now() == now {
-			break
-		}
-	}
-	if now := p.now(); now > 1100 {
-		t.Errorf("the price fell to %d only", now)
 	}
 }
 
 // A block that is written often enough is prefaulted, even if that has once taken too long.
 func TestPrefault_HighPrice(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(2*BlockSize, true, false, false)
-	prefaultPrice.usual.Store(400_000)
+	prefaultPrice.Set(400_000)
 	for range 2_000 {
-		account.Store(accountMax) // it allows one block
+		account.Set(account.Max) // it allows one block
 		s.write(100, 64)
 	}
 	if !s.p.has(prefaultedShift, 100, 64) {
@@ -141,15 +108,15 @@ func TestUnmapped_PaysOnce(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
 	for range 3 {
-		account.Store(accountMax)
+		account.Set(account.Max)
 		began := s.cost
 		s.p.begin().mapFile(s.simFile)
 		s.close()
-		if took, paid := int64(s.cost-began), accountMax-account.Load(); paid < took-1 || paid > took+1 {
+		if took, paid := int64(s.cost-began), account.Max-account.Balance(); paid < took-1 || paid > took+1 {
 			t.Errorf("%d was paid for a mapping that took %d", paid, took)
 		}
 	}
@@ -158,41 +125,41 @@ func TestUnmapped_PaysOnce(t *testing.T) {
 // The bytes of a short write are not its price, which is that of a system call alone. Those of a long one have
 // a price of their own.
 func TestSetWrite_Bytes(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	newSimulation(1)
-	callPrice.usual.Store(400)
+	callPrice.Set(400)
 	for range 40 {
 		SetWrite(16*PageSize, 400+16*300)
 		SetRead(16*PageSize, 400+16*200)
 	}
-	if write, read := writePage.of(16*PageSize).now(), readPage.of(16*PageSize).now(); write < 290 || write > 310 || read < 190 || read > 210 {
+	if write, read := writePage.of(16*PageSize).Now(), readPage.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
 		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
 	}
 	for range 40 {
 		SetWrite(PageSize, 500+PageSize/64)
 	}
-	if now := writePrice.now(); now < 490 || now > 510 {
+	if now := writePrice.Now(); now < 490 || now > 510 {
 		t.Errorf("a small write is believed to take %d ns, not 500", now)
 	}
 	for range 40 { // of what a write takes that is little longer than a page, most is the call
 		SetWrite(64, 2_001)
 		SetWrite(PageSize+1000, 2_000+2*300)
 	}
-	if write := writePage.of(PageSize).now(); write < 290 || write > 310 {
+	if write := writePage.of(PageSize).Now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
 	}
 }
 
 // Of a write of several blocks, those that are prefaulted already are not paid for again.
 func TestPrefault_Some(t *testing.T) {
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(4*BlockSize, false, false, false)
 	s.mapped = true
 	for range 200 {
 		s.write(0, 2*BlockSize)
 	}
-	account.Store(1 << 40)
+	account.Set(1 << 40)
 	s.p.Note(Prefaulted, 0, BlockSize)
 	tries := s.tries
 	if !s.p.Prefault(s.simFile, 0, 2*BlockSize) {
@@ -208,17 +175,17 @@ func TestPrefault_Refused(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
-	defer Unbound()
+	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(4*BlockSize, false, false, false)
 	s.mapped, s.refuses, s.tries = true, true, 2
 	s.p.Note(Seen, 0, BlockSize)
-	s.p.begin().word(0).Or(writesMax << writesShift)
-	before := account.Load()
+	s.p.begin().Word(0).Or(writesMax << writesShift)
+	before := account.Balance()
 	if s.p.Prefault(s.simFile, 0, 64) {
 		t.Fatal("not refused")
 	}
-	if got := before - account.Load(); got != largePrefault {
+	if got := before - account.Balance(); got != largePrefault {
 		t.Errorf("%d ns are paid for one that took %d", got, largePrefault)
 	}
 }

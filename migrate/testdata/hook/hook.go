@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/pages"
 )
 
@@ -28,7 +29,7 @@ func init() {
 		}
 		record("canMap " + strconv.FormatBool(canMap))
 	}
-	pages.Hold()
+	evictions.Hold()
 }
 
 func record(line string) {

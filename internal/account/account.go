@@ -1,0 +1,65 @@
+// Package account says whether something may be tried of which nothing tells whether it pays.
+//
+// There is one account for the process. What calls allow, or have saved, is added to it, and what trying took is
+// subtracted. Above zero anything may be tried, and below zero nothing is. Prices are measured as events happen.
+package account
+
+import "sync/atomic"
+
+const (
+	// Start is the number of nanoseconds that trying may cost at first: lives of 200 reads.
+	Start = 160 * 430
+	// Max is the most that the account can have, whatever was saved.
+	Max = 8 * Start
+)
+
+// balance is what trying may cost by now, in nanoseconds.
+var balance atomic.Int64
+
+// counting is set while the account is not full.
+var counting atomic.Bool
+
+func init() { Set(Start) }
+
+// Earn adds what system calls allow, or mapped calls have saved.
+func Earn(ns int64) {
+	for {
+		old := balance.Load()
+		if old >= Max {
+			counting.Store(false)
+			return
+		}
+		if balance.CompareAndSwap(old, min(old+ns, Max)) {
+			return
+		}
+	}
+}
+
+// Counting reports whether what mapped calls save matters: the account is not full.
+func Counting() bool { return counting.Load() }
+
+// Spend subtracts what a trial took.
+func Spend(took int64) {
+	balance.Add(-took)
+	if !counting.Load() {
+		counting.Store(true)
+	}
+}
+
+// Affords reports whether the account has more than ns nanoseconds.
+func Affords(ns int64) bool { return balance.Load() > ns }
+
+// Balance returns what the account has. It is for tests.
+func Balance() int64 { return balance.Load() }
+
+// Set sets the account, and says that it is not full. It is for tests.
+func Set(ns int64) {
+	balance.Store(ns)
+	counting.Store(true)
+}
+
+// Unbound gives the process an account that no program exhausts. It is for tests, which share a process.
+func Unbound() { Set(1 << 60) }
+
+// IsUnbound reports whether Unbound was called.
+func IsUnbound() bool { return Affords(Max) }

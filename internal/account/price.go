@@ -1,0 +1,53 @@
+package account
+
+import "sync/atomic"
+
+// Price is what an event takes in this process, in nanoseconds. It is measured, because hosts differ by twenty.
+type Price struct {
+	First int64           // until it is measured
+	usual atomic.Int64    // of the last ones, by weights that fall
+	last  [2]atomic.Int64 // what the last ones took
+}
+
+// Now returns the price.
+func (p *Price) Now() int64 {
+	if ns := p.usual.Load(); ns > 0 {
+		return ns
+	}
+	return p.First
+}
+
+// Measured returns the price, or 0 if no event was measured.
+func (p *Price) Measured() int64 { return p.usual.Load() }
+
+// MeasuredTwice reports whether two events were measured.
+func (p *Price) MeasuredTwice() bool { return p.last[1].Load() > 0 }
+
+// Measure moves the price towards what n events in a row took, and returns what of that counts. They may have
+// waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
+// took, and the price rises by a quarter at most, and not above what the last ones took.
+func (p *Price) Measure(took, n int64) int64 {
+	old, last := p.usual.Load(), p.last[0].Swap(took/n)
+	before := p.last[1].Swap(last)
+	if old == 0 {
+		took = min(took, Start/2) // the first one of a process runs code that is in no cache
+		old, last = min(p.First, took/n), took/n
+	}
+	took = min(took, max(2*last, 2*before, Start/16)*n, Max/2)
+	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
+	return took
+}
+
+// Fall lowers a price that forbids what would measure it, if it is higher than expected.
+func (p *Price) Fall() {
+	if now := p.Now(); now > p.First {
+		p.usual.Store(now - (now-p.First)/8)
+	}
+}
+
+// Set makes ns the price, of events that were never measured. It is for tests.
+func (p *Price) Set(ns int64) {
+	p.usual.Store(ns)
+	p.last[0].Store(0)
+	p.last[1].Store(0)
+}

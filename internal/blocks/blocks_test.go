@@ -1,0 +1,145 @@
+package blocks
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"go.dw1.io/mmapfile/internal/evictions"
+)
+
+// The words are as a Go map has them, but for groups that were dropped.
+func TestMap_Model(t *testing.T) { // evictions are those of the process
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var m Map
+		words, written, dropped := map[uint64]uint64{}, map[uint64]bool{}, 0
+		for op := range 5000 {
+			block := r.Uint64N(1 << (3 + r.IntN(20)))
+			switch k := r.IntN(100); {
+			case k < 60:
+				set := uint64(1) << r.IntN(64)
+				if first := block / groupBlocks * groupBlocks; m.Word(block) == nil {
+					for at := first; at < first+groupBlocks; at++ {
+						if words[at] != 0 {
+							dropped++
+						}
+						delete(words, at)
+					}
+					delete(written, first/groupBlocks)
+				}
+				w, _ := m.Add(block)
+				if had := w.Load(); had != words[block] {
+					t.Fatalf("seed %d, operation %d: the word of block %d is %x, want %x", seed, op, block, had, words[block])
+				}
+				w.Or(set)
+				words[block] = w.Load()
+			case k < 70 && m.Word(block) != nil:
+				m.Written(block)
+				written[block/groupBlocks] = true
+			case k < 72:
+				end, mask := block+r.Uint64N(100), r.Uint64()
+				only := r.IntN(2) == 0
+				if only {
+					m.ClearWritten(mask, block, end)
+				} else {
+					m.Clear(mask, block, end)
+				}
+				for at := range words {
+					if block <= at && at < end && (!only || written[at/groupBlocks]) {
+						words[at] &^= mask
+					}
+				}
+				for group := range written {
+					if block <= group*groupBlocks && end >= (group+1)*groupBlocks {
+						delete(written, group)
+					}
+				}
+			case k == 72 && r.IntN(20) == 0:
+				evictions.Evict()
+				clear(words)
+				clear(written)
+			default:
+				if w := m.Word(block); w != nil && w.Load() != words[block] {
+					t.Fatalf("seed %d, operation %d: the word of block %d is %x, want %x", seed, op, block, w.Load(), words[block])
+				}
+			}
+		}
+		if dropped > 1000 {
+			t.Errorf("seed %d: %d words were dropped", seed, dropped)
+		}
+	}
+}
+
+// A block at a large index takes as much memory as the first one.
+func TestMap_LargeBlocks(t *testing.T) {
+	t.Parallel()
+	var m Map
+	blocks := []uint64{0, 8, 1 << 20, 1 << 31, 1<<47 - 1}
+	for i, block := range blocks {
+		m.Add(block)
+		for _, other := range blocks[i+1:] {
+			if m.Word(other) != nil {
+				t.Errorf("block %d was added, and there is block %d", block, other)
+			}
+		}
+	}
+	if got := m.Places(); got > placesMin {
+		t.Errorf("%d places for %d groups", got, len(blocks))
+	}
+}
+
+// All blocks of a huge file take little memory, whatever their distance.
+func TestMap_HugeFile(t *testing.T) {
+	t.Parallel()
+	const groups = 2 * placesMax
+	for _, distance := range []uint64{groupBlocks, 1 << 14, 3 << 11} {
+		var m Map
+		for i := range uint64(groups) {
+			if m.Add(i * distance); m.Word(i*distance) == nil {
+				t.Fatalf("there is no block %d", i*distance)
+			}
+			if got := m.Places(); got > max(placesMin, 4*int(i+1)) || got > placesMax {
+				t.Fatalf("%d places for %d groups", got, i+1)
+			}
+		}
+	}
+	var m Map
+	const few = 1024
+	for i := range uint64(few) {
+		m.Add(i << 14)
+	}
+	found := 0
+	for i := range uint64(few) {
+		if m.Word(i<<14) != nil {
+			found++
+		}
+	}
+	if found < few*9/10 {
+		t.Errorf("%d of %d blocks are found again", found, few)
+	}
+}
+
+// Goroutines that add blocks find the same words.
+func TestMap_Concurrent(t *testing.T) {
+	t.Parallel()
+	var (
+		m  Map
+		wg sync.WaitGroup
+	)
+	for range 4 {
+		wg.Go(func() {
+			for block := range uint64(2000) {
+				m.Add(block)
+				m.Written(block)
+				m.ClearWritten(1, block, block+100)
+			}
+		})
+	}
+	wg.Wait()
+	for block := range uint64(2000) {
+		if m.Word(block) == nil {
+			t.Fatalf("there is no block %d", block)
+		}
+	}
+}
