@@ -50,7 +50,8 @@ func (f *File) tryLockMapping(m *mapping) bool {
 // cannot be loaded, or if the file may be shorter than f knows.
 func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 	n := len(b)
-	if !pages.CopyPays(int64(n)) || !f.pages.Ready(int64(off), n) {
+	how := pages.DrawHow(n)
+	if how == pages.System || !f.pages.Ready(int64(off), n) {
 		return false
 	}
 	if !f.tryLockMapping(m) {
@@ -71,7 +72,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.copyLong(m, b, off) && f.proven(m, b, off)
+		ok = f.copyLong(m, b, off, how) && f.proven(m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -82,11 +83,10 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// copyLong is copy for a long b: some are timed, and a few are made by system call for comparison. It reports false
-// if that did not read all of b.
-func (f *File) copyLong(m *mapping, b []byte, off int) bool {
+// copyLong is copy for a long b, as how says. It reports false if a system call did not read all of b.
+func (f *File) copyLong(m *mapping, b []byte, off int, how pages.How) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
-	switch pages.DrawHow(n) {
+	switch how {
 	case pages.TimedRead:
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
@@ -103,8 +103,12 @@ func (f *File) copyLong(m *mapping, b []byte, off int) bool {
 	return true
 }
 
-// loadKnown is load for bytes whose presence in the file the caller proves afterwards.
+// loadKnown is load for bytes whose presence in the file the caller proves afterwards. It counts nothing.
 func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
+	how := pages.DrawHow(len(b))
+	if how == pages.System || !f.pages.MayRead(int64(off), len(b)) {
+		return false
+	}
 	if !f.tryLockMapping(m) {
 		return false
 	}
@@ -114,7 +118,7 @@ func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 		copy(b, m.data[off:])
 		ok = true
 	} else {
-		ok = f.copyLong(m, b, off)
+		ok = f.copyLong(m, b, off, how)
 	}
 	runtime.KeepAlive(f)
 	return ok

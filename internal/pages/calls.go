@@ -112,9 +112,6 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if n >= Long {
 		earnBytes(n, false)
 	}
-	if !pays {
-		retry(n)
-	}
 	if !records {
 		if p.MayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
 			p.unproven(h, off, n)

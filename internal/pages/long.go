@@ -3,7 +3,6 @@ package pages
 import (
 	"math/bits"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
@@ -68,16 +67,6 @@ func CopyPays(n int64) bool {
 	return n < Long || copyPage.bytes(n) <= callPrice.Now()+readPage.bytes(n) || Eager || always || account.IsUnbound()
 }
 
-// dear counts long reads by system call because copies take longer.
-var dear atomic.Int64
-
-// retry makes copies of n bytes be tried again, after some calls.
-func retry(n int64) {
-	if dear.Add(1)%256 == 0 {
-		copyPage.of(n).Fall()
-	}
-}
-
 // copySaves returns what the bytes of a read save from the mapping.
 func copySaves(n int64) int64 {
 	if n < Long {
@@ -89,22 +78,33 @@ func copySaves(n int64) int64 {
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
 func vainPrice(n int64) int64 { return 50 + copyPage.bytes(n) }
 
-// How is how a long read that may copy from the mapping is made.
+// How is how a read of ready pages is made.
 type How int
 
 const (
-	Copy      How = iota
-	TimedCopy     // for SetCopy
-	TimedRead     // by system call, for Compared
+	System    How = iota // by system call
+	Copy                 // from the mapping
+	TimedCopy            // for SetCopy
+	TimedRead            // by system call, for Compared
 )
 
-// DrawHow draws a How for n bytes: the prices must be known of files as they are read now, and by chance no period
-// of a program is missed. Beside the longest copies, the clock costs nothing.
-func DrawHow(n int64) How {
-	switch r := random() % 64; {
-	case r == 0 && !always:
+// DrawHow draws a How for n bytes.
+func DrawHow(n int) How {
+	if n < Long {
+		return Copy
+	}
+	return drawLong(int64(n))
+}
+
+// drawLong is DrawHow of long reads. The prices must be known of files as they are read now, so some reads are made the
+// other way, and timed. By chance no period of a program is missed. Beside the longest copies, the clock costs nothing.
+func drawLong(n int64) How {
+	switch pays, r := CopyPays(n), random()%256; {
+	case !pays && r > 0:
+		return System
+	case pays && r < 4 && !always:
 		return TimedRead
-	case r < 5 || n >= 512<<10:
+	case r < 20 || n >= 512<<10:
 		return TimedCopy
 	}
 	return Copy

@@ -73,7 +73,6 @@ func newSimulation(seed uint64) *simulation {
 		p.Set(0)
 	}
 	looks.Store(0)
-	dear.Store(0)
 	waits.Store(0)
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
 	evictions.Reset(s)
@@ -336,13 +335,9 @@ func (s *simulation) read(off, n int64) {
 	s.calls++
 	s.base += s.pread + bytes
 	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
-	if s.mapped && !(CopyPays(n) && s.p.Ready(off, int(n))) {
+	if how := DrawHow(int(n)); s.mapped && (how == System || !s.p.Ready(off, int(n))) {
 		s.cost += missPrice
 	} else if s.mapped {
-		how := Copy
-		if n >= Long {
-			how = DrawHow(n)
-		}
 		if how == TimedRead {
 			s.cost += loadPrice + s.pread + bytes
 			s.simFile.calls++
