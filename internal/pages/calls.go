@@ -7,11 +7,11 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 )
 
-// Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
-// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
-func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
+// Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does
+// not if the call may have to be recorded.
+func (p *Pages) Early(n int, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.MayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -57,43 +57,30 @@ func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
 func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool) {
-	r, end := p.begin(), off+n
-	stand := uint64(max(r.stand.Load(), 1))
+	end, stand := off+n, uint64(max(p.begin().stand.Load(), 1))
 	again, hot = true, true
 	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w := p.word(block)
-		pages, old := blockMask(block, off, end), w.Load()
-		part := min(end, (block+1)<<BlockBits) - max(off, block<<BlockBits)
-		if writes && old>>prefaultedShift&pages != pages {
-			k := min(old>>writesShift&writesMax+weight(part)*stand, writesMax)
-			w.CompareAndSwap(old, old&^(writesMax<<writesShift)|k<<writesShift|pages)
-			r.Written(uint64(block))
-			again = again && old&pages == pages
-			continue
-		}
+		w, pages := p.word(block), blockMask(block, off, end)
+		old, part := w.Load(), min(end, (block+1)<<BlockBits)-max(off, block<<BlockBits)
+		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
-		if old&pages != pages {
-			old = w.Or(pages)
-			if again = false; old&ready == 0 {
-				continue
-			}
-		}
-		if old>>readyShift&pages == pages || !rereads {
-			continue
-		}
-		reads := old >> readsShift & readsMax
-		switch {
-		case reads < readyFrom:
-			reads = min(reads+weight(part)*stand, readyFrom)
-		case reads == readsMax:
-			reads = readyFrom
+		reads, wrote := old>>readsShift&readsMax, old>>writesShift&writesMax
+		switch weight := weight(part) * stand; {
 		case reads > readyFrom:
-			reads++
+			reads = (reads + 1) & readsMax
+		case writes && old>>prefaultedShift&pages != pages:
+			wrote = min(wrote+weight, writesMax)
+		case rereads && old&pages == pages && old>>readyShift&pages != pages:
+			reads = min(reads+weight, readyFrom)
+			due = due || reads == readyFrom
 		}
-		if counted := old&^(readsMax<<readsShift) | reads<<readsShift; counted != old {
+		counted := old&^(readsMax<<readsShift|writesMax<<writesShift) | reads<<readsShift | wrote<<writesShift | pages
+		if counted != old {
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
-		due = due || reads == readyFrom || old&ready != 0
+		if wrote > 0 {
+			p.begin().Written(uint64(block))
+		}
 	}
 	return again, hot, due
 }
@@ -113,9 +100,6 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 		earnBytes(n, false)
 	}
 	if !records {
-		if p.MayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
-			p.unproven(h, off, n)
-		}
 		return
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
@@ -168,7 +152,7 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) R
 	switch {
 	case short:
 		return PastEnd
-	case mapped && (hot || again && r.gaveUp(end)):
+	case mapped && (hot || again && r.waits(end)):
 		return Unproven
 	case !again:
 		return Unseen
@@ -182,8 +166,11 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) R
 	return Seldom
 }
 
-// gaveUp reports whether the page before end was given up. See unproven.
-func (r *record) gaveUp(end int64) bool { return r.givenUp.Load() == (end-1)>>PageBits+1 }
+// waits reports whether the block before end waits. See waiting.
+func (r *record) waits(end int64) bool {
+	w := r.Word(uint64(end-1) >> BlockBits)
+	return w != nil && w.Load()>>readsShift&readsMax > readyFrom
+}
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
 func (r *record) whyUnmapped() Reason {
@@ -230,7 +217,7 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) Reason {
 		return Unseen
 	case !mapped:
 		return r.whyUnmapped()
-	case r.gaveUp(end):
+	case r.waits(end):
 		return Unproven
 	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
 		return Unpaid
@@ -249,36 +236,30 @@ func (p *Pages) wouldSave(h Host, n int64) {
 	}
 }
 
-// makeReady makes pages of the blocks of n bytes at off ready, which are reread often enough, or have
-// some that are. It loads one, since the first load of a block is a fault that maps all of them.
+// makeReady makes the seen pages of the blocks of n bytes at off ready that are reread often enough. It asks once
+// whether all of a block are in memory, and loads one, since the first load of a block is a fault that maps all of them.
 func (p *Pages) makeReady(h Host, off, n int64) {
 	r, end, size, changed := p.begin(), off+n, h.Size(off), false
+	confirm := r.confirm.Load()
 	for block := off >> BlockBits; block<<BlockBits < end && account.Affords(0); block++ {
 		w := r.Word(uint64(block))
-		if w == nil {
+		if w == nil || w.Load()>>readsShift&readsMax != readyFrom {
 			continue
 		}
-		old, from := w.Load(), block<<BlockBits
-		if blockMask(block, off, end)&^(old>>readyShift|r.unprovable(block, size)) == 0 {
-			w.And(^uint64(readsMax << readsShift))
-			continue
-		}
+		old, from := w.And(^uint64(readsMax<<readsShift)), block<<BlockBits
 		set := old & seen
-		if r.confirm.Load() {
+		if confirm {
 			set = 0
 		}
-		if old>>readsShift&readsMax == readyFrom {
-			w.And(^uint64(readsMax << readsShift))
-			if bits.OnesCount64(old&seen) > readyFrom || r.confirm.Load() { // else the question costs as much as it saves
-				if to := min(from+BlockSize, size); inMemory(h, from, to) {
-					set = blockMask(block, from, to)
-				} else if from, to = max(off, from), min(end, to); r.confirm.Load() && inMemory(h, from, to) {
-					set = blockMask(block, from, to)
-				}
-				w.Or(tried << readsShift)
+		if confirm || old&ready == 0 && bits.OnesCount64(old&seen) > readyFrom { // else the question costs as much as it saves
+			if to := min(from+BlockSize, size); inMemory(h, from, to) {
+				set = blockMask(block, from, to)
+			} else if from, to = max(off, from), min(end, to); confirm && inMemory(h, from, to) {
+				set = blockMask(block, from, to)
 			}
 		}
-		if set &^= r.unprovable(block, size); set&^(old>>readyShift) == 0 {
+		if set == 0 {
+			w.Or(waiting << readsShift)
 			continue
 		}
 		took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1))
@@ -314,18 +295,9 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 	return asked != 0 && asked >= off && asked <= end
 }
 
-// unprovable returns the page of block that was given up, unless the file of size bytes has grown.
-func (r *record) unprovable(block, size int64) uint64 {
-	page := r.givenUp.Load() - 1
-	if page < 0 || (page+1)<<PageBits < size || page>>(BlockBits-PageBits) != block {
-		return 0
-	}
-	return 1 << (page % 16)
-}
-
 // unproven follows a read of n bytes at off that was copied from the mapping, and repeated by system call
 // because nothing proved that the file has its last byte: it ends in zeros. The page after it would
-// prove that. If the file has none, and most mapped reads are so, the page is not ready any more.
+// prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
 	account.Spend(vainPrice(n) + callPrice.Now() + copySaves(n)) // Ready has counted it as saved
@@ -347,17 +319,16 @@ func (p *Pages) Unproven(off, n int64) {
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
-// giveUp counts a mapped call that nothing proved. If most were so, page is read and written by system call
-// until the file has grown.
+// giveUp follows a mapped call that nothing proved. If most were so, page is read and written by system call, and its
+// block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
 	r := p.begin()
 	if k := r.vain.Add(1); account.Affords(0) && (k < LookEvery || 2*k < r.saved.Load()) {
 		return
 	}
-	r.vain.Store(0)
-	r.givenUp.Store(page + 1)
-	if w := r.Word(uint64(page / 16)); w != nil {
-		w.And(^(uint64(1<<readyShift|1<<prefaultedShift) << (page % 16)))
+	if w := r.Word(uint64(page) >> (BlockBits - PageBits)); w != nil {
+		w.And(^(uint64(1<<readyShift|1<<prefaultedShift)<<(page%16) | readsMax<<readsShift | writesMax<<writesShift))
+		w.Or((readsMax - LookEvery) << readsShift)
 	}
 	p.resetFront()
 }
@@ -392,12 +363,6 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		r.asked.Store(math.MaxInt64)
 	case pays && (mapped || r.mapFile(h)):
 		r.asked.Store(end)
-		if page := r.givenUp.Load() - 1; page >= 0 && (page+1)<<PageBits >= size {
-			end = min(end, page<<PageBits)
-		}
-		if end <= off {
-			return
-		}
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {
 			p.Note(Ready, off, end-off)

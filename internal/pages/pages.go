@@ -97,7 +97,7 @@ const (
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory, or a hole (see Confirm)
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
-//	bits 32–39  reads of seen pages that are not ready, by weight (see tried)
+//	bits 32–39  reads of seen pages that are not ready, by weight (see waiting)
 //	bits 40–47  writes since the last Sync, by weight
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 type record struct {
@@ -108,10 +108,9 @@ type record struct {
 	credit  atomic.Uint32 // calls that a mapping would have saved
 	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
 	mapTook atomic.Uint32 // and what the mapping has taken
-	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	vain    atomic.Uint32 // mapped calls that proved nothing
+	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	stand   atomic.Uint32 // so many calls are counted for each that is recorded
-	givenUp atomic.Int64  // the page that is read and written by system call for that, plus 1; 0 for none
 
 	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
 	// between the two.
@@ -139,9 +138,9 @@ const (
 	readsMax   = 1<<8 - 1
 	writesMax  = 1<<8 - 1
 
-	// tried is the count of reads in a block that could not be made ready. From there on the count ends at
-	// readsMax, and is readyFrom then.
-	tried = readyFrom + 1
+	// waiting is the count of reads in a block of which nothing could be made ready, or proved. From there on it counts
+	// all calls, up to readsMax, and then begins anew.
+	waiting = readyFrom + 1
 )
 
 // A Mark is the bit of a block's first page for each property to record.

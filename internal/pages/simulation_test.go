@@ -63,6 +63,9 @@ type simFile struct {
 
 func newSimulation(seed uint64) *simulation {
 	account.Set(account.Start)
+	if Eager {
+		account.Unbound()
+	}
 	prices := []*account.Price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
 	for _, sizes := range []*sizes{&readPage, &copyPage, &writePage} {
 		for i := range sizes {
@@ -369,7 +372,7 @@ func (s *simulation) read(off, n int64) {
 		s.cost += loadPrice
 		SetRead(n, took)
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, false) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), false) {
 		return
 	}
 	s.p.Read(s.simFile, off, n, false) // a read that ends where the file does is not short
@@ -423,7 +426,7 @@ func (s *simulation) write(off, n int64) {
 		s.cost += loadPrice
 		SetWrite(int(n), s.timed(call))
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, true) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), true) {
 		return
 	}
 	s.p.Write(s.simFile, off, n, s.size, None)

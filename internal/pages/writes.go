@@ -43,9 +43,6 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		waits.Store(waitLooks)
 		return false
 	}
-	if first := off >> BlockBits; r.givenUp.Load() > 0 && r.unprovable(first, h.Size(off))&blockMask(first, off, end) != 0 {
-		return false
-	}
 	all := true
 	for block := (end - 1) >> BlockBits; block >= off>>BlockBits; block-- { // the last one first: the page after a block is its proof
 		from, to := max(off, block<<BlockBits), min(end, (block+1)<<BlockBits)
