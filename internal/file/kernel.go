@@ -70,7 +70,8 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, err error) 
 // whether the call needs no more work: its pages are not recorded, and it says nothing new about
 // the length, of which known was known before.
 func (f *File) early(known, off int64, n int, writes bool) bool {
-	return (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, writes)
+	mapped := f.m.Load() != nil
+	return (off+int64(n) <= known || !mapped && !f.length.Current()) && f.pages.Early(off, n, mapped, writes)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.

@@ -219,9 +219,8 @@ func (f *File) unpublish() {
 	}
 	c := f.needCold()
 	c.atClose = m
-	if began := time.Now(); c.guards == 0 {
+	if c.guards == 0 {
 		f.revoke()
-		f.pages.Unmapped(time.Since(began))
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 )
 
-// Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does
-// not if the call may have to be recorded.
-func (p *Pages) Early(n int, writes bool) bool {
+// Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
+// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
+func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.MayRead(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -21,16 +21,16 @@ func (p *Pages) Early(n int, writes bool) bool {
 	return true
 }
 
-// next returns the state after a call of n bytes by system call that was not early, and whether the call is
+// next returns the state after a call of n bytes up to end by system call that was not early, and whether the call is
 // recorded. looks says that it is time to call look.
-func (p *Pages) next(old uint64, n int64) (state uint64, records, looks bool) {
+func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
 	}
 	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
-		r, kept, stand := p.rec.Load(), int64(0), uint32(recordOne)
-		if r == nil || r.paid.Load() == 0 {
+		kept, stand := int64(0), uint32(recordOne)
+		if !h.MapsTo(end) {
 			kept = mappingPrice.Now() // without a mapping, the record is of no use
 		}
 		if waits.Add(-1) < 0 && account.Affords(kept+LookEvery*recordPrice) {
@@ -89,7 +89,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 // it met the end of the file. A positive n is required.
 func (p *Pages) Read(h Host, off, n int64, short bool) {
 	old, end := p.state.Load(), off+n
-	state, records, looks := p.next(old, n)
+	state, records, looks := p.next(h, old, n, end)
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
@@ -100,6 +100,9 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 		earnBytes(n, false)
 	}
 	if !records {
+		if p.MayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
+			p.unproven(h, off, n)
+		}
 		return
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
@@ -183,7 +186,7 @@ func (r *record) whyUnmapped() Reason {
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
-	state, records, looks := p.next(p.state.Load(), n)
+	state, records, looks := p.next(h, p.state.Load(), n, off+n)
 	p.state.Store(state)
 	if looks {
 		look(h, off+n-1, writeCall())
@@ -232,7 +235,7 @@ func (p *Pages) wouldSave(h Host, n int64) {
 	case credit < mapFrom:
 	case account.Affords(mappingPrice.Now()):
 		r.credit.Store(0)
-		r.mapFile(h)
+		mapFile(h)
 	}
 }
 
@@ -361,7 +364,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	case !in:
 		h.InOrder(true)
 		r.asked.Store(math.MaxInt64)
-	case pays && (mapped || r.mapFile(h)):
+	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
 		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
 		if took := int64(h.Load(off, blocks)); took > 0 {

@@ -106,8 +106,6 @@ type record struct {
 	confirm atomic.Bool   // the system must confirm that a page exists before it is ready
 	mu      sync.Mutex    // held while the front changes
 	credit  atomic.Uint32 // calls that a mapping would have saved
-	paid    atomic.Uint32 // nanoseconds that were paid for the mapping and its end,
-	mapTook atomic.Uint32 // and what the mapping has taken
 	vain    atomic.Uint32 // mapped calls that proved nothing
 	asked   atomic.Int64  // up to this offset the system was asked what is in memory
 	stand   atomic.Uint32 // so many calls are counted for each that is recorded

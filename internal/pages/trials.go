@@ -2,7 +2,6 @@ package pages
 
 import (
 	"sync/atomic"
-	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
@@ -62,29 +61,13 @@ func BeginsPeriod() bool {
 	return true
 }
 
-// mapFile maps the file, and reports whether it did.
-func (r *record) mapFile(h Host) bool {
-	price := mappingPrice.Now()
+// mapFile maps the file, and reports whether it did. What the end of the mapping takes is paid, too: as much again.
+func mapFile(h Host) bool {
 	took, ok := h.Map()
-	if !ok {
-		account.Spend(min(int64(took), price))
-		return false
+	if ok {
+		account.Spend(mappingPrice.Measure(2*int64(took), 1))
+	} else {
+		account.Spend(min(int64(took), mappingPrice.Now()))
 	}
-	account.Spend(price)
-	r.paid.Add(uint32(price))
-	r.mapTook.Add(uint32(took))
-	return true
-}
-
-// Unmapped records what the end of the file's mapping has taken, and corrects what was paid for it.
-func (p *Pages) Unmapped(took time.Duration) {
-	r := p.rec.Load()
-	if r == nil {
-		return
-	}
-	paid, all := int64(r.paid.Swap(0)), int64(r.mapTook.Swap(0))+int64(took)
-	if paid == 0 {
-		return // a caller has asked for the mapping
-	}
-	account.Spend(mappingPrice.Measure(all, 1) - paid)
+	return ok
 }
