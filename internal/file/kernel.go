@@ -36,11 +36,11 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
-	if f.pages.TimesRead(off, len(b)) {
+	if f.pages.Times(off, len(b), false) {
 		began = time.Now()
 	}
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
-		pages.SetRead(int64(n), time.Since(began))
+		pages.Took(int64(n), time.Since(began), false)
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)
 }
@@ -91,7 +91,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.Times() {
+	if f.m.Load() != nil && f.pages.Times(0, n, true) {
 		began = time.Now()
 	}
 	return began
@@ -100,7 +100,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 // writeAtDone follows a WriteAt of b, of which n bytes were written.
 func (f *File) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
 	if err == nil && n > 0 && !began.IsZero() {
-		pages.SetWrite(n, time.Since(began))
+		pages.Took(int64(n), time.Since(began), true)
 	}
 	if n > 0 {
 		f.length.Reached(was, off+int64(n))

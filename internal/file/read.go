@@ -23,7 +23,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if f.private() || len(b) >= pages.Long && f.pages.TimesRead(off, len(b)) {
+	if f.private() || len(b) >= pages.Long && f.pages.Times(off, len(b), false) {
 		return f.readInner(b, off) // which times it
 	}
 	f.writeBack(off, len(b)) // as readInner

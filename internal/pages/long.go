@@ -47,15 +47,26 @@ func earnBytes(n int64, writes bool) {
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// TimesRead reports whether the next read by system call, of n bytes at off, is to be timed for SetRead. Reads of pages
-// that are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
-func (p *Pages) TimesRead(off int64, n int) bool {
-	return n >= Long && p.Times() && (p.MayRead(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n))
+// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Reads of pages that
+// are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
+func (p *Pages) Times(off int64, n int, writes bool) bool {
+	state := p.state.Load()
+	if state&recorded == 0 || state>>callsShift%LookEvery != 0 || n < Long && !writes {
+		return false
+	}
+	return writes || p.MayRead(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
 }
 
-// SetRead records what a read of n bytes by system call has taken.
-func SetRead(n int64, took time.Duration) {
-	readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
+// Took records what a system call of n bytes has taken.
+func Took(n int64, took time.Duration, writes bool) {
+	switch {
+	case !writes:
+		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
+	case n <= PageSize:
+		writePrice.Measure(int64(took)-n/64, 1)
+	default:
+		writePage.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
+	}
 }
 
 // SetCopy records what the copy of one from the mapping has taken.
@@ -113,7 +124,7 @@ func drawLong(n int64) How {
 // Compared records what a read of n bytes by system call has taken in place of a copy. That it was counted as one, and
 // has saved nothing, is an error of one in 64.
 func (p *Pages) Compared(n int64, took time.Duration) {
-	SetRead(n, took)
+	Took(n, took, false)
 	p.begin().countCalls(Slower, 1)
 }
 

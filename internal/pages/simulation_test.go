@@ -363,13 +363,13 @@ func (s *simulation) read(off, n int64) {
 			return
 		}
 	}
-	before, times := s.cost, s.p.TimesRead(off, int(n))
+	before, times := s.cost, s.p.Times(off, int(n), false)
 	s.load(off, n)
 	s.simFile.calls++
 	if s.cost += s.pread + bytes; times {
 		took := s.timed(s.cost - before)
 		s.cost += loadPrice
-		SetRead(n, took)
+		Took(n, took, false)
 	}
 	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, false) {
 		return
@@ -421,9 +421,9 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.Times() {
+	if s.cost += call; s.mapped && s.p.Times(off, int(n), true) {
 		s.cost += loadPrice
-		SetWrite(int(n), s.timed(call))
+		Took(n, s.timed(call), true)
 	}
 	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, true) {
 		return
@@ -1203,7 +1203,7 @@ func TestPrefault_TrialThatWaited(t *testing.T) {
 }
 
 // A long read that may wait for the disk is no measure of what a mapping saves.
-func TestSetRead_Cold(t *testing.T) {
+func TestTook_Cold(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(64*BlockSize, true, false, false)

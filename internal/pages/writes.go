@@ -11,32 +11,11 @@ import (
 // Prefaulting a block of pages in one call is far cheaper. So the writes of a block go through pwrite
 // until they have taken as long as prefaulting it takes. Both are measured.
 
-// Times reports whether the next system call is to be timed, for SetWrite.
-func (p *Pages) Times() bool {
-	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0
-}
-
-// SetWrite records what a write of n bytes by system call has taken.
-func SetWrite(n int, took time.Duration) {
-	if n <= PageSize {
-		writePrice.Measure(int64(took)-int64(n)/64, 1)
-	} else {
-		writePage.of(int64(n)).Measure(int64(took)-writeCall(), int64(n+PageSize-1)>>PageBits)
-	}
-}
-
 // Prefault prefaults the blocks of n bytes at off if enough writes were counted in each. It does one after the
 // other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
-	r, end := p.rec.Load(), off+int64(n)
-	if r == nil {
-		if !Eager {
-			return false
-		}
-		r = p.begin()
-	}
-	if !Eager && !r.wroteEnough(off, end) {
+	r, end := p.begin(), off+int64(n)
+	if !r.wroteEnough(off, end) {
 		return false
 	}
 	if !account.Affords(prefaultNeeds(off, end)) {
@@ -76,7 +55,7 @@ func prefaultNeeds(off, end int64) int64 {
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
-	for block := off >> BlockBits; block<<BlockBits < end; block++ {
+	for block := off >> BlockBits; block<<BlockBits < end && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {
 			return false
@@ -92,9 +71,8 @@ func (r *record) wroteEnough(off, end int64) bool {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n     uint32 // since the last one that was timed,
-	size  uint32 // and their sizes, from that of start on
-	start uint32 // its first four bits are another number each time, so that no period of a program's is missed
+	n    uint32 // since the last one that was timed,
+	size uint32 // and their sizes, from a random one on, so that no period of a program's is missed
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -120,8 +98,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands, sizes := w.n, w.size
-	w.start = w.start*1664525 + 1013904223 // a linear congruence: no period of a program's is that of these
-	w.n, w.size = 0, w.start>>28
+	w.n, w.size = 0, random()>>28
 	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
 	if n > PageSize {
 		bytes = writePage.bytes(int64(n))

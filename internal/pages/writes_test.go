@@ -121,26 +121,26 @@ func TestMap_PaysItsEnd(t *testing.T) {
 
 // The bytes of a short write are not its price, which is that of a system call alone. Those of a long one have
 // a price of their own.
-func TestSetWrite_Bytes(t *testing.T) {
+func TestTook_Bytes(t *testing.T) {
 	defer account.Unbound()
 	newSimulation(1)
 	callPrice.Set(400)
 	for range 40 {
-		SetWrite(16*PageSize, 400+16*300)
-		SetRead(16*PageSize, 400+16*200)
+		Took(16*PageSize, 400+16*300, true)
+		Took(16*PageSize, 400+16*200, false)
 	}
 	if write, read := writePage.of(16*PageSize).Now(), readPage.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
 		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
 	}
 	for range 40 {
-		SetWrite(PageSize, 500+PageSize/64)
+		Took(PageSize, 500+PageSize/64, true)
 	}
 	if now := writePrice.Now(); now < 490 || now > 510 {
 		t.Errorf("a small write is believed to take %d ns, not 500", now)
 	}
 	for range 40 { // of what a write takes that is little longer than a page, most is the call
-		SetWrite(64, 2_001)
-		SetWrite(PageSize+1000, 2_000+2*300)
+		Took(64, 2_001, true)
+		Took(PageSize+1000, 2_000+2*300, true)
 	}
 	if write := writePage.of(PageSize).Now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)

@@ -41,7 +41,7 @@ type Locks[T any] struct {
 type Lock[T any] struct {
 	sync.Mutex
 	State T        // the holder's
-	_     [44]byte // with a State of 12 bytes, each lock has a cache line of its own
+	_     [48]byte // with a State of 8 bytes, each lock has a cache line of its own
 }
 
 const (

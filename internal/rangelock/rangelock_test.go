@@ -157,7 +157,7 @@ func TestRetire_BesideMake(t *testing.T) {
 }
 
 // Ranges that overlap share a lock, and a range of any length has all locks of its blocks.
-type state [12]byte
+type state [8]byte
 
 func TestLocks_Ranges(t *testing.T) {
 	t.Parallel()
