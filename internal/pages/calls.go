@@ -11,7 +11,7 @@ import (
 // did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
 func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.MayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || mapped && p.MayRead(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -21,14 +21,12 @@ func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	return true
 }
 
-// next returns the state after a call of n bytes up to end by system call that was not early, and whether the call is
+// next returns the state after a call up to end by system call that was not early, and whether the call is
 // recorded. looks says that it is time to call look.
-func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
+func (p *Pages) next(h Host, old uint64, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
-	}
-	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
 		kept, stand := int64(0), uint32(recordOne)
 		if !h.MapsTo(end) {
 			kept = mappingPrice.Now() // without a mapping, the record is of no use
@@ -89,7 +87,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 // it met the end of the file. A positive n is required.
 func (p *Pages) Read(h Host, off, n int64, short bool) {
 	old, end := p.state.Load(), off+n
-	state, records, looks := p.next(h, old, n, end)
+	state, records, looks := p.next(h, old, end)
 	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
@@ -186,7 +184,7 @@ func (r *record) whyUnmapped() Reason {
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
-	state, records, looks := p.next(h, p.state.Load(), n, off+n)
+	state, records, looks := p.next(h, p.state.Load(), off+n)
 	p.state.Store(state)
 	if looks {
 		look(h, off+n-1, writeCall())
@@ -222,7 +220,7 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) Reason {
 		return r.whyUnmapped()
 	case r.waits(end):
 		return Unproven
-	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
+	case !account.Affords(prefaultPrice.Now()) && r.wroteEnough(off, end):
 		return Unpaid
 	}
 	return Seldom
@@ -272,11 +270,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		changed = true
 		waits.Store(0)
-		if old&ready == 0 {
-			payFaults(took, 1)
-		} else {
-			account.Spend(min(took, 2*faultPrice.Now()))
-		}
+		payFaults(took, 1)
 	}
 	if changed {
 		p.advance()

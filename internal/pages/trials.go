@@ -64,10 +64,6 @@ func BeginsPeriod() bool {
 // mapFile maps the file, and reports whether it did. What the end of the mapping takes is paid, too: as much again.
 func mapFile(h Host) bool {
 	took, ok := h.Map()
-	if ok {
-		account.Spend(mappingPrice.Measure(2*int64(took), 1))
-	} else {
-		account.Spend(min(int64(took), mappingPrice.Now()))
-	}
+	account.Spend(mappingPrice.Measure(2*int64(took), 1))
 	return ok
 }

@@ -18,10 +18,6 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if !r.wroteEnough(off, end) {
 		return false
 	}
-	if !account.Affords(prefaultNeeds(off, end)) {
-		waits.Store(waitLooks)
-		return false
-	}
 	all := true
 	for block := (end - 1) >> BlockBits; block >= off>>BlockBits; block-- { // the last one first: the page after a block is its proof
 		from, to := max(off, block<<BlockBits), min(end, (block+1)<<BlockBits)
@@ -30,6 +26,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		price := prefaultPrice.Now()
 		if !account.Affords(price) {
+			waits.Store(waitLooks)
 			return false
 		}
 		waits.Store(0)
@@ -45,12 +42,6 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 	}
 	return all
-}
-
-// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
-// begins with.
-func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
