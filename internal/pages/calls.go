@@ -88,7 +88,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 func (p *Pages) Read(h Host, off, n int64, short bool) {
 	old, end := p.state.Load(), off+n
 	state, records, looks := p.next(h, old, end)
-	state = state&^(offsetMask|cameBack) | uint64(end)&offsetMask
+	state = state&^offsetMask | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
 		look(h, end-1, callPrice.Now())
@@ -104,13 +104,9 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 		return
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
-	// Of a page in which both begin and end, only the read before may have seen the rest.
-	goesOn := off%PageSize != 0 && follows && old&cameBack == 0
-	again, hot, due := p.count(off, n, !goesOn, false)
-	again = again && !goesOn
-	if again {
-		state |= cameBack
-	}
+	onPage := off%PageSize != 0 && follows // so only the read before may have seen the page
+	again, hot, due := p.count(off, n, !onPage, false)
+	again = again && !onPage
 	run, asks, broken := state&runMask, false, false
 	switch {
 	case short, old&recorded == 0: // nothing is known of the reads before
@@ -133,9 +129,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 		}
 	case !again && !due:
 	case !mapped:
-		if again {
-			p.wouldSave(h, n)
-		}
+		p.wouldSave(h, n)
 	case due:
 		p.makeReady(h, off, n)
 	}
@@ -285,11 +279,8 @@ func inMemory(h Host, off, end int64) bool {
 
 // goesOn reports whether a read from off to end continues the order: the reads before it were mapped.
 func (p *Pages) goesOn(run uint64, off, end int64) bool {
-	if run == 0 {
-		return false
-	}
 	asked := p.begin().asked.Load()
-	return asked != 0 && asked >= off && asked <= end
+	return run > 0 && asked > 0 && asked >= off && asked <= end
 }
 
 // unproven follows a read of n bytes at off that was copied from the mapping, and repeated by system call
@@ -340,7 +331,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	r, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
 	r.asked.Store(off + AheadBytes)
-	if end <= off || !Eager && !account.Affords(0) {
+	if end <= off || !account.Affords(0) {
 		return
 	}
 	costs := (rest>>BlockBits + 1) * faultPrice.Now()

@@ -68,9 +68,8 @@ type Pages struct {
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–43  the offset after the last read
-	//	bit  44     the last read came back to pages that were seen
-	//	bit  45     calls are recorded until the next group of LookEvery begins
-	//	bits 46–47  reads in order, up to readyFrom
+	//	bit  44     calls are recorded until the next group of LookEvery begins
+	//	bits 45–47  reads in order, up to readyFrom
 	//	bits 48–55  calls that were not recorded, and are not in the record either
 	//	bits 56–63  system calls, modulo 2^8
 	//
@@ -81,10 +80,9 @@ type Pages struct {
 const (
 	offsetBits = 44
 	offsetMask = 1<<offsetBits - 1
-	cameBack   = 1 << offsetBits
-	recorded   = 1 << (offsetBits + 1)
-	oneInOrder = 1 << (offsetBits + 2)
-	runMask    = 3 * oneInOrder // at least readyFrom
+	recorded   = 1 << offsetBits
+	oneInOrder = 1 << (offsetBits + 1)
+	runMask    = 7 * oneInOrder // at least readyFrom
 	earlyShift = offsetBits + 4
 	oneEarly   = 1 << earlyShift
 	earlyMask  = 255 * oneEarly

@@ -1126,7 +1126,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{256 << 10, 128, 20_000, 430, false, false, false, false, 0.70},
 		{256 << 10, 128, 20_000, 430, false, false, false, true, 0.72},
 		{256 << 10, 128, 20_000, 430, false, false, true, false, 0.74},
-		{256 << 10, 128, 20_000, 430, false, false, true, true, 0.75},
+		{256 << 10, 128, 20_000, 430, false, false, true, true, 0.77},
 		{4 << 20, 128, 2_000, 430, false, false, true, false, 0.97},
 	} {
 		const seeds = 4

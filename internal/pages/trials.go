@@ -61,9 +61,11 @@ func BeginsPeriod() bool {
 	return true
 }
 
-// mapFile maps the file, and reports whether it did. What the end of the mapping takes is paid, too: as much again.
+// mapFile maps the file, and reports whether it did. What its end takes is paid, too: 6.1 microseconds after 3.8.
 func mapFile(h Host) bool {
+	price := mappingPrice.Now()
 	took, ok := h.Map()
-	account.Spend(mappingPrice.Measure(2*int64(took), 1))
+	account.Spend(price)
+	mappingPrice.Measure(int64(took)*5/2, 1)
 	return ok
 }
