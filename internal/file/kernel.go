@@ -40,7 +40,7 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 		began = time.Now()
 	}
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
-		pages.Took(int64(n), time.Since(began), false)
+		f.pages.Took(pages.System, int64(n), time.Since(began))
 	}
 	return n, f.readAtDone(was, off, n, len(b), err)
 }
@@ -100,7 +100,7 @@ func (f *File) writeBegins(n int) (began time.Time) {
 // writeAtDone follows a WriteAt of b, of which n bytes were written.
 func (f *File) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
 	if err == nil && n > 0 && !began.IsZero() {
-		pages.Took(int64(n), time.Since(began), true)
+		f.pages.Took(pages.Write, int64(n), time.Since(began))
 	}
 	if n > 0 {
 		f.length.Reached(was, off+int64(n))

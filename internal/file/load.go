@@ -92,11 +92,11 @@ func (f *File) copyLong(m *mapping, b []byte, off int, how pages.How) bool {
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
 			return false
 		}
-		f.pages.Compared(n, time.Since(began))
+		f.pages.Took(how, n, time.Since(began))
 	case pages.TimedCopy:
 		began := time.Now()
 		guard.CopyPieces(b, src)
-		pages.SetCopy(n, time.Since(began))
+		f.pages.Took(how, n, time.Since(began))
 	default:
 		guard.CopyPieces(b, src)
 	}

@@ -93,7 +93,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if looks {
 		look(h, end-1, callPrice.Now())
 	}
-	pays := CopyPays(n)
+	pays := copyPays(n)
 	if n >= Long {
 		earnBytes(n, false)
 	}

@@ -44,9 +44,6 @@ func earnBytes(n int64, writes bool) {
 	account.Earn(price.bytes(n) / incomeShare)
 }
 
-// random draws a number. The simulation has its own.
-var random = rand.Uint32
-
 // Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Reads of pages that
 // are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
 func (p *Pages) Times(off int64, n int, writes bool) bool {
@@ -57,24 +54,26 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 	return writes || p.MayRead(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
 }
 
-// Took records what a system call of n bytes has taken.
-func Took(n int64, took time.Duration, writes bool) {
+// Took records what a call of n bytes has taken that was made so.
+func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
-	case !writes:
+	case how == TimedCopy:
+		copyPage.of(n).Measure(int64(took), n>>PageBits)
+	case how != Write:
 		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
 	case n <= PageSize:
 		writePrice.Measure(int64(took)-n/64, 1)
 	default:
 		writePage.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
 	}
+	if how == TimedRead { // it counted as a copy, and has saved nothing: an error of one in 64
+		p.begin().countCalls(Slower, 1)
+	}
 }
 
-// SetCopy records what the copy of one from the mapping has taken.
-func SetCopy(n int64, took time.Duration) { copyPage.of(n).Measure(int64(took), n>>PageBits) }
-
-// CopyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
+// copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
-func CopyPays(n int64) bool {
+func copyPays(n int64) bool {
 	return n < Long || copyPage.bytes(n) <= callPrice.Now()+readPage.bytes(n) || Eager || always || account.IsUnbound()
 }
 
@@ -89,17 +88,21 @@ func copySaves(n int64) int64 {
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
 func vainPrice(n int64) int64 { return 50 + copyPage.bytes(n) }
 
-// How is how a read of ready pages is made.
+// How is how a call is made.
 type How int
 
 const (
-	System    How = iota // by system call
-	Copy                 // from the mapping
-	TimedCopy            // for SetCopy
-	TimedRead            // by system call, for Compared
+	System    How = iota // a read by system call
+	Copy                 // a read from the mapping
+	TimedCopy            // one that is to be timed, for Took
+	TimedRead            // a read by system call in place of a copy, for Took
+	Write                // a write by system call
 )
 
-// DrawHow draws a How for n bytes.
+// random draws a number. The simulation has its own.
+var random = rand.Uint32
+
+// DrawHow draws how a read of n bytes is made if its pages are ready.
 func DrawHow(n int) How {
 	if n < Long {
 		return Copy
@@ -110,7 +113,7 @@ func DrawHow(n int) How {
 // drawLong is DrawHow of long reads. The prices must be known of files as they are read now, so some reads are made the
 // other way, and timed. By chance no period of a program is missed. Beside the longest copies, the clock costs nothing.
 func drawLong(n int64) How {
-	switch pays, r := CopyPays(n), random()%256; {
+	switch pays, r := copyPays(n), random()%256; {
 	case !pays && r > 0:
 		return System
 	case pays && r < 4 && !always:
@@ -119,13 +122,6 @@ func drawLong(n int64) How {
 		return TimedCopy
 	}
 	return Copy
-}
-
-// Compared records what a read of n bytes by system call has taken in place of a copy. That it was counted as one, and
-// has saved nothing, is an error of one in 64.
-func (p *Pages) Compared(n int64, took time.Duration) {
-	Took(n, took, false)
-	p.begin().countCalls(Slower, 1)
 }
 
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such

@@ -343,7 +343,7 @@ func (s *simulation) read(off, n int64) {
 		if how == TimedRead {
 			s.cost += loadPrice + s.pread + bytes
 			s.simFile.calls++
-			s.p.Compared(n, s.timed(s.pread+bytes))
+			s.p.Took(how, n, s.timed(s.pread+bytes))
 			return
 		}
 		took := s.priced(func() {
@@ -357,7 +357,7 @@ func (s *simulation) read(off, n int64) {
 		}
 		if how == TimedCopy {
 			s.cost += loadPrice
-			SetCopy(n, took)
+			s.p.Took(how, n, took)
 		}
 		if proven {
 			return
@@ -369,7 +369,7 @@ func (s *simulation) read(off, n int64) {
 	if s.cost += s.pread + bytes; times {
 		took := s.timed(s.cost - before)
 		s.cost += loadPrice
-		Took(n, took, false)
+		s.p.Took(System, n, took)
 	}
 	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, false) {
 		return
@@ -423,7 +423,7 @@ func (s *simulation) write(off, n int64) {
 	s.simFile.calls++
 	if s.cost += call; s.mapped && s.p.Times(off, int(n), true) {
 		s.cost += loadPrice
-		Took(n, s.timed(call), true)
+		s.p.Took(Write, n, s.timed(call))
 	}
 	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, true) {
 		return

@@ -127,21 +127,21 @@ func TestTook_Bytes(t *testing.T) {
 	newSimulation(1)
 	callPrice.Set(400)
 	for range 40 {
-		Took(16*PageSize, 400+16*300, true)
-		Took(16*PageSize, 400+16*200, false)
+		new(Pages).Took(Write, 16*PageSize, 400+16*300)
+		new(Pages).Took(System, 16*PageSize, 400+16*200)
 	}
 	if write, read := writePage.of(16*PageSize).Now(), readPage.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
 		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
 	}
 	for range 40 {
-		Took(PageSize, 500+PageSize/64, true)
+		new(Pages).Took(Write, PageSize, 500+PageSize/64)
 	}
 	if now := writePrice.Now(); now < 490 || now > 510 {
 		t.Errorf("a small write is believed to take %d ns, not 500", now)
 	}
 	for range 40 { // of what a write takes that is little longer than a page, most is the call
-		Took(64, 2_001, true)
-		Took(PageSize+1000, 2_000+2*300, true)
+		new(Pages).Took(Write, 64, 2_001)
+		new(Pages).Took(Write, PageSize+1000, 2_000+2*300)
 	}
 	if write := writePage.of(PageSize).Now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
