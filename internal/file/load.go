@@ -50,8 +50,8 @@ func (f *File) tryLockMapping(m *mapping) bool {
 // cannot be loaded, or if the file may be shorter than f knows.
 func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 	n := len(b)
-	how := pages.DrawHow(n)
-	if how == pages.System || !f.pages.Ready(int64(off), n) {
+	how := f.pages.Draw(int64(off), n)
+	if how == pages.System {
 		return false
 	}
 	if !f.tryLockMapping(m) {
@@ -68,11 +68,11 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 			guard.Faults.Add(1)
 		}
 	}()
-	if n < pages.Long {
+	if how == pages.Copy && n < pages.Long {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.copyLong(m, b, off, how) && f.proven(m, b, off)
+		ok = f.copyAs(how, m, b, off) && f.proven(m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok
@@ -83,8 +83,9 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// copyLong is copy for a long b, as how says. It reports false if a system call did not read all of b.
-func (f *File) copyLong(m *mapping, b []byte, off int, how pages.How) bool {
+// copyAs copies file bytes from m at off into b, or reads them if how says so. It reports false if that did not read
+// all of b.
+func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch how {
 	case pages.TimedRead:
@@ -105,8 +106,8 @@ func (f *File) copyLong(m *mapping, b []byte, off int, how pages.How) bool {
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards. It counts nothing.
 func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
-	how := pages.DrawHow(len(b))
-	if how == pages.System || !f.pages.MayRead(int64(off), len(b)) {
+	how := f.pages.DrawUncounted(int64(off), len(b))
+	if how == pages.System {
 		return false
 	}
 	if !f.tryLockMapping(m) {
@@ -114,12 +115,7 @@ func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
 	}
 	defer f.unlockMappings()
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
-	if len(b) < pages.Long {
-		copy(b, m.data[off:])
-		ok = true
-	} else {
-		ok = f.copyLong(m, b, off, how)
-	}
+	ok = f.copyAs(how, m, b, off)
 	runtime.KeepAlive(f)
 	return ok
 }

@@ -11,7 +11,7 @@ import (
 // did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
 func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || mapped && p.MayRead(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || mapped && p.Ready(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -91,14 +91,14 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	state = state&^offsetMask | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
-		look(h, end-1, callPrice.Now())
+		look(h, end-1, max(callPrice.Now(), shortRead.Measured()))
 	}
 	pays := copyPays(n)
 	if n >= Long {
 		earnBytes(n, false)
 	}
 	if !records {
-		if p.MayRead(off, int(n)) && h.MapsTo(end) && !short && pays {
+		if p.Ready(off, int(n)) && h.MapsTo(end) && !short && pays {
 			p.unproven(h, off, n)
 		}
 		return
@@ -288,7 +288,7 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 // prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
-	account.Spend(vainPrice(n) + callPrice.Now() + copySaves(n)) // Ready has counted it as saved
+	account.Spend(vainPrice(n) + saves(n)) // Draw has counted it as saved
 	next := (page + 1) << PageBits
 	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
 		h.ReadPage(next)

@@ -18,7 +18,7 @@ func mappedBlock(t *testing.T) *simulation {
 	for range 10 * LookEvery {
 		s.read(100, 64)
 	}
-	if !s.p.MayRead(100, 64) {
+	if !s.p.Ready(100, 64) {
 		t.Fatal("the block is not ready")
 	}
 	return s
@@ -120,7 +120,7 @@ func TestLook_Blind(t *testing.T) {
 	evictions.OfProcess = blind{s}
 	forgotten := func() bool {
 		s.tick()
-		return !s.p.MayRead(100, 64)
+		return !s.p.Ready(100, 64)
 	}
 	if s.cost += float64(evictions.Blind) / 2; forgotten() && !Eager {
 		t.Error("forgotten too early")

@@ -193,38 +193,18 @@ func runLength(set, first uint64) uint64 {
 // Seen reports whether system calls have read or written all pages of n bytes at off.
 func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 
-// Ready reports whether reads of n bytes at off copy from the mapping.
-func (p *Pages) Ready(off int64, n int) bool {
-	if w := p.front.Load(); uint64(off)+uint64(n) <= w&offsetMask && w&^offsetMask == frontGeneration() && !account.Counting() {
-		return true
+// Ready reports whether reads of n bytes at off may copy from the mapping.
+func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) }
+
+// Draw returns how a read of n bytes at off is made, and counts what it saves.
+func (p *Pages) Draw(off int64, n int) How {
+	if w := p.front.Load(); n < Long && uint64(off)+uint64(n) <= w&offsetMask && w&^offsetMask == frontGeneration() && !account.Counting() {
+		return Copy
 	}
-	return p.readyCounted(off, n)
+	return p.draw(off, n, true)
 }
 
 func frontGeneration() uint64 { return uint64(evictions.Generation()) << offsetBits }
-
-// MayRead is Ready, but does not count the call.
-func (p *Pages) MayRead(off int64, n int) bool { return p.has(readyShift, off, n) }
-
-// readyCounted is Ready if the front does not tell. It counts the call if the account is not full.
-func (p *Pages) readyCounted(off int64, n int) bool {
-	if !p.has(readyShift, off, n) {
-		return false
-	}
-	if account.Counting() {
-		const every = 16
-		saves := callPrice.Now()
-		if n < Long {
-			saves -= int64(n) / 64 // it may take longer to copy them
-		} else {
-			account.Earn(copySaves(int64(n)))
-		}
-		if r := p.rec.Load(); r != nil && r.saved.Add(1)%every == 0 {
-			account.Earn(every * saves)
-		}
-	}
-	return true
-}
 
 // advance moves the front to the first page that is not ready.
 func (p *Pages) advance() {
@@ -259,7 +239,7 @@ func (p *Pages) Known(off int64, n int) bool { return p.has(p.rec.Load().knownSh
 // to be in memory, and the fault of its block is not one that was not paid for.
 func (p *Pages) Proves(off int64) bool {
 	if off%BlockSize == 0 {
-		return p.MayRead(off, 1)
+		return p.Ready(off, 1)
 	}
 	return p.Known(off, 1)
 }

@@ -228,7 +228,7 @@ func TestRead_ZerosOfTheLastPage(t *testing.T) {
 	const page = 5 * PageSize
 	tried := 0
 	for range 400 {
-		if s.p.MayRead(page, 64) {
+		if s.p.Ready(page, 64) {
 			tried++
 		}
 		s.read(page, 64)

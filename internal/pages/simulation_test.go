@@ -43,6 +43,7 @@ type simFile struct {
 	size     int64
 	large    bool // folios
 	memory   bool // a tmpfs: holes must not be mapped
+	far      bool // it is in no cache of the processor
 	zeros    bool // all of it is zeros, which prove nothing
 	unknown  bool // the system does not report what is in memory
 	fails    bool // it cannot be mapped
@@ -66,7 +67,7 @@ func newSimulation(seed uint64) *simulation {
 	if Eager {
 		account.Unbound()
 	}
-	prices := []*account.Price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
+	prices := []*account.Price{&shortRead, &shortCopy, &callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
 	for _, sizes := range []*sizes{&readPage, &copyPage, &writePage} {
 		for i := range sizes {
 			prices = append(prices, &sizes[i])
@@ -325,10 +326,13 @@ func (s *simulation) record(off int64) {
 
 // bytes prices those of a call, by system call and from or to the mapping.
 func (f *simFile) bytes(n int64) (call, mapped float64) {
-	if f.large {
-		return float64(n) * largePerKiB / 1024, float64(n) * largeCopy / 1024
+	if f.far {
+		call, mapped = farCall, farCopy
 	}
-	return float64(n) * perKiB / 1024, float64(n) * copyPerKiB / 1024
+	if f.large {
+		return call + float64(n)*largePerKiB/1024, mapped + float64(n)*largeCopy/1024
+	}
+	return call + float64(n)*perKiB/1024, mapped + float64(n)*copyPerKiB/1024
 }
 
 func (s *simulation) read(off, n int64) {
@@ -337,15 +341,22 @@ func (s *simulation) read(off, n int64) {
 	s.calls++
 	s.base += s.pread + bytes
 	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
-	if how := DrawHow(int(n)); s.mapped && (how == System || !s.p.Ready(off, int(n))) {
+	how := System
+	if s.mapped {
+		how = s.p.Draw(off, int(n))
 		s.cost += missPrice
-	} else if s.mapped {
-		if how == TimedRead {
-			s.cost += loadPrice + s.pread + bytes
-			s.simFile.calls++
-			s.p.Took(how, n, s.timed(s.pread+bytes))
-			return
-		}
+	}
+	switch how {
+	case TimedRead:
+		before := s.cost
+		s.load(off, n)
+		s.cost += s.pread + bytes
+		s.simFile.calls++
+		s.p.Took(how, n, s.timed(s.cost-before))
+		s.cost += loadPrice
+		return
+	case Copy, TimedCopy:
+		s.cost -= missPrice
 		took := s.priced(func() {
 			s.cost += hitPrice + copied
 			s.fault(off, n)
@@ -486,7 +497,7 @@ func (s *simulation) run(program []byte) {
 			for i := range files {
 				s.open(size, large, memory, cold)
 				s.zeros, s.fails, s.unknown = b[6]&192 == 192, event == unmappable, event == unreported
-				s.refuses = event == refusing
+				s.refuses, s.far = event == refusing, b[5]>>5 == 5
 				files[i] = s.simFile
 			}
 			var next int64
@@ -1154,6 +1165,30 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		if t.Logf("%+v: %.2f", c, sum/seeds); sum > c.limit*seeds {
 			t.Errorf("%+v: %.2f of os.File", c, sum/seeds)
 		}
+	}
+}
+
+// Short reads save more where neither a call nor a copy finds its bytes in a cache of the processor.
+func TestDraw_FarFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer account.Unbound()
+	const seeds = 8
+	sum := 0.0
+	for seed := range uint64(seeds) {
+		s := newSimulation(seed)
+		s.pread = 250
+		s.open(1024*BlockSize, false, false, false)
+		s.far = true
+		for range 100_000 {
+			s.read(s.random.Int64N(s.size-64), 64)
+		}
+		s.close()
+		sum += s.cost / s.base
+	}
+	if t.Logf("%.2f", sum/seeds); sum > 0.88*seeds {
+		t.Errorf("%.2f of os.File", sum/seeds)
 	}
 }
 

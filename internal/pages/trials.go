@@ -18,6 +18,7 @@ var (
 
 const (
 	firstCall   = 430   // a read of 64 bytes by system call
+	firstCopy   = 50    // a copy of less
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
 	placePrice  = 20    // a place that is added to a table

@@ -8,9 +8,9 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 )
 
-// A long read of a hot file may take longer from the mapping than by system call: from large folios, the system copies
-// 40 KiB in 0.9 to 1 times the time. So what a page takes is measured both ways, for each size: of a short read, most
-// is the call.
+// What a read saves from the mapping depends on the file. A long one of a hot file may take longer: from large folios,
+// the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more than a hot one, and its copy
+// takes longer, too. So both are measured: of long reads what a page takes, for each size, and of short ones the whole.
 
 // sizes has the prices of a page in calls of 8, 16, 32… KiB, and of 4 MiB and more.
 type sizes [10]account.Price
@@ -19,6 +19,9 @@ var (
 	readPage  sizes // by system call
 	copyPage  sizes // from the mapping
 	writePage sizes // by system call, of more than a page
+
+	shortRead = account.Price{First: firstCall} // of less than Long, that are ready
+	shortCopy = account.Price{First: firstCopy}
 )
 
 // of returns the price for calls of n bytes.
@@ -51,14 +54,18 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 	if state&recorded == 0 || state>>callsShift%LookEvery != 0 || n < Long && !writes {
 		return false
 	}
-	return writes || p.MayRead(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
+	return writes || p.Ready(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
 }
 
 // Took records what a call of n bytes has taken that was made so.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
+	case how == TimedCopy && n < Long:
+		shortCopy.Measure(int64(took), 1)
 	case how == TimedCopy:
 		copyPage.of(n).Measure(int64(took), n>>PageBits)
+	case how == TimedRead && n < Long:
+		shortRead.Measure(int64(took), 1)
 	case how != Write:
 		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
 	case n <= PageSize:
@@ -66,7 +73,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	default:
 		writePage.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
 	}
-	if how == TimedRead { // it counted as a copy, and has saved nothing: an error of one in 64
+	if how == TimedRead {
 		p.begin().countCalls(Slower, 1)
 	}
 }
@@ -74,15 +81,18 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func copyPays(n int64) bool {
-	return n < Long || copyPage.bytes(n) <= callPrice.Now()+readPage.bytes(n) || Eager || always || account.IsUnbound()
+	return n < Long || saves(n) >= 0 || Eager || always || account.IsUnbound()
 }
 
-// copySaves returns what the bytes of a read save from the mapping.
-func copySaves(n int64) int64 {
-	if n < Long {
-		return 0
+// saves returns what a read of n bytes saves from the mapping.
+func saves(n int64) int64 {
+	switch {
+	case n >= Long:
+		return callPrice.Now() + readPage.bytes(n) - copyPage.bytes(n)
+	case shortRead.MeasuredTwice() && shortCopy.MeasuredTwice():
+		return shortRead.Now() - shortCopy.Now()
 	}
-	return readPage.bytes(n) - copyPage.bytes(n)
+	return callPrice.Now() - n/64 // it may take longer to copy them
 }
 
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
@@ -102,26 +112,44 @@ const (
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// DrawHow draws how a read of n bytes is made if its pages are ready.
-func DrawHow(n int) How {
-	if n < Long {
+// DrawUncounted is Draw for a read that saves no system call.
+func (p *Pages) DrawUncounted(off int64, n int) How { return p.draw(off, n, false) }
+
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now, so some reads are
+// timed, and some made the other way, of short ones while the account is not full. By chance no period of a program is
+// missed. Beside the longest copies, the clock costs nothing.
+func (p *Pages) draw(off int64, n int, counts bool) (how How) {
+	if !p.Ready(off, n) {
+		return System
+	}
+	counts = counts && account.Counting()
+	if n < Long && (!counts || account.IsUnbound()) {
 		return Copy
 	}
-	return drawLong(int64(n))
-}
-
-// drawLong is DrawHow of long reads. The prices must be known of files as they are read now, so some reads are made the
-// other way, and timed. By chance no period of a program is missed. Beside the longest copies, the clock costs nothing.
-func drawLong(n int64) How {
-	switch pays, r := copyPays(n), random()%256; {
-	case !pays && r > 0:
-		return System
-	case pays && r < 4 && !always:
-		return TimedRead
-	case r < 20 || n >= 512<<10:
-		return TimedCopy
+	pays, one := copyPays(int64(n)), uint32(8) // of 512 reads is made by system call
+	if n < Long {
+		one = 1
 	}
-	return Copy
+	switch r := random() % 512; {
+	case !pays && r > 1:
+		return System
+	case pays && r < one && !always:
+		return TimedRead
+	case r < 5*one || n >= 512<<10:
+		how = TimedCopy
+	default:
+		how = Copy
+	}
+	if counts {
+		const every = 16 // short reads
+		switch k := p.begin().saved.Add(1); {
+		case n >= Long:
+			account.Earn(saves(int64(n)))
+		case k%every == 0:
+			account.Earn(every * saves(int64(n)))
+		}
+	}
+	return how
 }
 
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
