@@ -91,7 +91,7 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	state = state&^offsetMask | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
-		look(h, end-1, max(callPrice.Now(), shortRead.Measured()))
+		look(h, end-1, readCall())
 	}
 	pays := copyPays(n)
 	if n >= Long {

@@ -90,7 +90,7 @@ func saves(n int64) int64 {
 	case n >= Long:
 		return callPrice.Now() + readPage.bytes(n) - copyPage.bytes(n)
 	case shortRead.MeasuredTwice() && shortCopy.MeasuredTwice():
-		return shortRead.Now() - shortCopy.Now()
+		return min(shortRead.Now()-shortCopy.Now(), 2*callPrice.Now())
 	}
 	return callPrice.Now() - n/64 // it may take longer to copy them
 }

@@ -29,6 +29,13 @@ const (
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(callPrice.Now(), writePrice.Measured()) }
 
+// readCall returns what a short read by system call takes. Where some are far dearer than a hot one, others may not be:
+// so no more than twice that, and they earn no more than a 32nd.
+func readCall() int64 {
+	hot := callPrice.Now()
+	return max(hot, min(shortRead.Measured(), 2*hot))
+}
+
 // payFaults spends what the first loads of n blocks took. One that takes less than a system call is no
 // measure: the block was mapped already.
 func payFaults(took, n int64) { account.Spend(faultPrice.Measure(max(took, n*callPrice.Now()), n)) }
@@ -66,7 +73,11 @@ func BeginsPeriod() bool {
 func mapFile(h Host) bool {
 	price := mappingPrice.Now()
 	took, ok := h.Map()
+	if !ok {
+		account.Spend(min(int64(took), price))
+		return false
+	}
 	account.Spend(price)
 	mappingPrice.Measure(int64(took)*5/2, 1)
-	return ok
+	return true
 }

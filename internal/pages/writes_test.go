@@ -88,6 +88,27 @@ func TestTimed_OneHasWaited(t *testing.T) {
 	}
 }
 
+// A mapping that fails at once says nothing of the next one's price.
+func TestMap_Fails(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	price := mappingPrice.Now()
+	for range 20 {
+		if mapFile(failing{s.simFile}) {
+			t.Fatal("it is mapped")
+		}
+	}
+	if now := mappingPrice.Now(); now != price {
+		t.Errorf("a mapping is believed to take %d ns, and %d before", now, price)
+	}
+}
+
+// failing is a file that another call locks.
+type failing struct{ Host }
+
+func (failing) Map() (time.Duration, bool) { return 0, false }
+
 // A block that is written often enough is prefaulted, even if that has once taken too long.
 func TestPrefault_HighPrice(t *testing.T) {
 	defer account.Unbound()
