@@ -94,16 +94,13 @@ func (p *Pages) Calls(rest Reason) (c Counts) {
 
 // Closed adds the last calls of the file to those of the process.
 func (p *Pages) Closed(rest Reason) {
-	first, more := p.early(p.state.Load())
-	systemCalls[First].Add(first)
-	if more > 0 {
-		systemCalls[rest].Add(more)
-	}
-	if r := p.rec.Load(); r != nil {
-		for why := range r.calls {
-			if n := r.calls[why].Load() % LookEvery; n > 0 {
-				systemCalls[why].Add(n)
-			}
+	r := p.rec.Load()
+	for why, n := range p.Calls(rest) {
+		if r != nil {
+			n -= r.calls[why].Load() / LookEvery * LookEvery
+		}
+		if n > 0 {
+			systemCalls[why].Add(n)
 		}
 	}
 }
