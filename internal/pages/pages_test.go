@@ -110,7 +110,7 @@ func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 				t.Fatal("not recorded")
 			}
 		}
-		if evictions.Evict(); p.Seen(0, 1) || p.Ready(5<<20, 1) {
+		if evictions.Evict(); p.Seen(0, 1) || p.Draw(0, 1) != System || p.Draw(5<<20, 1) != System {
 			t.Fatal("known after an eviction")
 		}
 	}
@@ -180,7 +180,7 @@ func TestPages_OrderAtLargeOffsets(t *testing.T) {
 }
 
 // The front never tells more than the words do.
-func TestReady_Front(t *testing.T) {
+func TestDraw_Front(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy counts all mapped calls")
 	}
@@ -194,7 +194,7 @@ func TestReady_Front(t *testing.T) {
 			account.Set(account.Max)
 			account.Earn(1) // it is full
 			off := r.Int64N(size)
-			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(14))))
+			n := 1 + r.Int64N(min(size-off, 1<<(4+r.IntN(10))))
 			switch k := r.IntN(1000); {
 			case k < 1:
 				p.Truncated(off)
@@ -206,7 +206,7 @@ func TestReady_Front(t *testing.T) {
 				p.Read(h, off, n, false)
 			}
 			want := p.has(readyShift, off, int(n))
-			if p.Ready(off, int(n)) != want {
+			if got := p.Draw(off, int(n)) == Copy; got != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
 			if p.front.Load()&offsetMask >= 2*BlockSize {

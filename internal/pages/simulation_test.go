@@ -992,7 +992,7 @@ func TestRead_ShortAmongLong(t *testing.T) {
 
 // Where long reads take longer from the mapping, that ends after some, and is tried again: where they do not any more,
 // they come back to it.
-func TestCopyPays_Changes(t *testing.T) {
+func TestDraw_Changes(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
@@ -1023,7 +1023,7 @@ func TestCopyPays_Changes(t *testing.T) {
 }
 
 // Nothing is asked about pages that are ready, if they are read in order by system call because copies take longer.
-func TestCopyPays_AsksNothing(t *testing.T) {
+func TestDraw_AsksNothing(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
@@ -1043,7 +1043,7 @@ func TestCopyPays_AsksNothing(t *testing.T) {
 }
 
 // Copies that seemed dear once are tried again.
-func TestCopyPays_AfterDearCopies(t *testing.T) {
+func TestDraw_AfterDearCopies(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
