@@ -1426,6 +1426,39 @@ func TestRead_FileGrows(t *testing.T) {
 	}
 }
 
+// Where few reads of the last page end in zeros, the others are mapped.
+func TestRead_FewZerosOfTheLastPage(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy does not count what is saved")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(PageSize, true, false, false)
+	for i := range 100_000 {
+		s.zeros = i%16 == 0
+		s.read(s.random.Int64N(s.size-64), 64)
+	}
+	if s.cost > 0.2*s.base {
+		t.Errorf("%.2f of os.File", s.cost/s.base)
+	}
+}
+
+// Reads that are far dearer than a hot one say little of others.
+func TestDraw_UnlikeReads(t *testing.T) {
+	defer account.Unbound()
+	newSimulation(1)
+	var p Pages
+	const hot, dear = 230, 4_000
+	callPrice.Set(hot)
+	for range 60 {
+		p.Took(TimedRead, 12<<10, dear)
+		p.Took(TimedCopy, 12<<10, dear/2)
+	}
+	if call, saved := readCall(), saves(64); call > 2*hot || saved > 2*hot {
+		t.Errorf("a short read is believed to take %d ns, and to save %d; a hot one takes %d", call, saved, hot)
+	}
+}
+
 // Where zeros prove nothing, the page that does is in the next block. Its fault is paid as well, so
 // reads that end in zeros do not go from block to block for nothing.
 func TestRead_ZerosBlockAfterBlock(t *testing.T) {
