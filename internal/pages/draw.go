@@ -96,7 +96,12 @@ func saves(n int64) int64 {
 }
 
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
-func vainPrice(n int64) int64 { return 50 + copyPage.bytes(n) }
+func vainPrice(n int64) int64 {
+	if n < Long {
+		return 50 + max(shortCopy.Now(), copyPage.bytes(n))
+	}
+	return 50 + copyPage.bytes(n)
+}
 
 // How is how a call is made.
 type How int

@@ -961,6 +961,10 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
 	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
+	// A page that joins a block is no measure of a fault.
+	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
+	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
+	f.Add([]byte{48, 224, 219, 112, 48, 169, 221, 48}) // copies of 13 KiB that prove nothing
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
