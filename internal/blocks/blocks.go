@@ -56,18 +56,38 @@ func (at *place) free() bool {
 	return !ok
 }
 
-// place returns the place of a group. Those of a range have different places if there are
-// enough, and those at a regular distance mostly have.
+// place returns the first place of a group. Those of a range have different ones if there are enough, and those at
+// a regular distance mostly have.
 func (t *table) place(group uint64) *place {
 	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
 }
 
+// second returns the place of a group whose first one is taken. So no two groups that are used in turns drop each other.
+func (t *table) second(group uint64) *place {
+	const odd = 0x9E3779B97F4A7C15 // Knuth's multiplicative hash
+	return &t.places[group*odd>>32&uint64(len(t.places)-1)]
+}
+
+// find returns the place that a group has, or nil.
+func (m *Map) find(group uint64) *place {
+	t := m.table.Load()
+	if t == nil {
+		return nil
+	}
+	k := key(group)
+	if at := t.place(group); at.key.Load() == k {
+		return at
+	}
+	if at := t.second(group); at.key.Load() == k {
+		return at
+	}
+	return nil
+}
+
 // Word returns the word of a block, or nil if there is none.
 func (m *Map) Word(block uint64) *atomic.Uint64 {
-	if t := m.table.Load(); t != nil {
-		if at := t.place(block / groupBlocks); at.key.Load() == key(block/groupBlocks) {
-			return &at.words[block%groupBlocks]
-		}
+	if at := m.find(block / groupBlocks); at != nil {
+		return &at.words[block%groupBlocks]
 	}
 	return nil
 }
@@ -92,12 +112,14 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		m.gen, m.used = gen, 0
 	}
 	m.used++
-	for !t.place(group).free() && len(t.places) < min(max(placesMin, 2*m.used), placesMax) {
+	for !t.place(group).free() && !t.second(group).free() && len(t.places) < min(max(placesMin, 2*m.used), placesMax) {
 		moved += len(t.places)
 		t = t.double()
 	}
 	at := t.place(group)
-	if !at.free() {
+	if second := t.second(group); !at.free() && second.free() {
+		at = second
+	} else if !at.free() {
 		m.used--
 	}
 	at.key.Store(0)
@@ -117,6 +139,9 @@ func (t *table) double() *table {
 		from := &t.places[i]
 		if group, ok := from.group(); ok { // two groups of different places stay so
 			to := next.place(group)
+			if t.place(group) != from {
+				to = next.second(group)
+			}
 			for j := range from.words {
 				to.words[j].Store(from.words[j].Load())
 			}
@@ -137,10 +162,8 @@ func (m *Map) Places() int {
 
 // Written says that the word of the block has bits which ClearWritten clears.
 func (m *Map) Written(block uint64) {
-	if t := m.table.Load(); t != nil {
-		if at := t.place(block / groupBlocks); !at.written.Load() {
-			at.written.Store(true)
-		}
+	if at := m.find(block / groupBlocks); at != nil && !at.written.Load() {
+		at.written.Store(true)
 	}
 }
 

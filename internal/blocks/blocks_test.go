@@ -120,6 +120,25 @@ func TestMap_HugeFile(t *testing.T) {
 	}
 }
 
+// Blocks that are used in turns do not drop each other, wherever they are.
+func TestMap_InTurns(t *testing.T) {
+	t.Parallel()
+	for distance := uint64(1); distance < 1<<20; distance += 1 + distance/64 {
+		var m Map
+		lost := 0
+		for i := range uint64(100) {
+			block := i % 2 * distance
+			if i >= 2 && m.Word(block) == nil {
+				lost++
+			}
+			m.Add(block)
+		}
+		if lost > 2 {
+			t.Errorf("blocks 0 and %d are lost %d times", distance, lost)
+		}
+	}
+}
+
 // Goroutines that add blocks find the same words.
 func TestMap_Concurrent(t *testing.T) {
 	t.Parallel()

@@ -89,11 +89,15 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch how {
 	case pages.TimedRead:
+		took, waits := time.Duration(0), !f.residencyUnknown() && !f.cached(int64(off), int64(off)+n)
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
 			return false
 		}
-		f.pages.Took(how, n, time.Since(began))
+		if !waits {
+			took = time.Since(began)
+		}
+		f.pages.Took(how, n, took)
 	case pages.TimedCopy:
 		began := time.Now()
 		guard.CopyPieces(b, src)

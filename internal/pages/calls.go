@@ -332,10 +332,13 @@ func (p *Pages) giveUp(page int64) {
 // cost: the system counts a question and a mapped read as a second use of a page, and keeps it. A
 // pass over twice the memory took 1.4 to 2 times as long.
 func (p *Pages) lookAhead(h Host, off, n int64) {
-	r, size, mapped := p.begin(), h.Size(off), h.MapsTo(off+1)
+	r := p.begin()
+	if r.asked.Store(off + AheadBytes); !account.Affords(0) {
+		return
+	}
+	size, mapped := h.Size(off), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
-	r.asked.Store(off + AheadBytes)
-	if end <= off || !account.Affords(0) {
+	if end <= off {
 		return
 	}
 	costs := (rest>>BlockBits + 1) * faultPrice.Now()

@@ -47,19 +47,20 @@ func earnBytes(n int64, writes bool) {
 	account.Earn(price.bytes(n) / incomeShare)
 }
 
-// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Reads of pages that
-// are ready do not wait for the disk, and others mostly do not if all were seen: those are the first two measures.
+// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took: of long reads the first
+// two, whose pages were seen. Those mostly do not wait for the disk. TimedRead are the others.
 func (p *Pages) Times(off int64, n int, writes bool) bool {
 	state := p.state.Load()
-	if state&recorded == 0 || state>>callsShift%LookEvery != 0 || n < Long && !writes {
+	if state&recorded == 0 || state>>callsShift%LookEvery != 0 {
 		return false
 	}
-	return writes || p.Ready(off, n) || !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
+	return writes || n >= Long && !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
 }
 
-// Took records what a call of n bytes has taken that was made so.
+// Took records what a call of n bytes has taken that was made so, or 0 if it may have waited for the disk.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
+	case took == 0:
 	case how == TimedCopy && n < Long:
 		shortCopy.Measure(int64(took), 1)
 	case how == TimedCopy:
@@ -110,7 +111,7 @@ const (
 	System    How = iota // a read by system call
 	Copy                 // a read from the mapping
 	TimedCopy            // one that is to be timed, for Took
-	TimedRead            // a read by system call in place of a copy, for Took
+	TimedRead            // a read by system call, for Took
 	Write                // a write by system call
 )
 
@@ -136,9 +137,9 @@ func (p *Pages) draw(off int64, n int, counts bool) (how How) {
 		one = 1
 	}
 	switch r := random() % 512; {
-	case !pays && r > 1:
+	case !pays && r > 3:
 		return System
-	case pays && r < one && !always:
+	case pays && r < one && !always, !pays && r > 1:
 		return TimedRead
 	case r < 5*one || n >= 512<<10:
 		how = TimedCopy

@@ -19,10 +19,10 @@
 // a trial waits for the account, calls are recorded only as a sample: what is known is to pay first.
 //
 // Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
-// each, and once what the account begins with and two trials: the last one, and the mapped writes
-// that were not timed yet. Not counted are page faults because the system has taken pages away, and what
-// the first trial of its kind takes above half of that account, since its code is in no cache. The tests hold
-// this for priced events.
+// each, and once what the account begins with and two trials: one that was begun above zero, and mapped
+// writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
+// away, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
+// simulation of the tests looks for programs that break this, with fixed prices.
 package pages
 
 import (

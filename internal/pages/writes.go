@@ -38,7 +38,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		account.Spend(min(int64(took), 2*price))
 		all = false
 		if w := r.Word(uint64(block)); w != nil {
-			w.And(^uint64(writesMax << writesShift)) // again after more writes
+			w.And(^uint64(readsMax<<readsShift | writesMax<<writesShift))
+			w.Or(waiting << readsShift)
 		}
 	}
 	return all
