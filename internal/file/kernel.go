@@ -36,7 +36,7 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
 	was := f.length.Before()
 	var began time.Time
-	if f.pages.Times(off, len(b), false) {
+	if f.pages.Times(off, len(b), false) && f.mayTime(off, len(b)) {
 		began = time.Now()
 	}
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {

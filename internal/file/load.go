@@ -89,12 +89,12 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch how {
 	case pages.TimedRead:
-		took, waits := time.Duration(0), !f.residencyUnknown() && !f.cached(int64(off), int64(off)+n)
+		took, times := time.Duration(0), f.mayTime(int64(off), len(b))
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
 			return false
 		}
-		if !waits {
+		if times {
 			took = time.Since(began)
 		}
 		f.pages.Took(how, n, took)

@@ -107,4 +107,10 @@ func (f *File) cached(off, end int64) bool {
 	return err == nil && in
 }
 
+// mayTime reports whether a read of n bytes at off tells what such reads take: it does not wait for the disk. Where the
+// system does not tell, it hardly does.
+func (f *File) mayTime(off int64, n int) bool {
+	return f.cached(off, off+int64(n)) || f.residencyUnknown()
+}
+
 var errResidencyUnknown = errors.New("the system does not report what is in memory")

@@ -315,7 +315,7 @@ func (p *Pages) Unproven(off, n int64) {
 // block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
 	r := p.begin()
-	if k := r.vain.Add(1); account.Affords(0) && (k < LookEvery || 2*k < r.saved.Load()) {
+	if k := r.vain.Add(1); 2*k < r.saved.Load() || k < LookEvery && account.Affords(0) {
 		return
 	}
 	if w := r.Word(uint64(page) >> (BlockBits - PageBits)); w != nil {

@@ -47,17 +47,18 @@ func earnBytes(n int64, writes bool) {
 	account.Earn(price.bytes(n) / incomeShare)
 }
 
-// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took: of long reads the first
-// two, whose pages were seen. Those mostly do not wait for the disk. TimedRead are the others.
+// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took: of reads those that
+// are long, and whose pages were seen, half as often, since the question whether they are in memory takes as long as two.
 func (p *Pages) Times(off int64, n int, writes bool) bool {
 	state := p.state.Load()
 	if state&recorded == 0 || state>>callsShift%LookEvery != 0 {
 		return false
 	}
-	return writes || n >= Long && !readPage.of(int64(n)).MeasuredTwice() && p.Seen(off, n)
+	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && p.Seen(off, n)
 }
 
-// Took records what a call of n bytes has taken that was made so, or 0 if it may have waited for the disk.
+// Took records what a call of n bytes has taken that was made so, or 0 if it may have waited for the disk: pages that
+// were seen, or are ready, may have been evicted since.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
 	case took == 0:
@@ -132,17 +133,20 @@ func (p *Pages) draw(off int64, n int, counts bool) (how How) {
 	if n < Long && (!counts || account.IsUnbound()) {
 		return Copy
 	}
-	pays, one := copyPays(int64(n)), uint32(8) // of 512 reads is made by system call
-	if n < Long {
-		one = 1
+	pays, reads, copies := copyPays(int64(n)), uint32(8), uint32(32) // of 512
+	switch {
+	case n < Long:
+		reads, copies = 1, 4
+	case !pays: // Times tells what reads take
+		reads, copies = 0, 2
 	}
 	switch r := random() % 512; {
-	case !pays && r > 3:
-		return System
-	case pays && r < one && !always, !pays && r > 1:
+	case r < reads && !always:
 		return TimedRead
-	case r < 5*one || n >= 512<<10:
+	case r < reads+copies || n >= 512<<10 && pays:
 		how = TimedCopy
+	case !pays:
+		return System
 	default:
 		how = Copy
 	}

@@ -192,6 +192,13 @@ func (f *simFile) InMemory(off, end int64) (bool, error) {
 	return true, nil
 }
 
+// inMemory is InMemory, for a call that is timed.
+func (f *simFile) inMemory(off, end int64) bool {
+	in, err := f.InMemory(off, end)
+	f.asked--
+	return in || err != nil
+}
+
 func (f *simFile) ReadPage(off int64) {
 	f.load(off, 1)
 	f.s.cost += f.s.pread
@@ -348,13 +355,12 @@ func (s *simulation) read(off, n int64) {
 	}
 	switch how {
 	case TimedRead:
-		in, err := s.InMemory(off, off+n)
-		s.asked--
+		in := s.inMemory(off, off+n)
 		s.load(off, n)
 		s.cost += s.pread + bytes
 		s.simFile.calls++
 		took := time.Duration(0)
-		if in || err != nil {
+		if in {
 			took = s.timed(s.pread + bytes)
 		}
 		s.p.Took(how, n, took)
@@ -379,11 +385,11 @@ func (s *simulation) read(off, n int64) {
 			return
 		}
 	}
-	before, times := s.cost, s.p.Times(off, int(n), false)
+	times := s.p.Times(off, int(n), false) && s.inMemory(off, off+n)
 	s.load(off, n)
 	s.simFile.calls++
 	if s.cost += s.pread + bytes; times {
-		took := s.timed(s.cost - before)
+		took := s.timed(s.pread + bytes)
 		s.cost += loadPrice
 		s.p.Took(System, n, took)
 	}
