@@ -89,7 +89,7 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch how {
 	case pages.TimedRead:
-		took, times := time.Duration(0), f.mayTime(int64(off), len(b))
+		took, times := time.Duration(0), n < pages.Long || f.mayTime(int64(off), len(b))
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {
 			return false

@@ -57,8 +57,9 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && p.Seen(off, n)
 }
 
-// Took records what a call of n bytes has taken that was made so, or 0 if it may have waited for the disk: pages that
-// were seen, or are ready, may have been evicted since.
+// Took records what a call of n bytes has taken that was made so, or 0 if it is long and may have waited for the disk:
+// pages that were seen, or are ready, may have been evicted since. A short one is not asked about before, or it would
+// find its bytes in the caches.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
 	case took == 0:
@@ -67,7 +68,9 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	case how == TimedCopy:
 		copyPage.of(n).Measure(int64(took), n>>PageBits)
 	case how == TimedRead && n < Long:
-		shortRead.Measure(int64(took), 1)
+		if int64(took) < 16*callPrice.Now() { // else it has waited for the disk, or for a processor
+			shortRead.Measure(int64(took), 1)
+		}
 	case how != Write:
 		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
 	case n <= PageSize:

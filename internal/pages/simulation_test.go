@@ -355,13 +355,13 @@ func (s *simulation) read(off, n int64) {
 	}
 	switch how {
 	case TimedRead:
-		in := s.inMemory(off, off+n)
+		in := n < Long || s.inMemory(off, off+n)
+		before, took := s.cost, time.Duration(0)
 		s.load(off, n)
 		s.cost += s.pread + bytes
 		s.simFile.calls++
-		took := time.Duration(0)
 		if in {
-			took = s.timed(s.pread + bytes)
+			took = s.timed(s.cost - before)
 		}
 		s.p.Took(how, n, took)
 		s.cost += loadPrice
