@@ -194,13 +194,13 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool
 	if from >= to {
 		return 0, false // it has been truncated
 	}
-	began := time.Now()
 	if !f.pages.Known(from, int(to-from)) && !f.cached(from, to) {
 		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
 	}
 	if from >= to {
 		return 0, false
 	}
+	began := time.Now()
 	err := vm.Memory.Prefault(f.inner, m.data[from:to], from)
 	took = time.Since(began)
 	switch {

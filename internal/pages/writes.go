@@ -30,6 +30,9 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			return false
 		}
 		waits.Store(0)
+		if !p.Known(block<<BlockBits, BlockSize) {
+			account.Spend(askPrice) // the Host asks whether all of it is in memory
+		}
 		took, ok := h.Prefault(from, to)
 		if ok {
 			account.Spend(prefaultPrice.Measure(int64(took), 1))
