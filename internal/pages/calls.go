@@ -311,11 +311,12 @@ func (p *Pages) Unproven(off, n int64) {
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
-// giveUp follows a mapped call that nothing proved. If most were so, page is read and written by system call, and its
-// block waits for some calls: the file may grow.
+// giveUp follows a mapped call that nothing proved. If most were so, or some with an empty account, page is read and
+// written by system call, and its block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
 	r := p.begin()
-	if k := r.vain.Add(1); 2*k < r.saved.Load() || k < LookEvery && account.Affords(0) {
+	k, saved := r.vain.Add(1), r.saved.Load()
+	if 16*k < saved || account.Affords(0) && (k < LookEvery || 2*k < saved) {
 		return
 	}
 	if w := r.Word(uint64(page) >> (BlockBits - PageBits)); w != nil {

@@ -54,7 +54,7 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 	if state&recorded == 0 || state>>callsShift%LookEvery != 0 {
 		return false
 	}
-	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && p.Seen(off, n)
+	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && !account.IsUnbound() && p.Seen(off, n)
 }
 
 // Took records what a call of n bytes has taken that was made so, or 0 if it is long and may have waited for the disk:
