@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/race"
@@ -33,6 +34,8 @@ func TestReadAt_MeasuresLongCalls(t *testing.T) {
 	if pages.Eager {
 		t.Skip("the eager policy makes no such system call")
 	}
+	defer account.Set(account.Balance())
+	account.Set(account.Max)
 	const blocks = 4 * pages.LookEvery
 	f := lazyFile(t, blocks*pages.BlockSize)
 	if f.Bytes() == nil {

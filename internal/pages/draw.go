@@ -144,7 +144,7 @@ func (p *Pages) draw(off int64, n int, counts bool) (how How) {
 		reads, copies = 0, 2
 	}
 	switch r := random() % 512; {
-	case r < reads && !always:
+	case r < reads && !always && !account.IsUnbound():
 		return TimedRead
 	case r < reads+copies || n >= 512<<10 && pays:
 		how = TimedCopy
