@@ -844,6 +844,30 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 	}
 }
 
+// What is drawn by chance does not decide whether a program is inside: those whose pages are evicted, or prove nothing,
+// once were for few seeds only.
+func TestAccount_OtherSeeds(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, program := range [][]byte{
+		{48, 193, 48, 57, 48, 48, 216, 49},
+		{50, 255, 211, 57, 48, 211, 49, 56},
+		{48, 224, 219, 112, 48, 169, 221, 48},
+		{33, 177, 177, 57, 48, 201, 49, 56},
+		{98, 218, 255, 57, 0, 48, 218, 50},
+	} {
+		for seed := range uint64(programs(10)) {
+			s := newSimulation(seed)
+			s.run(program)
+			if s.cost > s.allowed() {
+				t.Errorf("%v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, seed, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
 // Calls of any length, of a file in large folios on a host with fast system calls: long ones take longer from the mapping.
 func TestAccount_AnyLength(t *testing.T) {
 	defer account.Unbound()
