@@ -13,7 +13,7 @@ const countVar = "MMAPFILE_UPSTREAM_COUNT"
 
 // countAnchor is in internal/file/mapping.go, where a mapping is published. countCall is added before it.
 const (
-	countAnchor = "\tpages.Watch(vm.Mapped)\n"
+	countAnchor = "\tevictions.Watch(vm.Mapped)\n"
 	countCall   = "\tcountMapping()\n"
 )
 
