@@ -1,7 +1,8 @@
-// Package account says whether something may be tried of which nothing tells whether it pays.
+// Package account bounds what a process spends on trials: work that pays only if a file is used again.
 //
-// There is one account for the process. What calls allow, or have saved, is added to it, and what trying took is
-// subtracted. Above zero anything may be tried, and below zero nothing is. Prices are measured as events happen.
+// There is one account for the process. A share of what calls take, and what they save, is added to it, and what a
+// trial took is subtracted. Above zero anything may be tried, and below zero nothing is. Prices are measured as events
+// happen.
 package account
 
 import "sync/atomic"

@@ -194,8 +194,11 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool
 	if from >= to {
 		return 0, false // it has been truncated
 	}
-	if !f.pages.Known(from, int(to-from)) && !f.cached(from, to) {
-		from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
+	if !f.pages.Known(from, int(to-from)) {
+		// A page that is still being read may be waited for: in a system call, other goroutines go on.
+		if in, err := f.asks(from, to, true); !in || err != nil {
+			from, to = off&^(page-1), min((end+page-1)&^(page-1), last)
+		}
 	}
 	if from >= to {
 		return 0, false

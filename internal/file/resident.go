@@ -75,11 +75,15 @@ func (f *File) residencyUnknown() bool {
 }
 
 // inMemory reports whether the file's pages from off to end are in memory.
-func (f *File) inMemory(off, end int64) (in bool, err error) {
+func (f *File) inMemory(off, end int64) (in bool, err error) { return f.asks(off, end, false) }
+
+// asks is inMemory. If reading is set, pages count that are still being read.
+func (f *File) asks(off, end int64, reading bool) (in bool, err error) {
 	switch {
 	case f.residencyUnknown():
 		return false, errResidencyUnknown
-	case f.storageOf().Kind() == sys.StorageMemory: // where RWF_NOWAIT is not supported, and no page is being read
+	case f.storageOf().Kind() == sys.StorageMemory, // where RWF_NOWAIT is not supported, and no page is being read
+		reading && f.storageOf().Kind() != sys.StorageOverlay:
 		page := int64(pageSize)
 		var n int64
 		n, err = sys.CachedPages(f.inner, off, end-off)
@@ -107,8 +111,8 @@ func (f *File) cached(off, end int64) bool {
 	return err == nil && in
 }
 
-// mayTime reports whether a read of n bytes at off tells what such reads take: it does not wait for the disk. Where the
-// system does not tell, it hardly does.
+// mayTime reports whether a read of n bytes at off is known not to wait for the disk, so that its time is a measure. Where
+// the system does not report what is in memory, every read is believed to be one.
 func (f *File) mayTime(off int64, n int) bool {
 	return f.cached(off, off+int64(n)) || f.residencyUnknown()
 }

@@ -174,7 +174,7 @@ func TestRead_InOrderNotInMemory(t *testing.T) {
 // The system is told, once, that a file which is not in memory is read in order, and told
 // back when it no longer is.
 func TestReadAt_TellsTheOrder(t *testing.T) {
-	const size = 48 << 20
+	const size = 32 << 20
 	for _, n := range []int{4 << 10, 64 << 10, 1 << 20} {
 		f := lazyFile(t, size)
 		drop(t, f)

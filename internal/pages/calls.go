@@ -11,7 +11,7 @@ import (
 // did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
 func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || mapped && p.Ready(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.Ready(off, n) {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -21,12 +21,14 @@ func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
 	return true
 }
 
-// next returns the state after a call up to end by system call that was not early, and whether the call is
+// next returns the state after a call of n bytes up to end by system call that was not early, and whether the call is
 // recorded. looks says that it is time to call look.
-func (p *Pages) next(h Host, old uint64, end int64) (state uint64, records, looks bool) {
+func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded
+	}
+	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
 		kept, stand := int64(0), uint32(recordOne)
 		if !h.MapsTo(end) {
 			kept = mappingPrice.Now() // without a mapping, the record is of no use
@@ -76,7 +78,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 		if counted != old {
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
-		if wrote > 0 {
+		if wrote != old>>writesShift&writesMax {
 			p.begin().Written(uint64(block))
 		}
 	}
@@ -87,7 +89,7 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 // it met the end of the file. A positive n is required.
 func (p *Pages) Read(h Host, off, n int64, short bool) {
 	old, end := p.state.Load(), off+n
-	state, records, looks := p.next(h, old, end)
+	state, records, looks := p.next(h, old, n, end)
 	state = state&^offsetMask | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
@@ -178,7 +180,7 @@ func (r *record) whyUnmapped() Reason {
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
-	state, records, looks := p.next(h, p.state.Load(), off+n)
+	state, records, looks := p.next(h, p.state.Load(), n, off+n)
 	p.state.Store(state)
 	if looks {
 		look(h, off+n-1, writeCall())
@@ -214,7 +216,7 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) Reason {
 		return r.whyUnmapped()
 	case r.waits(end):
 		return Unproven
-	case !account.Affords(prefaultPrice.Now()) && r.wroteEnough(off, end):
+	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
 		return Unpaid
 	}
 	return Seldom
@@ -311,12 +313,11 @@ func (p *Pages) Unproven(off, n int64) {
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
-// giveUp follows a mapped call that nothing proved. If most were so, or some with an empty account, page is read and
-// written by system call, and its block waits for some calls: the file may grow.
+// giveUp follows a mapped call that nothing proved. If most were so, or the account is empty, page is read and written by
+// system call, and its block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
 	r := p.begin()
-	k, saved := r.vain.Add(1), r.saved.Load()
-	if 16*k < saved || account.Affords(0) && (k < LookEvery || 2*k < saved) {
+	if k := r.vain.Add(1); account.Affords(0) && (k < LookEvery || 2*k < r.saved.Load()) {
 		return
 	}
 	if w := r.Word(uint64(page) >> (BlockBits - PageBits)); w != nil {

@@ -47,8 +47,8 @@ func earnBytes(n int64, writes bool) {
 	account.Earn(price.bytes(n) / incomeShare)
 }
 
-// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took: of reads those that
-// are long, and whose pages were seen, half as often, since the question whether they are in memory takes as long as two.
+// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Of reads, only long
+// ones of seen pages are, and half as many, because they need the question whether the pages are in memory.
 func (p *Pages) Times(off int64, n int, writes bool) bool {
 	state := p.state.Load()
 	if state&recorded == 0 || state>>callsShift%LookEvery != 0 {
@@ -57,20 +57,18 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && !account.IsUnbound() && p.Seen(off, n)
 }
 
-// Took records what a call of n bytes has taken that was made so, or 0 if it is long and may have waited for the disk:
-// pages that were seen, or are ready, may have been evicted since. A short one is not asked about before, or it would
-// find its bytes in the caches.
+// Took records what a call of n bytes has taken that was made so. A long one may have waited for the disk if its pages
+// were evicted after they were seen, and took is 0 then. For a short one nothing is asked, because the question reads a
+// byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
-	case took == 0:
+	case took == 0: // no measure
 	case how == TimedCopy && n < Long:
 		shortCopy.Measure(int64(took), 1)
 	case how == TimedCopy:
 		copyPage.of(n).Measure(int64(took), n>>PageBits)
 	case how == TimedRead && n < Long:
-		if int64(took) < 16*callPrice.Now() { // else it has waited for the disk, or for a processor
-			shortRead.Measure(int64(took), 1)
-		}
+		shortRead.Measure(int64(took), 1)
 	case how != Write:
 		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
 	case n <= PageSize:
@@ -86,7 +84,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func copyPays(n int64) bool {
-	return n < Long || saves(n) >= 0 || Eager || always || account.IsUnbound()
+	return n < Long || saves(n) >= 0 || always || account.IsUnbound()
 }
 
 // saves returns what a read of n bytes saves from the mapping.
@@ -103,7 +101,7 @@ func saves(n int64) int64 {
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
 func vainPrice(n int64) int64 {
 	if n < Long {
-		return 50 + max(shortCopy.Now(), copyPage.bytes(n))
+		return 50 + max(shortCopy.Now(), n/64)
 	}
 	return 50 + copyPage.bytes(n)
 }
@@ -125,9 +123,9 @@ var random = rand.Uint32
 // DrawUncounted is Draw for a read that saves no system call.
 func (p *Pages) DrawUncounted(off int64, n int) How { return p.draw(off, n, false) }
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now, so some reads are
-// timed, and some made the other way, of short ones while the account is not full. By chance no period of a program is
-// missed. Beside the longest copies, the clock costs nothing.
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So some reads are
+// timed, and some are made the other way; of short reads only while the account is not full. They are drawn, so that no
+// period of a program is missed. Of the longest copies all are timed, because the clock costs nothing beside them.
 func (p *Pages) draw(off int64, n int, counts bool) (how How) {
 	if !p.Ready(off, n) {
 		return System

@@ -21,6 +21,7 @@ const (
 	firstCopy   = 50    // a copy of less
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
+	cachePrice  = 430   // and whether a block is in memory, or being read: one
 	placePrice  = 20    // a place that is added to a table
 	firstPage   = 64    // a page of a long call, until it is measured
 	periodPrice = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time

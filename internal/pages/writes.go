@@ -18,6 +18,10 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if !r.wroteEnough(off, end) {
 		return false
 	}
+	if !account.Affords(prefaultNeeds(off, end)) {
+		waits.Store(waitLooks)
+		return false
+	}
 	all := true
 	for block := (end - 1) >> BlockBits; block >= off>>BlockBits; block-- { // the last one first: the page after a block is its proof
 		from, to := max(off, block<<BlockBits), min(end, (block+1)<<BlockBits)
@@ -26,12 +30,11 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		price := prefaultPrice.Now()
 		if !account.Affords(price) {
-			waits.Store(waitLooks)
 			return false
 		}
 		waits.Store(0)
 		if !p.Known(block<<BlockBits, BlockSize) {
-			account.Spend(askPrice) // the Host asks whether all of it is in memory
+			account.Spend(cachePrice) // the Host asks whether all of it is in memory
 		}
 		took, ok := h.Prefault(from, to)
 		if ok {
@@ -46,6 +49,12 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 	}
 	return all
+}
+
+// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
+// begins with.
+func prefaultNeeds(off, end int64) int64 {
+	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.

@@ -189,6 +189,64 @@ func TestPrefault_Some(t *testing.T) {
 	}
 }
 
+// The question whether a block is in memory is paid with its prefault, unless that is known.
+func TestPrefault_Asks(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + cachePrice} {
+		s := newSimulation(1)
+		s.open(BlockSize, true, false, false)
+		s.mapped = true
+		if !asks {
+			s.p.Note(Seen, 0, BlockSize)
+		}
+		s.p.word(0).Or(writesMax << writesShift)
+		before := account.Balance()
+		if !s.p.Prefault(s.simFile, 0, 64) {
+			t.Fatal("not prefaulted")
+		}
+		if got := before - account.Balance(); got != want {
+			t.Errorf("asks: %v; %d ns are paid, want %d", asks, got, want)
+		}
+	}
+}
+
+// A block that cannot be prefaulted is tried again after many writes only.
+func TestPrefault_RefusedAgain(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy tries each time")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(4*BlockSize, true, false, false)
+	s.mapped = true
+	h, writes := &holes{Host: s.simFile}, 10_000
+	for range writes {
+		account.Set(account.Max)
+		s.p.state.Or(recorded)
+		if s.p.Prefault(h, 0, 64) {
+			t.Fatal("not refused")
+		}
+		s.p.Write(h, 0, 64, s.size, None)
+	}
+	if h.tries == 0 || h.tries > writes/200 {
+		t.Errorf("%d prefaults are tried in %d writes", h.tries, writes)
+	}
+}
+
+// holes is a file with holes.
+type holes struct {
+	Host
+	tries int
+}
+
+func (r *holes) Prefault(_, _ int64) (time.Duration, bool) {
+	r.tries++
+	return 1000, false
+}
+
 // A prefault that the system refuses is paid for as well.
 func TestPrefault_Refused(t *testing.T) {
 	if Eager {
