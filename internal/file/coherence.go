@@ -56,7 +56,7 @@ func (f *File) bytesCopy() []byte {
 // way, the bytes that it changed are written to the file, and only those.
 func (f *File) viewCopy(off int64, n int, fn func(p []byte) error) (err error) {
 	p := make([]byte, n)
-	if _, err := f.readInner(p, off); err == io.EOF {
+	if _, err := f.readInner(p, off, false); err == io.EOF {
 		return err
 	} else if err != nil {
 		return f.fail("view", cause(err))

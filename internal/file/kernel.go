@@ -28,8 +28,8 @@ import (
 // Write and Seek of File make the first three steps and the call themselves if they use no
 // mapping. The functions that end in Done are what comes after it.
 
-// readInner is os.File.ReadAt, unless f is private.
-func (f *File) readInner(b []byte, off int64) (n int, err error) {
+// readInner is os.File.ReadAt, unless f is private. tried says that b was first copied from the mapping, in vain.
+func (f *File) readInner(b []byte, off int64, tried bool) (n int, err error) {
 	if f.private() {
 		return f.readPrivate(b, off)
 	}
@@ -42,11 +42,11 @@ func (f *File) readInner(b []byte, off int64) (n int, err error) {
 	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
 		f.pages.Took(pages.System, int64(n), time.Since(began))
 	}
-	return n, f.readAtDone(was, off, n, len(b), err)
+	return n, f.readAtDone(was, off, n, len(b), tried, err)
 }
 
 // readAtDone follows a ReadAt of size bytes, of which n were read.
-func (f *File) readAtDone(was length.Before, off int64, n, size int, err error) error {
+func (f *File) readAtDone(was length.Before, off int64, n, size int, tried bool, err error) error {
 	if end := off + int64(n); n > 0 && end > was.Known {
 		if f.m.Load() != nil { // else the file is asked when it is mapped
 			f.length.Reached(was, end)
@@ -62,16 +62,15 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, err error) 
 		}
 		f.pages.Truncated(end)
 	}
-	f.noteRead(off, int64(n), n < size)
+	f.noteRead(off, int64(n), n < size, tried)
 	return f.check(err)
 }
 
 // early counts a call that has read, or written, n bytes at off without an error, and reports
 // whether the call needs no more work: its pages are not recorded, and it says nothing new about
 // the length, of which known was known before.
-func (f *File) early(known, off int64, n int, writes bool) bool {
-	mapped := f.m.Load() != nil
-	return (off+int64(n) <= known || !mapped && !f.length.Current()) && f.pages.Early(off, n, mapped, writes)
+func (f *File) early(known, off int64, n int, tried, writes bool) bool {
+	return (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried, writes)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.
@@ -122,7 +121,7 @@ func (f *File) readDone(off int64, n, size int, err error) error {
 	} else if off+int64(n) > f.length.Known() && f.length.Current() {
 		f.length.Stale() // another program has made it longer
 	}
-	f.noteRead(off, int64(n), n < size)
+	f.noteRead(off, int64(n), n < size, false)
 	return f.check(err)
 }
 

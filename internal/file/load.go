@@ -46,16 +46,13 @@ func (f *File) tryLockMapping(m *mapping) bool {
 	return true
 }
 
-// load copies file bytes from m at off into b. It reports false if pages are not ready or
-// cannot be loaded, or if the file may be shorter than f knows.
-func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
+// load copies file bytes from m at off into b. It reports false if pages are not ready or cannot be loaded, or if the
+// file may be shorter than f knows. tried says that they were ready.
+func (f *File) load(m *mapping, b []byte, off int) (ok, tried bool) {
 	n := len(b)
 	how := f.pages.Draw(int64(off), n)
-	if how == pages.System {
-		return false
-	}
-	if !f.tryLockMapping(m) {
-		return false
+	if how == pages.System || !f.tryLockMapping(m) {
+		return false, false
 	}
 	if closeNeedsLock { // otherwise an empty defer would cost a nanosecond
 		defer f.unlockMappings()
@@ -75,7 +72,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok bool) {
 		ok = f.copyAs(how, m, b, off) && (how == pages.TimedRead || f.proven(m, b, off))
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
-	return ok
+	return ok, true
 }
 
 // proven reports whether b, which was copied from m at off, is in the file.

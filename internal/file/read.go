@@ -11,9 +11,10 @@ const maxRead = 1 << 30
 
 // ReadAt is the method of mmapfile.File.
 func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
+	ok, tried := false, false
 	if m := f.m.Load(); m != nil && off >= 0 && len(b) > 0 {
 		if f.covers(m, off, len(b)) {
-			if f.load(m, b, int(off)) {
+			if ok, tried = f.load(m, b, int(off)); ok {
 				return len(b), nil
 			}
 		} else if n, ok := f.loadEnd(m, b, off); ok {
@@ -24,15 +25,15 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 		}
 	}
 	if f.private() || len(b) >= pages.Long && f.pages.Times(off, len(b), false) {
-		return f.readInner(b, off) // which times it
+		return f.readInner(b, off, tried) // which times it
 	}
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if err == nil && f.early(was.Known, off, n, false) {
+	if err == nil && f.early(was.Known, off, n, tried, false) {
 		return n, nil
 	}
-	return n, f.readAtDone(was, off, n, len(b), err)
+	return n, f.readAtDone(was, off, n, len(b), tried, err)
 }
 
 // covers reports whether n bytes at off lie inside the file, by the size that f knows, and
@@ -76,8 +77,13 @@ func (f *File) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 	}
 	if now != size {
 		n = int(min(int64(len(b)), now-off))
-		if now < size || now > int64(m.usable) || n > 0 && !f.load(m, b[:n], int(off)) {
+		if now < size || now > int64(m.usable) {
 			return 0, false, false
+		}
+		if n > 0 {
+			if ok, _ = f.load(m, b[:n], int(off)); !ok {
+				return 0, false, false
+			}
 		}
 	}
 	return n, now == off+int64(n), true
@@ -94,7 +100,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	counted := f.cur.Enter(f.inner)
 	n, err = f.inner.Read(b)
 	off := f.cur.Leave(counted, int64(n))
-	if err == nil && f.early(f.length.Known(), off, n, false) {
+	if err == nil && f.early(f.length.Known(), off, n, false, false) {
 		return n, nil
 	}
 	return n, f.readDone(off, n, len(b), err)
@@ -106,10 +112,11 @@ func (f *File) readCursor(b []byte) (n int, err error) {
 		return f.inner.Read(b)
 	}
 	b = b[:min(len(b), maxRead)]
-	off := f.cur.Pos()
+	off, tried := f.cur.Pos(), false
 	if m := f.m.Load(); m != nil {
 		if f.covers(m, off, len(b)) {
-			if f.load(m, b, int(off)) {
+			ok := false
+			if ok, tried = f.load(m, b, int(off)); ok {
 				f.cur.SetPos(off + int64(len(b)))
 				return len(b), nil
 			}
@@ -121,7 +128,7 @@ func (f *File) readCursor(b []byte) (n int, err error) {
 			return n, err
 		}
 	}
-	n, err = f.readInner(b, off)
+	n, err = f.readInner(b, off, tried)
 	if n > 0 {
 		f.cur.SetPos(off + int64(n))
 		err = nil // the next call returns it, as with one system call

@@ -213,7 +213,8 @@ func TestWholeWrites_NoneMapped(t *testing.T) {
 		t.Error("a write is mapped")
 	}
 	whole.pages.Note(pages.Ready, 0, int64(pageSize))
-	if b := []byte{1}; !whole.load(whole.m.Load(), b, 10) || b[0] != 'o' {
+	b := []byte{1}
+	if ok, _ := whole.load(whole.m.Load(), b, 10); !ok || b[0] != 'o' {
 		t.Errorf("a read does not use the mapping, or gives %q", b)
 	}
 }

@@ -22,7 +22,7 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	was, began := f.length.Before(), f.writeBegins(len(b))
 	n, err = f.inner.WriteAt(b, off)
 	f.writes.End()
-	if err == nil && !f.copied() && f.early(was.Known, off, n, true) {
+	if err == nil && !f.copied() && f.early(was.Known, off, n, false, true) {
 		f.length.Reached(was, off+int64(n))
 		return n, nil
 	}

@@ -7,11 +7,11 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 )
 
-// Early counts a call of n bytes at off by system call, instead of Read and Write, and reports whether it
-// did. It does not if the call may have to be recorded, or if a mapping of its pages has proved nothing.
-func (p *Pages) Early(off int64, n int, mapped, writes bool) bool {
+// Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does not if
+// the call may have to be recorded, or was tried from the mapping.
+func (p *Pages) Early(n int, tried, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || mapped && p.Ready(off, n) {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || tried {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -86,8 +86,9 @@ func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool)
 }
 
 // Read records a read of n bytes at off by system call, and does what follows from it. short says that
-// it met the end of the file. A positive n is required.
-func (p *Pages) Read(h Host, off, n int64, short bool) {
+// it met the end of the file, and tried that it was copied from the mapping, where nothing proved that the file has its
+// last byte. A positive n is required.
+func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	old, end := p.state.Load(), off+n
 	state, records, looks := p.next(h, old, n, end)
 	state = state&^offsetMask | uint64(end)&offsetMask
@@ -95,14 +96,13 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	if looks {
 		look(h, end-1, readCall())
 	}
-	pays := copyPays(n)
 	if n >= Long {
 		earnBytes(n, false)
 	}
+	if tried && !short {
+		p.unproven(h, off, n)
+	}
 	if !records {
-		if p.Ready(off, int(n)) && h.MapsTo(end) && !short && pays {
-			p.unproven(h, off, n)
-		}
 		return
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
@@ -120,16 +120,11 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 	default:
 		asks = !hot && end >= p.begin().asked.Load()
 	}
-	hot = hot && pays
 	p.state.Store(state)
 	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
-	r.countCalls(r.whyRead(end, again, hot, due, mapped, short, pays), 1)
+	r.countCalls(r.whyRead(end, again, hot, due, mapped, short, tried), 1)
 	switch {
-	case hot && mapped:
-		if !short {
-			p.unproven(h, off, n)
-		}
-	case !again && !due:
+	case !again && !due, hot && mapped:
 	case !mapped:
 		p.wouldSave(h, n)
 	case due:
@@ -145,17 +140,17 @@ func (p *Pages) Read(h Host, off, n int64, short bool) {
 }
 
 // whyRead returns why a recorded read up to end was a system call. See count.
-func (r *record) whyRead(end int64, again, hot, due, mapped, short, pays bool) Reason {
+func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) Reason {
 	switch {
 	case short:
 		return PastEnd
-	case mapped && (hot || again && r.waits(end)):
+	case tried || mapped && again && r.waits(end):
 		return Unproven
 	case !again:
 		return Unseen
 	case !mapped:
 		return r.whyUnmapped()
-	case !pays:
+	case hot:
 		return Slower
 	case due && !account.Affords(0):
 		return Unpaid
@@ -289,8 +284,7 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 	return run > 0 && asked > 0 && asked >= off && asked <= end
 }
 
-// unproven follows a read of n bytes at off that was copied from the mapping, and repeated by system call
-// because nothing proved that the file has its last byte: it ends in zeros. The page after it would
+// unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would
 // prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> PageBits
@@ -313,14 +307,13 @@ func (p *Pages) Unproven(off, n int64) {
 	p.giveUp((off + n - 1) >> PageBits)
 }
 
-// giveUp follows a mapped call that nothing proved. If most were so, or the account is empty, page is read and written by
-// system call, and its block waits for some calls: the file may grow.
+// giveUp follows a mapped call that nothing proved. Unless the account has much, page is read and written by system call,
+// and its block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
-	r := p.begin()
-	if k := r.vain.Add(1); account.Affords(0) && (k < LookEvery || 2*k < r.saved.Load()) {
+	if account.Affords(vainFrom) {
 		return
 	}
-	if w := r.Word(uint64(page) >> (BlockBits - PageBits)); w != nil {
+	if w := p.begin().Word(uint64(page) >> (BlockBits - PageBits)); w != nil {
 		w.And(^(uint64(1<<readyShift|1<<prefaultedShift)<<(page%16) | readsMax<<readsShift | writesMax<<writesShift))
 		w.Or((readsMax - LookEvery) << readsShift)
 	}

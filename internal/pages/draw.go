@@ -10,29 +10,27 @@ import (
 
 // What a read saves from the mapping depends on the file. A long one of a hot file may take longer: from large folios,
 // the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more than a hot one, and its copy
-// takes longer, too. So both are measured: of long reads what a page takes, for each size, and of short ones the whole.
+// takes longer, too. So both are measured.
 
-// sizes has the prices of a page in calls of 8, 16, 32… KiB, and of 4 MiB and more.
+// sizes has the prices of calls of less than 16 KiB, of 16 KiB and more, of 32… and of 4 MiB and more.
 type sizes [10]account.Price
 
 var (
-	readPage  sizes // by system call
-	copyPage  sizes // from the mapping
-	writePage sizes // by system call, of more than a page
-
-	shortRead = account.Price{First: firstCall} // of less than Long, that are ready
-	shortCopy = account.Price{First: firstCopy}
+	readPrices  sizes // by system call; short ones as a whole, and of the others a page, without the call
+	copyPrices  sizes // from the mapping, and so
+	writePrices sizes // a page of a write by system call, if it has more than one
 )
 
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price {
-	return &s[min(bits.Len64(uint64(n)>>14), len(s)-1)]
+	return &s[min(bits.Len64(uint64(n)/Long), len(s)-1)]
 }
 
 func init() {
-	for i := range readPage {
-		readPage[i].First, copyPage[i].First, writePage[i].First = firstPage, firstPage, firstPage
+	for i := range readPrices {
+		readPrices[i].First, copyPrices[i].First, writePrices[i].First = firstPage, firstPage, firstPage
 	}
+	readPrices[0].First = firstCall
 }
 
 // bytes returns what the bytes of a call of n bytes take.
@@ -40,11 +38,11 @@ func (s *sizes) bytes(n int64) int64 { return n >> PageBits * s.of(n).Now() }
 
 // earnBytes adds a share of what the bytes of a long call by system call take.
 func earnBytes(n int64, writes bool) {
-	price := &readPage
+	prices := &readPrices
 	if writes {
-		price = &writePage
+		prices = &writePrices
 	}
-	account.Earn(price.bytes(n) / incomeShare)
+	account.Earn(prices.bytes(n) / incomeShare)
 }
 
 // Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Of reads, only long
@@ -63,22 +61,28 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch {
 	case took == 0: // no measure
-	case how == TimedCopy && n < Long:
-		shortCopy.Measure(int64(took), 1)
 	case how == TimedCopy:
-		copyPage.of(n).Measure(int64(took), n>>PageBits)
-	case how == TimedRead && n < Long:
-		shortRead.Measure(int64(took), 1)
+		copyPrices.of(n).Measure(int64(took), units(n))
+	case how != Write && n < Long:
+		readPrices.of(n).Measure(int64(took), 1)
 	case how != Write:
-		readPage.of(n).Measure(int64(took)-callPrice.Now(), n>>PageBits)
+		readPrices.of(n).Measure(int64(took)-callPrice.Now(), units(n))
 	case n <= PageSize:
 		writePrice.Measure(int64(took)-n/64, 1)
 	default:
-		writePage.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
+		writePrices.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
 	}
 	if how == TimedRead {
 		p.begin().countCalls(Slower, 1)
 	}
+}
+
+// units returns the number of prices that a read of n bytes takes.
+func units(n int64) int64 {
+	if n < Long {
+		return 1
+	}
+	return n >> PageBits
 }
 
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
@@ -90,21 +94,21 @@ func copyPays(n int64) bool {
 // saves returns what a read of n bytes saves from the mapping.
 func saves(n int64) int64 {
 	switch {
-	case n >= Long:
-		return callPrice.Now() + readPage.bytes(n) - copyPage.bytes(n)
-	case shortRead.MeasuredTwice() && shortCopy.MeasuredTwice():
-		return min(shortRead.Now()-shortCopy.Now(), 2*callPrice.Now())
+	case !measured(n):
+		return max(callPrice.Now()-n/64, 0) // it may take longer to copy them
+	case n < Long:
+		return min(readPrices.of(n).Now()-copyPrices.of(n).Now(), 2*callPrice.Now())
 	}
-	return callPrice.Now() - n/64 // it may take longer to copy them
+	return callPrice.Now() + readPrices.bytes(n) - copyPrices.bytes(n)
+}
+
+// measured reports whether reads and copies of such a size were.
+func measured(n int64) bool {
+	return readPrices.of(n).MeasuredTwice() && copyPrices.of(n).MeasuredTwice()
 }
 
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
-func vainPrice(n int64) int64 {
-	if n < Long {
-		return 50 + max(shortCopy.Now(), n/64)
-	}
-	return 50 + copyPage.bytes(n)
-}
+func vainPrice(n int64) int64 { return 50 + max(copyPrices.of(n).Now()*units(n), n/64) }
 
 // How is how a call is made.
 type How int
@@ -123,42 +127,34 @@ var random = rand.Uint32
 // DrawUncounted is Draw for a read that saves no system call.
 func (p *Pages) DrawUncounted(off int64, n int) How { return p.draw(off, n, false) }
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So some reads are
-// timed, and some are made the other way; of short reads only while the account is not full. They are drawn, so that no
-// period of a program is missed. Of the longest copies all are timed, because the clock costs nothing beside them.
-func (p *Pages) draw(off int64, n int, counts bool) (how How) {
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
+// is timed, and of 256 reads one is made the other way; of a size that is not known, one in four. Of short reads only
+// while the account is not full. They are drawn, so that no period of a program is missed.
+func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
 		return System
 	}
 	counts = counts && account.Counting()
-	if n < Long && (!counts || account.IsUnbound()) {
+	if account.IsUnbound() || n < Long && !counts {
 		return Copy
 	}
-	pays, reads, copies := copyPays(int64(n)), uint32(8), uint32(32) // of 512
+	const every = 16
+	r, how := random(), Copy
+	pays, other, unknown := copyPays(int64(n)), r%256 == 0, n >= Long && !measured(int64(n))
 	switch {
-	case n < Long:
-		reads, copies = 1, 4
-	case !pays: // Times tells what reads take
-		reads, copies = 0, 2
-	}
-	switch r := random() % 512; {
-	case r < reads && !always && !account.IsUnbound():
+	case pays && (other || unknown && r%4 == 0) && !always:
 		return TimedRead
-	case r < reads+copies || n >= 512<<10 && pays:
-		how = TimedCopy
-	case !pays:
+	case !pays && !other:
 		return System
-	default:
-		how = Copy
+	case other || unknown || r%every == 1:
+		how = TimedCopy
 	}
-	if counts {
-		const every = 16 // short reads
-		switch k := p.begin().saved.Add(1); {
-		case n >= Long:
-			account.Earn(saves(int64(n)))
-		case k%every == 0:
-			account.Earn(every * saves(int64(n)))
-		}
+	switch {
+	case !counts:
+	case n >= Long:
+		account.Earn(saves(int64(n)))
+	case r%every == 1:
+		account.Earn(every * saves(int64(n)))
 	}
 	return how
 }
@@ -166,5 +162,5 @@ func (p *Pages) draw(off int64, n int, counts bool) (how How) {
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
 // a write, or 0. It is for tests of other packages.
 func Measured(n int64) (read, copied, write int64) {
-	return readPage.of(n).Measured(), copyPage.of(n).Measured(), writePage.of(n).Measured()
+	return readPrices.of(n).Measured(), copyPrices.of(n).Measured(), writePrices.of(n).Measured()
 }

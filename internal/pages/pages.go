@@ -101,17 +101,12 @@ const (
 type record struct {
 	blocks.Map
 
-	confirm atomic.Bool   // the system must confirm that a page exists before it is ready
-	mu      sync.Mutex    // held while the front changes
-	credit  atomic.Uint32 // calls that a mapping would have saved
-	vain    atomic.Uint32 // mapped calls that proved nothing
-	asked   atomic.Int64  // up to this offset the system was asked what is in memory
-	stand   atomic.Uint32 // so many calls are counted for each that is recorded
-
-	// What mapped reads count is not in a cache line of what they load: all before it, and calls, are
-	// between the two.
-	calls [reasons]atomic.Uint64 // system calls, but for those that are early
-	saved atomic.Uint32          // mapped calls that were counted
+	confirm atomic.Bool            // the system must confirm that a page exists before it is ready
+	mu      sync.Mutex             // held while the front changes
+	credit  atomic.Uint32          // calls that a mapping would have saved
+	asked   atomic.Int64           // up to this offset the system was asked what is in memory
+	stand   atomic.Uint32          // so many calls are counted for each that is recorded
+	calls   [reasons]atomic.Uint64 // system calls, but for those that are early
 }
 
 const (

@@ -170,7 +170,7 @@ func TestPages_OrderAtLargeOffsets(t *testing.T) {
 		s := newSimulation(1)
 		s.open(1<<60, true, false, true)
 		for range LookEvery + readyFrom + 2 {
-			s.p.Read(s, off, 4096, false)
+			s.p.Read(s, off, 4096, false, false)
 			off += 4096
 		}
 		if !s.told {
@@ -203,10 +203,10 @@ func TestDraw_Front(t *testing.T) {
 			case k < 4:
 				p.Note(Ready, 0, off+n)
 			case k < 30:
-				p.Read(h, off, n, false)
+				p.Read(h, off, n, false, false)
 			}
 			want := p.has(readyShift, off, int(n))
-			if got := p.Draw(off, int(n)) == Copy; got != want {
+			if got := p.Draw(off, int(n)) != System; got != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
 			if p.front.Load()&offsetMask >= 2*BlockSize {

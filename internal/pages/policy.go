@@ -2,6 +2,8 @@
 
 package pages
 
+import "go.dw1.io/mmapfile/internal/account"
+
 // Eager says whether this build has the eager policy of the tests.
 const Eager = false
 
@@ -9,6 +11,8 @@ const Eager = false
 const (
 	mapFrom   = 16 // calls on seen pages before the file is mapped: short lives
 	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
+
+	vainFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of: few zeros of the last page
 
 	waitLooks   = 64 // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"math"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
@@ -17,6 +18,8 @@ const Eager = true
 const (
 	mapFrom   = 1
 	readyFrom = 1
+
+	vainFrom = math.MaxInt64
 
 	waitLooks   = 0
 	recordOne   = 1

@@ -29,7 +29,7 @@ func TestCalls_Reasons(t *testing.T) {
 	// call makes a call whose result says more than that of a simulated one.
 	call := func(s *simulation, record func()) {
 		s.simFile.calls++
-		if !s.p.Early(0, 64, false, false) {
+		if !s.p.Early(64, false, false) {
 			record()
 		}
 	}
@@ -89,14 +89,14 @@ func TestCalls_Reasons(t *testing.T) {
 		{"zeros at the end", Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
 		{"long reads that take longer from the mapping", Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
-			copyPage.of(Long).Set(10_000)
+			copyPrices.of(Long).Set(10_000)
 			for range n {
 				s.read(BlockSize, Long)
 			}
 		}},
 		{"reads that meet the end", PastEnd, BlockSize, nil, func(s *simulation) {
 			for range n {
-				call(s, func() { s.p.Read(s, BlockSize-64, 64, true) })
+				call(s, func() { s.p.Read(s, BlockSize-64, 64, true, false) })
 			}
 		}},
 		{"writes past the end", PastEnd, BlockSize, nil, func(s *simulation) {
@@ -146,8 +146,8 @@ func TestCalls_Allocations(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
-	s.p.Read(s, 0, AheadBytes, false) // is recorded
-	if n := testing.AllocsPerRun(10*LookEvery, func() { s.p.Read(s, 0, 64, true); s.p.Calls(Unpaid) }); n > 0 {
+	s.p.Read(s, 0, AheadBytes, false, false) // is recorded
+	if n := testing.AllocsPerRun(10*LookEvery, func() { s.p.Read(s, 0, 64, true, false); s.p.Calls(Unpaid) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

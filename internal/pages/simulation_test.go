@@ -67,8 +67,8 @@ func newSimulation(seed uint64) *simulation {
 	if Eager {
 		account.Unbound()
 	}
-	prices := []*account.Price{&shortRead, &shortCopy, &callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
-	for _, sizes := range []*sizes{&readPage, &copyPage, &writePage} {
+	prices := []*account.Price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
+	for _, sizes := range []*sizes{&readPrices, &copyPrices, &writePrices} {
 		for i := range sizes {
 			prices = append(prices, &sizes[i])
 		}
@@ -396,10 +396,10 @@ func (s *simulation) read(off, n int64) {
 		s.cost += loadPrice
 		s.p.Took(System, n, took)
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, false) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), how != System, false) {
 		return
 	}
-	s.p.Read(s.simFile, off, n, false) // a read that ends where the file does is not short
+	s.p.Read(s.simFile, off, n, false, how != System) // a read that ends where the file does is not short
 	s.record(off)
 }
 
@@ -450,7 +450,7 @@ func (s *simulation) write(off, n int64) {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
-	if s.cost += earlyOverhead; s.p.Early(off, int(n), s.mapped, true) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), false, true) {
 		return
 	}
 	s.p.Write(s.simFile, off, n, s.size, None)
@@ -1075,7 +1075,7 @@ func TestDraw_AsksNothing(t *testing.T) {
 	s.open(64*BlockSize, true, false, false)
 	s.mapped = true
 	s.p.Note(Ready, 0, s.size)
-	copyPage.of(Long).Set(10_000)
+	copyPrices.of(Long).Set(10_000)
 	account.Set(account.Max)
 	for off := range 4 * s.size / Long {
 		s.read(off*Long%s.size, Long)
@@ -1093,7 +1093,7 @@ func TestDraw_AfterDearCopies(t *testing.T) {
 	defer account.Unbound()
 	for _, life := range []int{200, 40_000} { // other calls of the file come between
 		s := newSimulation(1)
-		copyPage.of(Long).Set(400)
+		copyPrices.of(Long).Set(400)
 		for range 200_000 / life {
 			s.open(16*BlockSize, false, false, false)
 			for range life {
@@ -1299,7 +1299,7 @@ func TestTook_Cold(t *testing.T) {
 			}
 			s.read(off, Long)
 		}
-		if now := readPage.of(Long).Now(); now > 300 {
+		if now := readPrices.of(Long).Now(); now > 300 {
 			t.Errorf("cold: %v; a page is believed to take %d ns", cold, now)
 		}
 	}

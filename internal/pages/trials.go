@@ -18,7 +18,6 @@ var (
 
 const (
 	firstCall   = 430   // a read of 64 bytes by system call
-	firstCopy   = 50    // a copy of less
 	recordPrice = 30    // a call that is recorded, above what each may cost, if its word is in no cache
 	askPrice    = 890   // the question what is in memory: two system calls
 	cachePrice  = 430   // and whether a block is in memory, or being read: one
@@ -34,7 +33,7 @@ func writeCall() int64 { return max(callPrice.Now(), writePrice.Measured()) }
 // so no more than twice that, and they earn no more than a 32nd.
 func readCall() int64 {
 	hot := callPrice.Now()
-	return max(hot, min(shortRead.Measured(), 2*hot))
+	return max(hot, min(readPrices.of(1).Measured(), 2*hot))
 }
 
 // payFaults spends what the first loads of n blocks took. One that takes less than a system call is no

@@ -105,7 +105,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	w.n, w.size = 0, random()>>28
 	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
 	if n > PageSize {
-		bytes = writePage.bytes(int64(n))
+		bytes = writePrices.bytes(int64(n))
 	}
 	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
@@ -117,7 +117,6 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	}
 	if saved *= int64(stands); saved >= 0 {
 		account.Earn(saved)
-		p.begin().saved.Add(stands)
 		return
 	}
 	if !account.Affords(-account.Start / 2) {

@@ -151,7 +151,7 @@ func TestTook_Bytes(t *testing.T) {
 		new(Pages).Took(Write, 16*PageSize, 400+16*300)
 		new(Pages).Took(System, 16*PageSize, 400+16*200)
 	}
-	if write, read := writePage.of(16*PageSize).Now(), readPage.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
+	if write, read := writePrices.of(16*PageSize).Now(), readPrices.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
 		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
 	}
 	for range 40 {
@@ -164,7 +164,7 @@ func TestTook_Bytes(t *testing.T) {
 		new(Pages).Took(Write, 64, 2_001)
 		new(Pages).Took(Write, PageSize+1000, 2_000+2*300)
 	}
-	if write := writePage.of(PageSize).Now(); write < 290 || write > 310 {
+	if write := writePrices.of(PageSize).Now(); write < 290 || write > 310 {
 		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
 	}
 }
