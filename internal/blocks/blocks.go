@@ -1,4 +1,4 @@
-// Package blocks finds the word of bits that a file's record has for each block.
+// Package blocks keeps bits for the pages of a file: a block of 64 KiB has one word.
 //
 // The words of eight blocks stand side by side, and are a group with one key. That is a hash table, so that
 // its size depends on what was read and not on its offsets. It holds nothing once the system has evicted pages:

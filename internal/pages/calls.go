@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
 )
 
 // Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does not if
@@ -26,20 +27,19 @@ func (p *Pages) Early(n int, tried, writes bool) bool {
 func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
-		state &^= recorded
+		state &^= recorded | sampled
 	}
 	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
-		kept, stand := int64(0), uint32(recordOne)
+		needs := int64(LookEvery * recordPrice)
 		if !h.MapsTo(end) {
-			kept = mappingPrice.Now() // without a mapping, the record is of no use
+			needs += mappingPrice.Now() // without a mapping, the record is of no use
 		}
-		if waits.Add(-1) < 0 && account.Affords(kept+LookEvery*recordPrice) {
+		switch {
+		case waits.Add(-1) < 0 && account.Affords(needs):
 			account.Spend(LookEvery * recordPrice)
-			stand = 1
-		}
-		if stand == 1 || state>>callsShift/LookEvery%recordOne == 0 {
-			p.begin().stand.Store(stand)
 			state |= recorded
+		case state>>callsShift/LookEvery%recordOne == 0:
+			state |= recorded | sampled
 		}
 	}
 	records = (old|state)&recorded != 0
@@ -56,12 +56,15 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 // count records a call of n bytes at off by system call: its pages are seen from now on. again says
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
-func (p *Pages) count(off, n int64, rereads, writes bool) (again, hot, due bool) {
-	end, stand := off+n, uint64(max(p.begin().stand.Load(), 1))
+func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, hot, due bool) {
+	end, stand := off+n, uint64(1)
+	if state&sampled != 0 {
+		stand = recordOne
+	}
 	again, hot = true, true
-	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w, pages := p.word(block), blockMask(block, off, end)
-		old, part := w.Load(), min(end, (block+1)<<BlockBits)-max(off, block<<BlockBits)
+	for block := off >> blockBits; block<<blockBits < end; block++ {
+		w, pages := p.word(block), blocks.Mask(block, off, end)
+		old, part := w.Load(), min(end, (block+1)<<blockBits)-max(off, block<<blockBits)
 		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
 		reads, wrote := old>>readsShift&readsMax, old>>writesShift&writesMax
@@ -107,7 +110,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
 	onPage := off%PageSize != 0 && follows // so only the read before may have seen the page
-	again, hot, due := p.count(off, n, !onPage, false)
+	again, hot, due := p.count(off, n, state, !onPage, false)
 	again = again && !onPage
 	run, asks, broken := state&runMask, false, false
 	switch {
@@ -160,7 +163,7 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) 
 
 // waits reports whether the block before end waits. See waiting.
 func (r *record) waits(end int64) bool {
-	w := r.Word(uint64(end-1) >> BlockBits)
+	w := r.Word(uint64(end-1) >> blockBits)
 	return w != nil && w.Load()>>readsShift&readsMax > readyFrom
 }
 
@@ -190,7 +193,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 		return
 	}
 	r, mapped := p.begin(), h.MapsTo(off+n)
-	again, _, _ := p.count(off, n, false, mapped)
+	again, _, _ := p.count(off, n, state, false, mapped)
 	if why == None {
 		why = r.whyWrite(off, off+n, known, again, mapped)
 	}
@@ -233,28 +236,28 @@ func (p *Pages) wouldSave(h Host, n int64) {
 func (p *Pages) makeReady(h Host, off, n int64) {
 	r, end, size, changed := p.begin(), off+n, h.Size(off), false
 	confirm := r.confirm.Load()
-	for block := off >> BlockBits; block<<BlockBits < end && account.Affords(0); block++ {
+	for block := off >> blockBits; block<<blockBits < end && account.Affords(0); block++ {
 		w := r.Word(uint64(block))
 		if w == nil || w.Load()>>readsShift&readsMax != readyFrom {
 			continue
 		}
-		old, from := w.And(^uint64(readsMax<<readsShift)), block<<BlockBits
+		old, from := w.And(^uint64(readsMax<<readsShift)), block<<blockBits
 		set := old & seen
 		if confirm {
 			set = 0
 		}
 		if confirm || old&ready == 0 && bits.OnesCount64(old&seen) > readyFrom { // else the question costs as much as it saves
 			if to := min(from+BlockSize, size); inMemory(h, from, to) {
-				set = blockMask(block, from, to)
+				set = blocks.Mask(block, from, to)
 			} else if from, to = max(off, from), min(end, to); confirm && inMemory(h, from, to) {
-				set = blockMask(block, from, to)
+				set = blocks.Mask(block, from, to)
 			}
 		}
 		if set == 0 {
 			w.Or(waiting << readsShift)
 			continue
 		}
-		took := int64(h.Load(min(end, (block+1)<<BlockBits)-1, 1))
+		took := int64(h.Load(min(end, (block+1)<<blockBits)-1, 1))
 		if took == 0 {
 			continue // else a read would have the fault
 		}
@@ -268,7 +271,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		}
 	}
 	if changed {
-		p.advance()
+		r.Advance(&p.front, readyShift)
 	}
 }
 
@@ -287,9 +290,9 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 // unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would
 // prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
-	page := (off + n - 1) >> PageBits
+	page := (off + n - 1) >> pageBits
 	account.Spend(vainPrice(n) + saves(n)) // Draw has counted it as saved
-	next := (page + 1) << PageBits
+	next := (page + 1) << pageBits
 	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
 		account.Spend(2 * callPrice.Now())
@@ -304,7 +307,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
 	account.Spend(vainPrice(n))
-	p.giveUp((off + n - 1) >> PageBits)
+	p.giveUp((off + n - 1) >> pageBits)
 }
 
 // giveUp follows a mapped call that nothing proved. Unless the account has much, page is read and written by system call,
@@ -313,11 +316,12 @@ func (p *Pages) giveUp(page int64) {
 	if account.Affords(vainFrom) {
 		return
 	}
-	if w := p.begin().Word(uint64(page) >> (BlockBits - PageBits)); w != nil {
+	r := p.begin()
+	if w := r.Word(uint64(page) >> (blockBits - pageBits)); w != nil {
 		w.And(^(uint64(1<<readyShift|1<<prefaultedShift)<<(page%16) | readsMax<<readsShift | writesMax<<writesShift))
 		w.Or((readsMax - LookEvery) << readsShift)
 	}
-	p.resetFront()
+	r.Reset(&p.front)
 }
 
 // lookAhead follows reads in order of n bytes, up to off. It asks whether what comes next is in memory. If
@@ -332,11 +336,11 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		return
 	}
 	size, mapped := h.Size(off), h.MapsTo(off+1)
-	end, rest := min((off+AheadBytes)>>BlockBits<<BlockBits, size), min(size-off, 4*AheadBytes)
+	end, rest := min((off+AheadBytes)>>blockBits<<blockBits, size), min(size-off, 4*AheadBytes)
 	if end <= off {
 		return
 	}
-	costs := (rest>>BlockBits + 1) * faultPrice.Now()
+	costs := (rest>>blockBits + 1) * faultPrice.Now()
 	if !mapped {
 		costs += mappingPrice.Now()
 	}
@@ -353,10 +357,10 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		r.asked.Store(math.MaxInt64)
 	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
-		blocks := (end-1)>>BlockBits - off>>BlockBits + 1
-		if took := int64(h.Load(off, blocks)); took > 0 {
+		n := (end-1)>>blockBits - off>>blockBits + 1
+		if took := int64(h.Load(off, n)); took > 0 {
 			p.Note(Ready, off, end-off)
-			payFaults(took, blocks)
+			payFaults(took, n)
 		}
 	}
 }

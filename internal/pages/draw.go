@@ -34,7 +34,7 @@ func init() {
 }
 
 // bytes returns what the bytes of a call of n bytes take.
-func (s *sizes) bytes(n int64) int64 { return n >> PageBits * s.of(n).Now() }
+func (s *sizes) bytes(n int64) int64 { return n >> pageBits * s.of(n).Now() }
 
 // earnBytes adds a share of what the bytes of a long call by system call take.
 func earnBytes(n int64, writes bool) {
@@ -70,7 +70,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	case n <= PageSize:
 		writePrice.Measure(int64(took)-n/64, 1)
 	default:
-		writePrices.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>PageBits)
+		writePrices.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>pageBits)
 	}
 	if how == TimedRead {
 		p.begin().countCalls(Slower, 1)
@@ -82,7 +82,7 @@ func units(n int64) int64 {
 	if n < Long {
 		return 1
 	}
-	return n >> PageBits
+	return n >> pageBits
 }
 
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is

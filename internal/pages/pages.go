@@ -27,15 +27,12 @@ package pages
 
 import (
 	"math"
-	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
-	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -58,18 +55,14 @@ type Host interface {
 type Pages struct {
 	rec atomic.Pointer[record]
 
-	// front is one look for most files that are read often: all pages before an offset are ready. Mapped calls do
-	// without it while they are counted.
-	//
-	//	bits  0–43  the offset
-	//	bits 44–63  the generation, modulo 2^20
-	front atomic.Uint64
+	front blocks.Front // of the pages that are ready; mapped calls do without it while they are counted
 
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–43  the offset after the last read
 	//	bit  44     calls are recorded until the next group of LookEvery begins
-	//	bits 45–47  reads in order, up to readyFrom
+	//	bit  45     and each of them stands for recordOne
+	//	bits 46–47  reads in order, up to readyFrom
 	//	bits 48–55  calls that were not recorded, and are not in the record either
 	//	bits 56–63  system calls, modulo 2^8
 	//
@@ -81,8 +74,9 @@ const (
 	offsetBits = 44
 	offsetMask = 1<<offsetBits - 1
 	recorded   = 1 << offsetBits
-	oneInOrder = 1 << (offsetBits + 1)
-	runMask    = 7 * oneInOrder // at least readyFrom
+	sampled    = 1 << (offsetBits + 1)
+	oneInOrder = 1 << (offsetBits + 2)
+	runMask    = 3 * oneInOrder // at least readyFrom
 	earlyShift = offsetBits + 4
 	oneEarly   = 1 << earlyShift
 	earlyMask  = 255 * oneEarly
@@ -102,21 +96,19 @@ type record struct {
 	blocks.Map
 
 	confirm atomic.Bool            // the system must confirm that a page exists before it is ready
-	mu      sync.Mutex             // held while the front changes
 	credit  atomic.Uint32          // calls that a mapping would have saved
 	asked   atomic.Int64           // up to this offset the system was asked what is in memory
-	stand   atomic.Uint32          // so many calls are counted for each that is recorded
 	calls   [reasons]atomic.Uint64 // system calls, but for those that are early
 }
 
 const (
-	PageBits  = 12
-	BlockBits = 16
-
 	// BlockSize is the number of bytes of a block, the unit of prefaulting.
-	BlockSize = 1 << BlockBits
+	BlockSize = blocks.BlockSize
 	// PageSize is the number of bytes of a recorded page.
-	PageSize = 1 << PageBits
+	PageSize = blocks.PageSize
+
+	pageBits  = blocks.PageBits
+	blockBits = blocks.BlockBits
 
 	prefaultedShift = 16
 	readsShift      = 32
@@ -143,46 +135,19 @@ const (
 	Prefaulted Mark = 1 | 1<<readyShift | 1<<prefaultedShift
 )
 
-// blockMask returns the pages of block that the bytes from off to end intersect.
-func blockMask(block, off, end int64) uint64 {
-	first, last := uint(0), uint(15)
-	if at := off - block<<BlockBits; at > 0 {
-		first = uint(at >> PageBits)
-	}
-	if at := end - 1 - block<<BlockBits; at < 1<<BlockBits {
-		last = uint(at >> PageBits)
-	}
-	return (2<<(last&63) - 1) &^ (1<<(first&63) - 1)
-}
-
 // weight returns the number of calls that mapping n bytes counts as: long ones save as much.
 func weight(n int64) uint64 { return 1 + uint64(n)>>14 }
 
 // always is set where mapped bytes are read and written through the mapping alone.
 const always = sys.Maps && runtime.GOOS == "openbsd"
 
-// has reports whether all pages of n bytes at off have a bit set. shift is the bit of a
-// block's first page.
+// has reports whether all pages of n bytes at off have a property.
 func (p *Pages) has(shift uint, off int64, n int) bool {
 	r := p.rec.Load()
 	if r == nil || always {
 		return always
 	}
-	for first, last := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits; ; {
-		w, end := r.Word(first/16), min(last, first|15)
-		if w == nil || runLength(w.Load()>>(shift&63), first) <= end-first {
-			return false
-		}
-		if first = end + 1; end == last {
-			return true
-		}
-	}
-}
-
-// runLength returns the number of consecutive pages, from first on, whose bits are set in
-// their block.
-func runLength(set, first uint64) uint64 {
-	return uint64(bits.TrailingZeros64(^(set >> (first % 16))))
+	return r.Has(shift, off, n)
 }
 
 // Seen reports whether system calls have read or written all pages of n bytes at off.
@@ -193,38 +158,10 @@ func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) 
 
 // Draw returns how a read of n bytes at off is made, and counts what it saves.
 func (p *Pages) Draw(off int64, n int) How {
-	if w := p.front.Load(); n < Long && uint64(off)+uint64(n) <= w&offsetMask && w&^offsetMask == frontGeneration() && !account.Counting() {
+	if n < Long && p.front.Before(uint64(off)+uint64(n)) && !account.Counting() {
 		return Copy
 	}
 	return p.draw(off, n, true)
-}
-
-func frontGeneration() uint64 { return uint64(evictions.Generation()) << offsetBits }
-
-// advance moves the front to the first page that is not ready.
-func (p *Pages) advance() {
-	r := p.begin()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	front, pages := p.front.Load(), uint64(0)
-	if front&^offsetMask == frontGeneration() {
-		pages = front & offsetMask >> PageBits &^ 15
-	}
-	for run := uint64(16); run == 16; pages += run {
-		run = 0
-		if w := r.Word(pages / 16); w != nil {
-			run = runLength(w.Load()>>readyShift, 0)
-		}
-	}
-	p.front.Store(pages<<PageBits | frontGeneration())
-}
-
-// resetFront is called once pages that were ready may not be so any more.
-func (p *Pages) resetFront() {
-	r := p.begin()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p.front.Store(0)
 }
 
 // Known reports whether all pages of n bytes at off are known to be in memory.
@@ -250,11 +187,11 @@ func (r *record) knownShift() uint {
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and whether the page at
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
-	first, last, after := uint64(off)>>PageBits, uint64(off+int64(n)-1)>>PageBits, uint64(next)>>PageBits
+	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
 	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
 		if w := r.Word(first / 16); w != nil {
 			v := w.Load()
-			return runLength(v>>prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
+			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
 		}
 	}
 	return p.has(prefaultedShift, off, n), p.Known(next, 1)
@@ -281,8 +218,8 @@ func (p *Pages) word(block int64) *atomic.Uint64 {
 // groups have some: a Sync between the two leaves them to the next one.
 func (p *Pages) Note(mark Mark, off, n int64) {
 	end := off + n
-	for block := off >> BlockBits; block<<BlockBits < end; block++ {
-		w, all := p.word(block), blockMask(block, off, end)*uint64(mark)
+	for block := off >> blockBits; block<<blockBits < end; block++ {
+		w, all := p.word(block), blocks.Mask(block, off, end)*uint64(mark)
 		if w.Load()&all != all {
 			w.Or(all)
 		}
@@ -291,7 +228,7 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 		}
 	}
 	if mark != Seen {
-		p.advance()
+		p.begin().Advance(&p.front, readyShift)
 	}
 }
 
@@ -299,8 +236,8 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 // with the end.
 func (p *Pages) Truncated(size int64) {
 	if r := p.rec.Load(); r != nil {
-		r.Clear(math.MaxUint64, uint64(size)>>BlockBits, math.MaxUint64)
-		p.resetFront()
+		r.Clear(math.MaxUint64, uint64(size)>>blockBits, math.MaxUint64)
+		r.Reset(&p.front)
 	}
 }
 
@@ -308,7 +245,7 @@ func (p *Pages) Truncated(size int64) {
 // back, it makes them read-only, so the next write to each faults again.
 func (p *Pages) Synced(off, end int64) {
 	if r := p.rec.Load(); r != nil {
-		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>BlockBits, (uint64(end)+BlockSize-1)>>BlockBits)
+		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>blockBits, (uint64(end)+BlockSize-1)>>blockBits)
 	}
 }
 

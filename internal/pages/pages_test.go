@@ -11,7 +11,7 @@ import (
 
 func TestPages_Model(t *testing.T) {
 	t.Parallel()
-	const all = 10 << 20 / (1 << PageBits) // pages, of three leaves
+	const all = 10 << 20 / (1 << pageBits) // pages, of three leaves
 	masks := map[string]struct {
 		bits  Mark
 		shift uint
@@ -22,9 +22,9 @@ func TestPages_Model(t *testing.T) {
 		known := map[string]map[int]bool{"seen": {}, "ready": {}, "prefaulted": {}}
 		// span returns a range of bytes, and its pages, in whole or in part.
 		span := func() (off, n int64, first, last int) {
-			off = r.Int64N(all<<PageBits - 1)
-			n = 1 + r.Int64N(min(all<<PageBits-off, 1<<(4+r.IntN(22))))
-			return off, n, int(off >> PageBits), int((off + n - 1) >> PageBits)
+			off = r.Int64N(all<<pageBits - 1)
+			n = 1 + r.Int64N(min(all<<pageBits-off, 1<<(4+r.IntN(22))))
+			return off, n, int(off >> pageBits), int((off + n - 1) >> pageBits)
 		}
 		for op := range 300 {
 			off, n, first, last := span()
@@ -57,9 +57,9 @@ func TestPages_Model(t *testing.T) {
 			for page := first; page <= last; page++ {
 				known["seen"][page] = true
 				if p.has(readyShift, off, 1) {
-					known["ready"][page] = known["ready"][page] || p.has(readyShift, int64(page)<<PageBits, 1)
+					known["ready"][page] = known["ready"][page] || p.has(readyShift, int64(page)<<pageBits, 1)
 				}
-				known["prefaulted"][page] = known["prefaulted"][page] || p.has(prefaultedShift, int64(page)<<PageBits, 1)
+				known["prefaulted"][page] = known["prefaulted"][page] || p.has(prefaultedShift, int64(page)<<pageBits, 1)
 			}
 			for kind, m := range masks {
 				off, n, first, last := span()
@@ -209,7 +209,7 @@ func TestDraw_Front(t *testing.T) {
 			if got := p.Draw(off, int(n)) != System; got != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
-			if p.front.Load()&offsetMask >= 2*BlockSize {
+			if p.front.Before(2 * BlockSize) {
 				moved++
 			}
 		}

@@ -167,7 +167,7 @@ func (f *simFile) Load(off, blocks int64) time.Duration {
 	took := f.priced(func() {
 		f.fault(off, 1)
 		for i := range blocks - 1 {
-			f.fault((off>>BlockBits+i+1)<<BlockBits, 1)
+			f.fault((off>>blockBits+i+1)<<blockBits, 1)
 		}
 	})
 	if f.s.waits {
@@ -183,7 +183,7 @@ func (f *simFile) InMemory(off, end int64) (bool, error) {
 		return false, errors.ErrUnsupported
 	}
 	f.s.cost += cachestat
-	for block := off >> BlockBits; f.resident != nil && block<<BlockBits < end; block++ {
+	for block := off >> blockBits; f.resident != nil && block<<blockBits < end; block++ {
 		if !f.resident[block] {
 			return false, nil
 		}
@@ -221,8 +221,8 @@ func (f *simFile) Prefault(off, _ int64) (took time.Duration, ok bool) {
 	if f.refused() {
 		return f.priced(func() { f.s.cost += largePrefault }), false
 	}
-	block := off >> BlockBits
-	from, next := block<<BlockBits, (block+1)<<BlockBits
+	block := off >> blockBits
+	from, next := block<<blockBits, (block+1)<<blockBits
 	if !f.p.Known(from, BlockSize) {
 		f.s.cost += cachestat
 	}
@@ -264,7 +264,7 @@ func (f *simFile) faultPrice() float64 {
 // fault maps the blocks of n bytes at off. What is not in memory is a major fault. The bound leaves out faults that
 // an eviction has caused.
 func (f *simFile) fault(off, n int64) {
-	for block := off >> BlockBits; block<<BlockBits < off+n; block++ {
+	for block := off >> blockBits; block<<blockBits < off+n; block++ {
 		if shown := f.faulted[block]; shown == 0 {
 			f.s.cost += f.faultPrice()
 			if f.evicted[block] {
@@ -274,8 +274,8 @@ func (f *simFile) fault(off, n int64) {
 			if f.resident != nil && !f.resident[block] {
 				f.s.majors++
 			}
-			f.load(block<<BlockBits, 1)
-		} else if min(off+n, (block+1)<<BlockBits) > shown {
+			f.load(block<<blockBits, 1)
+		} else if min(off+n, (block+1)<<blockBits) > shown {
 			f.s.cost += pageFault
 		} else {
 			continue
@@ -286,7 +286,7 @@ func (f *simFile) fault(off, n int64) {
 
 // load waits for the disk, with either.
 func (f *simFile) load(off, n int64) {
-	for block := off >> BlockBits; f.resident != nil && block<<BlockBits < off+n; block++ {
+	for block := off >> blockBits; f.resident != nil && block<<blockBits < off+n; block++ {
 		if !f.resident[block] {
 			f.resident[block] = true
 			f.s.both(diskPrice)
@@ -305,7 +305,7 @@ func (f *simFile) evict() {
 
 // word prices the look-up of a word, and its change.
 func (s *simulation) word(off int64) {
-	line := uint64(off)>>BlockBits/8 | uint64(s.id)<<32
+	line := uint64(off)>>blockBits/8 | uint64(s.id)<<32
 	s.records++
 	if last, ok := s.recent[line]; ok && s.records-last <= recentWords {
 		s.cost += hotRecord
@@ -430,7 +430,7 @@ func (s *simulation) write(off, n int64) {
 				if next := (off + n + PageSize - 1) &^ (PageSize - 1); next < s.size {
 					s.fault(next, 1) // the proof
 				}
-				for page := off >> PageBits; page<<PageBits < off+n; page++ {
+				for page := off >> pageBits; page<<pageBits < off+n; page++ {
 					if s.readOnly[page] {
 						s.cost += writeFault
 						delete(s.readOnly, page)

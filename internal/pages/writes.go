@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
 )
 
 // The first mapped write to a page after each Sync is a fault, and some faults cost more than a pwrite.
@@ -23,8 +24,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		return false
 	}
 	all := true
-	for block := (end - 1) >> BlockBits; block >= off>>BlockBits; block-- { // the last one first: the page after a block is its proof
-		from, to := max(off, block<<BlockBits), min(end, (block+1)<<BlockBits)
+	for block := (end - 1) >> blockBits; block >= off>>blockBits; block-- { // the last one first: the page after a block is its proof
+		from, to := max(off, block<<blockBits), min(end, (block+1)<<blockBits)
 		if p.has(prefaultedShift, from, int(to-from)) {
 			continue
 		}
@@ -33,7 +34,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			return false
 		}
 		waits.Store(0)
-		if !p.Known(block<<BlockBits, BlockSize) {
+		if !p.Known(block<<blockBits, BlockSize) {
 			account.Spend(cachePrice) // the Host asks whether all of it is in memory
 		}
 		took, ok := h.Prefault(from, to)
@@ -54,17 +55,17 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 // prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
 // begins with.
 func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>BlockBits-off>>BlockBits+1)*prefaultPrice.Now(), account.Start)
+	return min(((end-1)>>blockBits-off>>blockBits+1)*prefaultPrice.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
-	for block := off >> BlockBits; block<<BlockBits < end && !Eager; block++ {
+	for block := off >> blockBits; block<<blockBits < end && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {
 			return false
 		}
-		mask, old := blockMask(block, off, end), w.Load()
+		mask, old := blocks.Mask(block, off, end), w.Load()
 		writes := int64(old >> writesShift & writesMax) // no more than writesMax are counted
 		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*writePrice.Now() < prefaultPrice.Now() {
 			return false
@@ -84,7 +85,7 @@ type Writes struct {
 const TimeEvery = 32
 
 // size is what a write of n bytes counts as: one that may be so many page faults.
-func size(n int) uint32 { return 1 + 4*uint32(n>>PageBits) }
+func size(n int) uint32 { return 1 + 4*uint32(n>>pageBits) }
 
 // Times reports whether the next mapped write, of n bytes, is to be timed.
 func (w *Writes) Times(n int) bool { return w.size+size(n) >= TimeEvery }
@@ -107,7 +108,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if n > PageSize {
 		bytes = writePrices.bytes(int64(n))
 	}
-	fault := 16 * call * (1 + int64(n)>>PageBits) // no longer takes a fault of each page
+	fault := 16 * call * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
 		return
 	}
