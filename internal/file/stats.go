@@ -5,7 +5,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
-	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/reason"
 	"go.dw1.io/mmapfile/internal/vm"
 )
 
@@ -17,11 +17,11 @@ type SystemCalls struct {
 	First, Unseen, Unmapped, Seldom, Unpaid, Unproven, Slower, PastEnd, HandedOut, Storage, Unmappable uint64
 }
 
-func byReason(c pages.Counts) SystemCalls {
+func byReason(c reason.Counts) SystemCalls {
 	return SystemCalls{
-		First: c[pages.First], Unseen: c[pages.Unseen], Unmapped: c[pages.Unmapped], Seldom: c[pages.Seldom],
-		Unpaid: c[pages.Unpaid], Unproven: c[pages.Unproven], Slower: c[pages.Slower], PastEnd: c[pages.PastEnd],
-		HandedOut: c[pages.HandedOut], Storage: c[pages.Storage], Unmappable: c[pages.Unmappable],
+		First: c[reason.First], Unseen: c[reason.Unseen], Unmapped: c[reason.Unmapped], Seldom: c[reason.Seldom],
+		Unpaid: c[reason.Unpaid], Unproven: c[reason.Unproven], Slower: c[reason.Slower], PastEnd: c[reason.PastEnd],
+		HandedOut: c[reason.HandedOut], Storage: c[reason.Storage], Unmappable: c[reason.Unmappable],
 	}
 }
 
@@ -29,9 +29,9 @@ func byReason(c pages.Counts) SystemCalls {
 func (f *File) SystemCalls() SystemCalls { return byReason(f.pages.Calls(f.whyEarly())) }
 
 // whyEarly returns why calls are not recorded, but for the first ones.
-func (f *File) whyEarly() pages.Reason {
+func (f *File) whyEarly() reason.Reason {
 	if f.tracks() {
-		return pages.Unpaid
+		return reason.Unpaid
 	}
 	return f.whyRefused()
 }
@@ -50,7 +50,7 @@ func ReadStats() Stats {
 		MappedFiles:   files,
 		MappedBytes:   bytes,
 		ReservedBytes: held,
-		SystemCalls:   byReason(pages.SystemCalls()),
+		SystemCalls:   byReason(reason.OfProcess()),
 		Faults:        guard.Faults.Load(),
 		MajorFaults:   evictions.Majors.Load(),
 		Prefaults:     prefaults.Load(),

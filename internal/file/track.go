@@ -11,6 +11,7 @@ import (
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/reason"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -53,9 +54,9 @@ func (f *File) noteWrite(off, n, known int64) {
 
 // whyRefused returns why no mapping can serve calls of f. If calls are recorded, it is the reason of
 // those at the kernel's offset.
-func (f *File) whyRefused() pages.Reason {
+func (f *File) whyRefused() reason.Reason {
 	if !canMap || noUnifiedCache || f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_APPEND) != 0 {
-		return pages.Unmappable
+		return reason.Unmappable
 	}
 	if f.storage.Load() == 0 { // no other call may have asked
 		if _, regular := f.stat(); !regular || !f.onMappable() {
@@ -64,27 +65,27 @@ func (f *File) whyRefused() pages.Reason {
 	}
 	switch {
 	case f.tracks():
-		return pages.HandedOut
+		return reason.HandedOut
 	case f.storage.Load() != 0 && !f.onMappable():
-		return pages.Storage
+		return reason.Storage
 	}
-	return pages.Unmappable
+	return reason.Unmappable
 }
 
 // whyWrite returns why no mapping can serve a write of n bytes at off, or None.
-func (f *File) whyWrite(off, n int64) pages.Reason {
+func (f *File) whyWrite(off, n int64) reason.Reason {
 	m := f.m.Load()
 	switch {
 	case f.cur.Shared():
-		return pages.HandedOut
+		return reason.HandedOut
 	case f.wholeWrites, f.flag&sys.FlagsSync != 0, m != nil && !m.writes:
-		return pages.Unmappable
+		return reason.Unmappable
 	case m != nil && f.needCold().mtime.Active():
 		if prefaulted, _ := f.pages.PrefaultedBefore(off, off, int(n)); prefaulted {
-			return pages.Unproven
+			return reason.Unproven
 		}
 	}
-	return pages.None
+	return reason.None
 }
 
 // process is this one, for pages.

@@ -6,6 +6,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 // Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does not if
@@ -47,7 +48,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 		state += oneEarly
 	}
 	if looks && state&earlyMask > 0 && (records || !p.holds(state)) {
-		p.countEarly(state, Unpaid)
+		p.begin().calls.AddUnrecorded(early(state), reason.Unpaid)
 		state &^= earlyMask
 	}
 	return state, records, looks
@@ -125,7 +126,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	}
 	p.state.Store(state)
 	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
-	r.countCalls(r.whyRead(end, again, hot, due, mapped, short, tried), 1)
+	r.calls.Add(r.whyRead(end, again, hot, due, mapped, short, tried), 1)
 	switch {
 	case !again && !due, hot && mapped:
 	case !mapped:
@@ -143,22 +144,22 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 }
 
 // whyRead returns why a recorded read up to end was a system call. See count.
-func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) Reason {
+func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) reason.Reason {
 	switch {
 	case short:
-		return PastEnd
+		return reason.PastEnd
 	case tried || mapped && again && r.waits(end):
-		return Unproven
+		return reason.Unproven
 	case !again:
-		return Unseen
+		return reason.Unseen
 	case !mapped:
 		return r.whyUnmapped()
 	case hot:
-		return Slower
+		return reason.Slower
 	case due && !account.Affords(0):
-		return Unpaid
+		return reason.Unpaid
 	}
-	return Seldom
+	return reason.Seldom
 }
 
 // waits reports whether the block before end waits. See waiting.
@@ -168,16 +169,16 @@ func (r *record) waits(end int64) bool {
 }
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
-func (r *record) whyUnmapped() Reason {
+func (r *record) whyUnmapped() reason.Reason {
 	if r.credit.Load() >= mapFrom && !account.Affords(mappingPrice.Now()) {
-		return Unpaid
+		return reason.Unpaid
 	}
-	return Unmapped
+	return reason.Unmapped
 }
 
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
-func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
+func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	state, records, looks := p.next(h, p.state.Load(), n, off+n)
 	p.state.Store(state)
 	if looks {
@@ -194,30 +195,30 @@ func (p *Pages) Write(h Host, off, n, known int64, why Reason) {
 	}
 	r, mapped := p.begin(), h.MapsTo(off+n)
 	again, _, _ := p.count(off, n, state, false, mapped)
-	if why == None {
+	if why == reason.None {
 		why = r.whyWrite(off, off+n, known, again, mapped)
 	}
-	r.countCalls(why, 1)
+	r.calls.Add(why, 1)
 	if off+n <= known && again && !mapped {
 		p.wouldSave(h, n)
 	}
 }
 
 // whyWrite returns why a recorded write from off to end was a system call.
-func (r *record) whyWrite(off, end, known int64, again, mapped bool) Reason {
+func (r *record) whyWrite(off, end, known int64, again, mapped bool) reason.Reason {
 	switch {
 	case end > known:
-		return PastEnd
+		return reason.PastEnd
 	case !again:
-		return Unseen
+		return reason.Unseen
 	case !mapped:
 		return r.whyUnmapped()
 	case r.waits(end):
-		return Unproven
+		return reason.Unproven
 	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
-		return Unpaid
+		return reason.Unpaid
 	}
-	return Seldom
+	return reason.Seldom
 }
 
 // wouldSave counts a call of n bytes that a mapping would have saved, and maps the file if that pays.

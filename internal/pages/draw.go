@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 // What a read saves from the mapping depends on the file. A long one of a hot file may take longer: from large folios,
@@ -73,7 +74,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 		writePrices.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>pageBits)
 	}
 	if how == TimedRead {
-		p.begin().countCalls(Slower, 1)
+		p.begin().calls.Add(reason.Slower, 1)
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/reason"
 	"go.dw1.io/mmapfile/internal/sys"
 )
 
@@ -95,10 +96,10 @@ const (
 type record struct {
 	blocks.Map
 
-	confirm atomic.Bool            // the system must confirm that a page exists before it is ready
-	credit  atomic.Uint32          // calls that a mapping would have saved
-	asked   atomic.Int64           // up to this offset the system was asked what is in memory
-	calls   [reasons]atomic.Uint64 // system calls, but for those that are early
+	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
+	credit  atomic.Uint32  // calls that a mapping would have saved
+	asked   atomic.Int64   // up to this offset the system was asked what is in memory
+	calls   reason.Counter // system calls, but for those that are early
 }
 
 const (

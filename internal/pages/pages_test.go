@@ -7,6 +7,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 func TestPages_Model(t *testing.T) {
@@ -253,12 +254,12 @@ func TestRead_LooksWithoutAccount(t *testing.T) {
 	s.open(BlockSize, true, false, false)
 	account.Set(-1 << 40)
 	const groups = 10
-	before := total(SystemCalls())
+	before := total(reason.OfProcess())
 	for range groups * LookEvery {
 		s.read(0, 64)
 	}
-	s.p.Closed(Unpaid)
-	if n := total(SystemCalls()) - before; n != groups*LookEvery {
+	s.p.Closed(reason.Unpaid)
+	if n := total(reason.OfProcess()) - before; n != groups*LookEvery {
 		t.Errorf("%d calls are counted of %d", n, groups*LookEvery)
 	}
 }

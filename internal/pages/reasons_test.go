@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 // Each reason has calls most of which have it.
@@ -35,28 +36,28 @@ func TestCalls_Reasons(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		why     Reason
+		why     reason.Reason
 		size    int64
 		prepare func(s *simulation)
 		run     func(s *simulation)
 	}{
-		{"few calls", First, BlockSize, nil, func(s *simulation) {
+		{"few calls", reason.First, BlockSize, nil, func(s *simulation) {
 			for range LookEvery - 1 {
 				s.read(0, 64)
 			}
 		}},
-		{"one pass", Unseen, n * PageSize, nil, func(s *simulation) {
+		{"one pass", reason.Unseen, n * PageSize, nil, func(s *simulation) {
 			for i := range int64(n) {
 				s.read(i*PageSize, 64)
 			}
 		}},
-		{"one pass in small calls", Unseen, n * 1000, func(s *simulation) { s.fails = true }, func(s *simulation) {
+		{"one pass in small calls", reason.Unseen, n * 1000, func(s *simulation) { s.fails = true }, func(s *simulation) {
 			for i := range int64(n) {
 				s.read(i*1000, 1000)
 			}
 		}},
-		{"a file that cannot be mapped yet", Unmapped, BlockSize, func(s *simulation) { s.fails = true; account.Set(account.Max) }, func(s *simulation) { reread(s, 0) }},
-		{"each block again", Seldom, n * BlockSize, func(s *simulation) {
+		{"a file that cannot be mapped yet", reason.Unmapped, BlockSize, func(s *simulation) { s.fails = true; account.Set(account.Max) }, func(s *simulation) { reread(s, 0) }},
+		{"each block again", reason.Seldom, n * BlockSize, func(s *simulation) {
 			reread(s, 0)
 			for i := range int64(n) {
 				s.read(i*BlockSize, 64)
@@ -66,7 +67,7 @@ func TestCalls_Reasons(t *testing.T) {
 				s.read(i*BlockSize, 64)
 			}
 		}},
-		{"writes that are few after each sync", Seldom, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+		{"writes that are few after each sync", reason.Seldom, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
 			for i := range int64(n) {
 				s.write(i%4*BlockSize, 64)
 				if i%4 == 3 {
@@ -74,57 +75,57 @@ func TestCalls_Reasons(t *testing.T) {
 				}
 			}
 		}},
-		{"an empty account", Unpaid, BlockSize, func(s *simulation) { account.Set(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
-		{"an account for no mapping", Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) },
+		{"an empty account", reason.Unpaid, BlockSize, func(s *simulation) { account.Set(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
+		{"an account for no mapping", reason.Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) },
 			func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) }},
-		{"an account for no fault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
+		{"an account for no fault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
 			func(s *simulation) { readWith(s, 2*BlockSize, -1000) }},
-		{"an account for no prefault", Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+		{"an account for no prefault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
 			for range n {
 				account.Set(prefaultPrice.Now() - 1000)
 				s.p.state.Or(recorded)
 				s.write(0, 64)
 			}
 		}},
-		{"zeros at the end", Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
+		{"zeros at the end", reason.Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
-		{"long reads that take longer from the mapping", Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
+		{"long reads that take longer from the mapping", reason.Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
 			copyPrices.of(Long).Set(10_000)
 			for range n {
 				s.read(BlockSize, Long)
 			}
 		}},
-		{"reads that meet the end", PastEnd, BlockSize, nil, func(s *simulation) {
+		{"reads that meet the end", reason.PastEnd, BlockSize, nil, func(s *simulation) {
 			for range n {
 				call(s, func() { s.p.Read(s, BlockSize-64, 64, true, false) })
 			}
 		}},
-		{"writes past the end", PastEnd, BlockSize, nil, func(s *simulation) {
+		{"writes past the end", reason.PastEnd, BlockSize, nil, func(s *simulation) {
 			for i := range int64(n) {
-				call(s, func() { s.p.Write(s, BlockSize+i*64, 64, BlockSize+i*64, None) })
+				call(s, func() { s.p.Write(s, BlockSize+i*64, 64, BlockSize+i*64, reason.None) })
 			}
 		}},
-		{"writes for which the file says why", Unmappable, BlockSize, nil, func(s *simulation) {
+		{"writes for which the file says why", reason.Unmappable, BlockSize, nil, func(s *simulation) {
 			for range n {
-				call(s, func() { s.p.Write(s, 0, 64, BlockSize, Unmappable) })
+				call(s, func() { s.p.Write(s, 0, 64, BlockSize, reason.Unmappable) })
 			}
 		}},
-		{"what is not recorded", Storage, BlockSize, nil, func(s *simulation) {
+		{"what is not recorded", reason.Storage, BlockSize, nil, func(s *simulation) {
 			for range n {
-				call(s, func() { s.p.Refused(func() Reason { return Storage }) })
+				call(s, func() { s.p.Refused(func() reason.Reason { return reason.Storage }) })
 			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := SystemCalls()
+			before := reason.OfProcess()
 			s := newSimulation(1)
 			s.open(c.size, true, false, false)
 			if c.prepare != nil {
 				c.prepare(s)
 			}
-			prepared := s.p.Calls(Storage)
+			prepared := s.p.Calls(reason.Storage)
 			c.run(s)
-			calls := s.p.Calls(Storage)
+			calls := s.p.Calls(reason.Storage)
 			of, all := calls[c.why]-prepared[c.why], total(calls)-total(prepared)
 			if all == 0 || 10*of < 9*all {
 				t.Errorf("%d of %d calls have reason %d: %d, and %d before", of, all, c.why, calls, prepared)
@@ -132,8 +133,8 @@ func TestCalls_Reasons(t *testing.T) {
 			if n := total(calls); n != s.simFile.calls {
 				t.Errorf("%d are %d system calls, want %d", calls, n, s.simFile.calls)
 			}
-			s.p.Closed(Storage)
-			for why, n := range SystemCalls() {
+			s.p.Closed(reason.Storage)
+			for why, n := range reason.OfProcess() {
 				if n -= before[why]; n != calls[why] {
 					t.Errorf("reason %d: the process has %d calls, and the file %d", why, n, calls[why])
 				}
@@ -147,7 +148,7 @@ func TestCalls_Allocations(t *testing.T) {
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
 	s.p.Read(s, 0, AheadBytes, false, false) // is recorded
-	if n := testing.AllocsPerRun(10*LookEvery, func() { s.p.Read(s, 0, 64, true, false); s.p.Calls(Unpaid) }); n > 0 {
+	if n := testing.AllocsPerRun(10*LookEvery, func() { s.p.Read(s, 0, 64, true, false); s.p.Calls(reason.Unpaid) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/race"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 // simulation runs calls of Files and prices what they do, for the File and for os.File.
@@ -112,7 +113,7 @@ func (s *simulation) open(size int64, large, memory, cold bool) {
 }
 
 func (s *simulation) close() {
-	if n := total(s.p.Calls(Unpaid)); n != s.simFile.calls {
+	if n := total(s.p.Calls(reason.Unpaid)); n != s.simFile.calls {
 		s.miscounted = append(s.miscounted, int64(n-s.simFile.calls))
 	}
 	if s.mapped {
@@ -453,7 +454,7 @@ func (s *simulation) write(off, n int64) {
 	if s.cost += earlyOverhead; s.p.Early(int(n), false, true) {
 		return
 	}
-	s.p.Write(s.simFile, off, n, s.size, None)
+	s.p.Write(s.simFile, off, n, s.size, reason.None)
 	s.record(off)
 }
 
@@ -590,7 +591,7 @@ func (s *simulation) allowed() float64 {
 	return allowed
 }
 
-func total(c Counts) (n uint64) {
+func total(c reason.Counts) (n uint64) {
 	for _, calls := range c {
 		n += calls
 	}
@@ -1059,7 +1060,7 @@ func TestDraw_Changes(t *testing.T) {
 				t.Errorf("%d bytes, large folios %v: %.2f of os.File", n, s.large, got)
 			}
 		}
-		if n := files[0].p.Calls(Unpaid)[Unproven]; n > 20 { // the prices may change during a call
+		if n := files[0].p.Calls(reason.Unpaid)[reason.Unproven]; n > 20 { // the prices may change during a call
 			t.Errorf("%d reads are believed to prove nothing", n)
 		}
 	}

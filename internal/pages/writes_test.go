@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/reason"
 )
 
 // Mapped writes that are page faults, or take only a little longer than system calls, end: another process
@@ -229,7 +230,7 @@ func TestPrefault_RefusedAgain(t *testing.T) {
 		if s.p.Prefault(h, 0, 64) {
 			t.Fatal("not refused")
 		}
-		s.p.Write(h, 0, 64, s.size, None)
+		s.p.Write(h, 0, 64, s.size, reason.None)
 	}
 	if h.tries == 0 || h.tries > writes/200 {
 		t.Errorf("%d prefaults are tried in %d writes", h.tries, writes)

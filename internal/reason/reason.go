@@ -1,0 +1,96 @@
+// Package reason counts system calls by why no mapping served them. Each call has one reason, which is derived after it.
+//
+// The counts of a file move to those of the process in groups, so that many calls share a cache miss, and the rest once
+// the file is closed.
+package reason
+
+import "sync/atomic"
+
+// A Reason says why a call was a system call.
+type Reason int
+
+// The reasons that mmapfile.SystemCalls names.
+const (
+	First Reason = iota
+	Unseen
+	Unmapped
+	Seldom
+	Unpaid
+	Unproven
+	Slower
+	PastEnd
+	HandedOut
+	Storage
+	Unmappable
+	reasons
+
+	None Reason = -1 // what is known of the pages tells
+)
+
+// Group is the number of calls that a file has at first, and of those that it moves to the process at once.
+const Group = 32
+
+// Counts are numbers of system calls by their reasons.
+type Counts [reasons]uint64
+
+// process has the calls of the process, but for those that files have not moved yet.
+var process [reasons]atomic.Uint64
+
+// OfProcess returns the calls of the process.
+func OfProcess() (c Counts) {
+	for why := range c {
+		c[why] = process[why].Load()
+	}
+	return c
+}
+
+// Counter counts the calls of a file. A nil Counter has none.
+type Counter [reasons]atomic.Uint64
+
+// Add counts n calls.
+func (c *Counter) Add(why Reason, n uint64) {
+	after := c[why].Add(n)
+	if groups := after/Group - (after-n)/Group; groups > 0 {
+		process[why].Add(groups * Group)
+	}
+}
+
+// AddUnrecorded counts n calls that were not recorded. rest is why, for those after the first ones of the file.
+func (c *Counter) AddUnrecorded(n uint64, rest Reason) {
+	first := c.first(n)
+	c.Add(First, first)
+	c.Add(rest, n-first)
+}
+
+// first returns how many of n calls that were not recorded are the first ones of the file.
+func (c *Counter) first(n uint64) uint64 {
+	if c == nil || c[First].Load() == 0 {
+		return min(n, Group)
+	}
+	return 0
+}
+
+// With returns the counts as they are after AddUnrecorded.
+func (c *Counter) With(n uint64, rest Reason) (all Counts) {
+	if c != nil {
+		for why := range all {
+			all[why] = c[why].Load()
+		}
+	}
+	first := c.first(n)
+	all[First] += first
+	all[rest] += n - first
+	return all
+}
+
+// Close moves what With returns to the process, but for what it has already.
+func (c *Counter) Close(n uint64, rest Reason) {
+	for why, n := range c.With(n, rest) {
+		if c != nil {
+			n -= c[why].Load() / Group * Group
+		}
+		if n > 0 {
+			process[why].Add(n)
+		}
+	}
+}
