@@ -85,7 +85,7 @@ func (f *File) fill(dst *bytes.Buffer) (n int64, end bool) {
 		}
 		f.cur.Unlock()
 		rest := f.rest()
-		if size > int64(m.usable) || f.pages.DrawUncounted(off, int(size-off)) == pages.System {
+		if size > int64(m.usable) || f.pages.Draw(off, int(size-off), false) == pages.System {
 			dst.Grow(rest + bytes.MinRead) // for its ReadFrom
 			break
 		}

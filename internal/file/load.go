@@ -50,7 +50,7 @@ func (f *File) tryLockMapping(m *mapping) bool {
 // file may be shorter than f knows. tried says that they were ready.
 func (f *File) load(m *mapping, b []byte, off int) (ok, tried bool) {
 	n := len(b)
-	how := f.pages.Draw(int64(off), n)
+	how := f.pages.Draw(int64(off), n, true)
 	if how == pages.System || !f.tryLockMapping(m) {
 		return false, false
 	}
@@ -107,7 +107,7 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards. It counts nothing.
 func (f *File) loadKnown(m *mapping, b []byte, off int) (ok bool) {
-	how := f.pages.DrawUncounted(int64(off), len(b))
+	how := f.pages.Draw(int64(off), len(b), false)
 	if how == pages.System {
 		return false
 	}

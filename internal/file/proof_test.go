@@ -36,6 +36,7 @@ func proofFile(t *testing.T) (*File, *mapping) {
 	if noUnifiedCache {
 		t.Skip("the system keeps pages of a truncated file")
 	}
+	HoldPages(t) // other tests evict pages
 	f, m := mappedFile(t, 3*int64(pageSize)+100)
 	prefaultAll(f)
 	return f, m

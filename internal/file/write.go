@@ -53,7 +53,7 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err er
 		known = prefaulted && seen
 	}
 	l.Lock()
-	if !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || l.State.Times(len(b)) || !f.needCold().mtime.Active() {
+	if !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
 		n, err = f.writeLocked(l, b, off)
 		l.Unlock()
 		return n, err
@@ -72,7 +72,6 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err er
 	m.touch(next) // as in store
 	n = len(b)
 	f.needCold().mtime.Wrote(f.modified())
-	l.State.Count(len(b))
 	return n, nil
 }
 

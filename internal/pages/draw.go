@@ -125,9 +125,6 @@ const (
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// DrawUncounted is Draw for a read that saves no system call.
-func (p *Pages) DrawUncounted(off int64, n int) How { return p.draw(off, n, false) }
-
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
 // is timed, and of 256 reads one is made the other way; of a size that is not known, one in four. Of short reads only
 // while the account is not full. They are drawn, so that no period of a program is missed.

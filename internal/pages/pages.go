@@ -157,12 +157,13 @@ func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
 // Ready reports whether reads of n bytes at off may copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 
-// Draw returns how a read of n bytes at off is made, and counts what it saves.
-func (p *Pages) Draw(off int64, n int) How {
+// Draw returns how a read of n bytes at off is made. saves says that it saves a system call if it is a copy, which is
+// counted.
+func (p *Pages) Draw(off int64, n int, saves bool) How {
 	if n < Long && p.front.Before(uint64(off)+uint64(n)) && !account.Counting() {
 		return Copy
 	}
-	return p.draw(off, n, true)
+	return p.draw(off, n, saves)
 }
 
 // Known reports whether all pages of n bytes at off are known to be in memory.

@@ -111,7 +111,7 @@ func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 				t.Fatal("not recorded")
 			}
 		}
-		if evictions.Evict(); p.Seen(0, 1) || p.Draw(0, 1) != System || p.Draw(5<<20, 1) != System {
+		if evictions.Evict(); p.Seen(0, 1) || p.Draw(0, 1, true) != System || p.Draw(5<<20, 1, true) != System {
 			t.Fatal("known after an eviction")
 		}
 	}
@@ -207,7 +207,7 @@ func TestDraw_Front(t *testing.T) {
 				p.Read(h, off, n, false, false)
 			}
 			want := p.has(readyShift, off, int(n))
-			if got := p.Draw(off, int(n)) != System; got != want {
+			if got := p.Draw(off, int(n), true) != System; got != want {
 				t.Fatalf("seed %d, operation %d: %d bytes at %d are ready: %v", seed, op, n, off, !want)
 			}
 			if p.front.Before(2 * BlockSize) {

@@ -354,7 +354,7 @@ func (s *simulation) read(off, n int64) {
 	page := (off + n + PageSize - 1) &^ (PageSize - 1) // the next one
 	how := System
 	if s.mapped {
-		how = s.p.Draw(off, int(n))
+		how = s.p.Draw(off, int(n), true)
 		s.cost += missPrice
 	}
 	switch how {

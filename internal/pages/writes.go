@@ -87,14 +87,14 @@ const TimeEvery = 32
 // size is what a write of n bytes counts as: one that may be so many page faults.
 func size(n int) uint32 { return 1 + 4*uint32(n>>pageBits) }
 
-// Times reports whether the next mapped write, of n bytes, is to be timed.
-func (w *Writes) Times(n int) bool { return w.size+size(n) >= TimeEvery }
-
-// Count counts a mapped write of n bytes, and reports whether it is to be timed, for Timed.
+// Count counts a mapped write of n bytes, unless it is to be timed, for Timed.
 func (w *Writes) Count(n int) (timed bool) {
+	if w.size+size(n) >= TimeEvery {
+		return true
+	}
 	w.n++
 	w.size += size(n)
-	return w.size >= TimeEvery
+	return false
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
@@ -102,7 +102,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
 // longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	stands, sizes := w.n, w.size
+	stands, sizes := w.n+1, w.size+size(n)
 	w.n, w.size = 0, random()>>28
 	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
 	if n > PageSize {
