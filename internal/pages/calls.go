@@ -350,7 +350,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		faultPrice.Fall()
 	}
 	in, err := h.InMemory(off, end)
-	account.Spend(askPrice)
+	account.Spend(2 * askPrice) // of eight blocks
 	switch {
 	case err != nil:
 	case !in:

@@ -26,6 +26,7 @@ const (
 	lookPrice      = 50 // the time
 	rusagePrice    = 530
 	cachestat      = 426
+	cachestatBlock = 150 // more for each block: 75 to 270
 	nowait         = 461 // preadv2 of one byte
 	fadvisePrice   = 200
 	firstTable     = 400   // the table and the record

@@ -183,7 +183,7 @@ func (f *simFile) InMemory(off, end int64) (bool, error) {
 	if f.unknown {
 		return false, errors.ErrUnsupported
 	}
-	f.s.cost += cachestat
+	f.s.cost += cachestat + float64((end-off)>>blockBits)*cachestatBlock
 	for block := off >> blockBits; f.resident != nil && block<<blockBits < end; block++ {
 		if !f.resident[block] {
 			return false, nil
