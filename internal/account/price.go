@@ -27,6 +27,7 @@ func (p *Price) MeasuredTwice() bool { return p.last[1].Load() > 0 }
 // waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
 // took, and the price rises by a quarter at most, and not above what the last ones took.
 func (p *Price) Measure(took, n int64) int64 {
+	took = max(took, n)
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
 	if old == 0 {

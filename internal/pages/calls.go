@@ -65,17 +65,17 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 	again, hot = true, true
 	for block := off >> blockBits; block<<blockBits < end; block++ {
 		w, pages := p.word(block), blocks.Mask(block, off, end)
-		old, part := w.Load(), min(end, (block+1)<<blockBits)-max(off, block<<blockBits)
+		old := w.Load()
 		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
 		reads, wrote := old>>readsShift&readsMax, old>>writesShift&writesMax
-		switch weight := weight(part) * stand; {
+		switch {
 		case reads > readyFrom:
 			reads = (reads + 1) & readsMax
 		case writes && old>>prefaultedShift&pages != pages:
-			wrote = min(wrote+weight, writesMax)
+			wrote = min(wrote+stand, writesMax)
 		case rereads && old&pages == pages && old>>readyShift&pages != pages:
-			reads = min(reads+weight, readyFrom)
+			reads = min(reads+stand, readyFrom)
 			due = due || reads == readyFrom
 		}
 		counted := old&^(readsMax<<readsShift|writesMax<<writesShift) | reads<<readsShift | wrote<<writesShift | pages
@@ -224,7 +224,7 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) reason.Reas
 // wouldSave counts a call of n bytes that a mapping would have saved, and maps the file if that pays.
 func (p *Pages) wouldSave(h Host, n int64) {
 	r := p.begin()
-	switch credit := r.credit.Add(uint32(min(weight(n), mapFrom))); {
+	switch credit := r.credit.Add(1); {
 	case credit < mapFrom:
 	case account.Affords(mappingPrice.Now()):
 		r.credit.Store(0)

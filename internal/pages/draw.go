@@ -60,21 +60,24 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 // were evicted after they were seen, and took is 0 then. For a short one nothing is asked, because the question reads a
 // byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
+	if how == TimedRead {
+		p.begin().calls.Add(reason.Slower, 1)
+		if took == 0 { // what is not known yet is not asked for again
+			took = time.Duration(readPrices.of(n).Now()*units(n) + callPrice.Now())
+		}
+	}
 	switch {
 	case took == 0: // no measure
 	case how == TimedCopy:
-		copyPrices.of(n).Measure(int64(took), units(n))
+		copyPrices.of(n).Measure(int64(took)/units(n), 1)
 	case how != Write && n < Long:
 		readPrices.of(n).Measure(int64(took), 1)
 	case how != Write:
-		readPrices.of(n).Measure(int64(took)-callPrice.Now(), units(n))
+		readPrices.of(n).Measure((int64(took)-callPrice.Now())/units(n), 1)
 	case n <= PageSize:
 		writePrice.Measure(int64(took)-n/64, 1)
 	default:
-		writePrices.of(n).Measure(int64(took)-writeCall(), (n+PageSize-1)>>pageBits)
-	}
-	if how == TimedRead {
-		p.begin().calls.Add(reason.Slower, 1)
+		writePrices.of(n).Measure((int64(took)-writeCall())/((n+PageSize-1)>>pageBits), 1)
 	}
 }
 
@@ -96,7 +99,7 @@ func copyPays(n int64) bool {
 func saves(n int64) int64 {
 	switch {
 	case !measured(n):
-		return max(callPrice.Now()-n/64, 0) // it may take longer to copy them
+		return callPrice.Now()
 	case n < Long:
 		return min(readPrices.of(n).Now()-copyPrices.of(n).Now(), 2*callPrice.Now())
 	}
@@ -109,7 +112,7 @@ func measured(n int64) bool {
 }
 
 // vainPrice returns what a call of n bytes by the mapping takes that is then repeated by system call.
-func vainPrice(n int64) int64 { return 50 + max(copyPrices.of(n).Now()*units(n), n/64) }
+func vainPrice(n int64) int64 { return 50 + copyPrices.of(n).Now()*units(n) }
 
 // How is how a call is made.
 type How int
@@ -126,7 +129,7 @@ const (
 var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
-// is timed, and of 256 reads one is made the other way; of a size that is not known, one in four. Of short reads only
+// is timed, and of 256 reads one is made the other way; of a size that is not known, two of each are first. Of short reads only
 // while the account is not full. They are drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
@@ -138,13 +141,12 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	}
 	const every = 16
 	r, how := random(), Copy
-	pays, other, unknown := copyPays(int64(n)), r%256 == 0, n >= Long && !measured(int64(n))
-	switch {
-	case pays && (other || unknown && r%4 == 0) && !always:
+	switch pays, other := copyPays(int64(n)), r%256 == 0; {
+	case pays && (other || n >= Long && !readPrices.of(int64(n)).MeasuredTwice()) && !always:
 		return TimedRead
 	case !pays && !other:
 		return System
-	case other || unknown || r%every == 1:
+	case other || n >= Long && !measured(int64(n)) || r%every == 1:
 		how = TimedCopy
 	}
 	switch {

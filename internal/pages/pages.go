@@ -90,8 +90,8 @@ const (
 //
 //	bits  0–15  seen: a call has read or written the page, so it is in memory, or a hole (see Confirm)
 //	bits 16–31  prefaulted since the last Sync: writes go to the mapping
-//	bits 32–39  reads of seen pages that are not ready, by weight (see waiting)
-//	bits 40–47  writes since the last Sync, by weight
+//	bits 32–39  reads of seen pages that are not ready (see waiting)
+//	bits 40–47  writes since the last Sync
 //	bits 48–63  ready: reads copy the page from the mapping; it is seen, too
 type record struct {
 	blocks.Map
@@ -135,9 +135,6 @@ const (
 	Ready      Mark = 1 | 1<<readyShift
 	Prefaulted Mark = 1 | 1<<readyShift | 1<<prefaultedShift
 )
-
-// weight returns the number of calls that mapping n bytes counts as: long ones save as much.
-func weight(n int64) uint64 { return 1 + uint64(n)>>14 }
 
 // always is set where mapped bytes are read and written through the mapping alone.
 const always = sys.Maps && runtime.GOOS == "openbsd"

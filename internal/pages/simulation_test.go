@@ -846,7 +846,7 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 }
 
 // What is drawn by chance does not decide whether a program is inside: those whose pages are evicted, or prove nothing,
-// once were for few seeds only.
+// and of few long calls, once were for few seeds only.
 func TestAccount_OtherSeeds(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
@@ -858,6 +858,9 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{48, 224, 219, 112, 48, 169, 221, 48},
 		{33, 177, 177, 57, 48, 201, 49, 56},
 		{98, 218, 255, 57, 0, 48, 218, 50},
+		{195, 155, 204, 220, 1, 192, 89, 26}, // 290 reads of 440 KB
+		{48, 198, 198, 48, 0, 198, 89, 48},
+		{49, 120, 255, 48, 0, 200, 49, 48}, // 79 of 4 MB
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)

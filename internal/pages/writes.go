@@ -102,7 +102,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
 // longer than any page fault has waited for a processor, and tells nothing.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	stands, sizes := w.n+1, w.size+size(n)
+	stands := w.n + 1
 	w.n, w.size = 0, random()>>28
 	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
 	if n > PageSize {
@@ -113,9 +113,6 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		return
 	}
 	saved := max(call+bytes-int64(took), -fault)
-	if saved > 0 {
-		stands = min(stands, sizes/size(n)) // shorter ones have saved less
-	}
 	if saved *= int64(stands); saved >= 0 {
 		account.Earn(saved)
 		return
