@@ -14,6 +14,7 @@ import (
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -57,7 +58,7 @@ func TestReadAt_MeasuresLongCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if read, copied, write := pages.Measured(pages.Long); read == 0 || copied == 0 || write == 0 {
+	if read, copied, write := prices.Measured(pages.Long); read == 0 || copied == 0 || write == 0 {
 		t.Errorf("a page is believed to take %d ns to read, %d to copy, and %d to write", read, copied, write)
 	}
 }

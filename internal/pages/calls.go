@@ -6,6 +6,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
@@ -18,7 +19,7 @@ func (p *Pages) Early(n int, tried, writes bool) bool {
 	}
 	p.state.Store(state + oneEarly)
 	if n >= Long {
-		earnBytes(int64(n), writes)
+		earn(int64(n), writes)
 	}
 	return true
 }
@@ -31,13 +32,13 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 		state &^= recorded | sampled
 	}
 	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
-		needs := int64(LookEvery * recordPrice)
+		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
-			needs += mappingPrice.Now() // without a mapping, the record is of no use
+			needs += prices.Mapping.Now() // without a mapping, the record is of no use
 		}
 		switch {
 		case waits.Add(-1) < 0 && account.Affords(needs):
-			account.Spend(LookEvery * recordPrice)
+			account.Spend(LookEvery * prices.Record)
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
 			state |= recorded | sampled
@@ -98,10 +99,10 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	state = state&^offsetMask | uint64(end)&offsetMask
 	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
-		look(h, end-1, readCall())
+		look(h, end-1, prices.OfShortRead())
 	}
 	if n >= Long {
-		earnBytes(n, false)
+		earn(n, false)
 	}
 	if tried && !short {
 		p.unproven(h, off, n)
@@ -170,7 +171,7 @@ func (r *record) waits(end int64) bool {
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
 func (r *record) whyUnmapped() reason.Reason {
-	if r.credit.Load() >= mapFrom && !account.Affords(mappingPrice.Now()) {
+	if r.credit.Load() >= mapFrom && !account.Affords(prices.Mapping.Now()) {
 		return reason.Unpaid
 	}
 	return reason.Unmapped
@@ -182,13 +183,13 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	state, records, looks := p.next(h, p.state.Load(), n, off+n)
 	p.state.Store(state)
 	if looks {
-		look(h, off+n-1, writeCall())
+		look(h, off+n-1, prices.OfWrite(0))
 		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}
 	}
 	if n >= Long {
-		earnBytes(n, true)
+		earn(n, true)
 	}
 	if !records {
 		return
@@ -226,7 +227,7 @@ func (p *Pages) wouldSave(h Host, n int64) {
 	r := p.begin()
 	switch credit := r.credit.Add(1); {
 	case credit < mapFrom:
-	case account.Affords(mappingPrice.Now()):
+	case account.Affords(prices.Mapping.Now()):
 		r.credit.Store(0)
 		mapFile(h)
 	}
@@ -268,7 +269,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		if old&ready == 0 {
 			payFaults(took, 1)
 		} else { // the block is mapped, so that is no measure
-			account.Spend(min(took, 2*faultPrice.Now()))
+			account.Spend(min(took, 2*prices.Fault.Now()))
 		}
 	}
 	if changed {
@@ -278,7 +279,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 
 func inMemory(h Host, off, end int64) bool {
 	in, err := h.InMemory(off, end)
-	account.Spend(askPrice)
+	account.Spend(prices.Ask)
 	return in && err == nil
 }
 
@@ -292,13 +293,13 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 // prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> pageBits
-	account.Spend(vainPrice(n) + saves(n)) // Draw has counted it as saved
+	account.Spend(prices.Vain(n) + prices.Saves(n)) // Draw has counted it as saved
 	next := (page + 1) << pageBits
 	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
-		account.Spend(2 * callPrice.Now())
+		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {
-			account.Spend(min(int64(h.Load(next, 1)), 2*faultPrice.Now()))
+			account.Spend(min(int64(h.Load(next, 1)), 2*prices.Fault.Now()))
 			return
 		}
 	}
@@ -307,7 +308,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	account.Spend(vainPrice(n))
+	account.Spend(prices.Vain(n))
 	p.giveUp((off + n - 1) >> pageBits)
 }
 
@@ -341,16 +342,16 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if end <= off {
 		return
 	}
-	costs := (rest>>blockBits + 1) * faultPrice.Now()
+	costs := (rest>>blockBits + 1) * prices.Fault.Now()
 	if !mapped {
-		costs += mappingPrice.Now()
+		costs += prices.Mapping.Now()
 	}
-	pays := rest*callPrice.Now()/n*(aheadShare-1)/aheadShare > costs || Eager
+	pays := rest*prices.Call.Now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {
-		faultPrice.Fall()
+		prices.Fault.Fall()
 	}
 	in, err := h.InMemory(off, end)
-	account.Spend(2 * askPrice) // of eight blocks
+	account.Spend(2 * prices.Ask) // of eight blocks
 	switch {
 	case err != nil:
 	case !in:

@@ -33,6 +33,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -208,7 +209,7 @@ func (p *Pages) begin() *record {
 func (p *Pages) word(block int64) *atomic.Uint64 {
 	w, moved := p.begin().Add(uint64(block))
 	if moved > 0 {
-		account.Spend(int64(moved) * placePrice)
+		account.Spend(int64(moved) * prices.Place)
 	}
 	return w
 }

@@ -2,7 +2,10 @@
 
 package pages
 
-import "go.dw1.io/mmapfile/internal/account"
+import (
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/prices"
+)
 
 // Eager says whether this build has the eager policy of the tests.
 const Eager = false
@@ -23,9 +26,8 @@ const (
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 
-	// Long is the number of bytes from which on a call earns by its length, and it is measured whether a copy from the
-	// mapping gains: shorter ones do.
-	Long = 16 << 10
+	// Long is that of package prices.
+	Long = prices.Long
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one
 	// addition to the account, to the next.

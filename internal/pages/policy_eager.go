@@ -8,6 +8,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
+	"go.dw1.io/mmapfile/internal/prices"
 )
 
 // Eager says whether this build has the eager policy of the tests.
@@ -28,7 +29,7 @@ const (
 	aheadShare = 1
 
 	AheadBytes = BlockSize
-	Long       = PageSize
+	Long       = prices.Long
 	LookEvery  = 1
 )
 

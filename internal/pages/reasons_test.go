@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
@@ -76,13 +77,13 @@ func TestCalls_Reasons(t *testing.T) {
 			}
 		}},
 		{"an empty account", reason.Unpaid, BlockSize, func(s *simulation) { account.Set(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
-		{"an account for no mapping", reason.Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) },
-			func(s *simulation) { readWith(s, 0, mappingPrice.Now()-1000) }},
+		{"an account for no mapping", reason.Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, prices.Mapping.Now()-1000) },
+			func(s *simulation) { readWith(s, 0, prices.Mapping.Now()-1000) }},
 		{"an account for no fault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
 			func(s *simulation) { readWith(s, 2*BlockSize, -1000) }},
 		{"an account for no prefault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
 			for range n {
-				account.Set(prefaultPrice.Now() - 1000)
+				account.Set(prices.Prefault.Now() - 1000)
 				s.p.state.Or(recorded)
 				s.write(0, 64)
 			}
@@ -90,7 +91,7 @@ func TestCalls_Reasons(t *testing.T) {
 		{"zeros at the end", reason.Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
 		{"long reads that take longer from the mapping", reason.Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
-			copyPrices.of(Long).Set(10_000)
+			prices.SetCopy(Long, 10_000)
 			for range n {
 				s.read(BlockSize, Long)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -68,15 +69,7 @@ func newSimulation(seed uint64) *simulation {
 	if Eager {
 		account.Unbound()
 	}
-	prices := []*account.Price{&callPrice, &writePrice, &faultPrice, &prefaultPrice, &mappingPrice}
-	for _, sizes := range []*sizes{&readPrices, &copyPrices, &writePrices} {
-		for i := range sizes {
-			prices = append(prices, &sizes[i])
-		}
-	}
-	for _, p := range prices {
-		p.Set(0)
-	}
+	prices.Reset()
 	looks.Store(0)
 	waits.Store(0)
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
@@ -327,7 +320,7 @@ func (s *simulation) record(off int64) {
 		if s.places == 0 {
 			s.cost += firstTable
 		}
-		s.cost += placePrice * float64(places-s.places)
+		s.cost += prices.Place * float64(places-s.places)
 		s.places = places
 	}
 	if s.p.state.Load()>>callsShift%LookEvery == 0 {
@@ -787,8 +780,8 @@ func TestWrite_EarnsItsShare(t *testing.T) {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
 		s.write(0, 64)
-		callPrice.Set(preadPrice)
-		writePrice.Set(price)
+		prices.Call.Set(preadPrice)
+		prices.Write.Set(price)
 		account.Set(-account.Start) // nothing is tried
 		for range LookEvery {
 			s.write(0, 64)
@@ -1079,7 +1072,7 @@ func TestDraw_AsksNothing(t *testing.T) {
 	s.open(64*BlockSize, true, false, false)
 	s.mapped = true
 	s.p.Note(Ready, 0, s.size)
-	copyPrices.of(Long).Set(10_000)
+	prices.SetCopy(Long, 10_000)
 	account.Set(account.Max)
 	for off := range 4 * s.size / Long {
 		s.read(off*Long%s.size, Long)
@@ -1097,7 +1090,7 @@ func TestDraw_AfterDearCopies(t *testing.T) {
 	defer account.Unbound()
 	for _, life := range []int{200, 40_000} { // other calls of the file come between
 		s := newSimulation(1)
-		copyPrices.of(Long).Set(400)
+		prices.SetCopy(Long, 400)
 		for range 200_000 / life {
 			s.open(16*BlockSize, false, false, false)
 			for range life {
@@ -1246,7 +1239,7 @@ func TestRead_AfterDearFaults(t *testing.T) {
 	}
 	defer account.Unbound()
 	s := newSimulation(1)
-	faultPrice.Set(8_000)
+	prices.Fault.Set(8_000)
 	s.open(1024*BlockSize, false, false, false)
 	for off := int64(0); off < s.size; off += 4096 {
 		s.read(off, 4096)
@@ -1303,7 +1296,7 @@ func TestTook_Cold(t *testing.T) {
 			}
 			s.read(off, Long)
 		}
-		if now := readPrices.of(Long).Now(); now > 300 {
+		if now := prices.OfRead(Long) / (Long / PageSize); now > 300 {
 			t.Errorf("cold: %v; a page is believed to take %d ns", cold, now)
 		}
 	}
@@ -1402,9 +1395,9 @@ func TestAccount_TrialThatWaited(t *testing.T) {
 	defer account.Unbound()
 	const slice = 4_000_000
 	for what, trial := range map[string]func(s *simulation){
-		"load":     func(*simulation) { account.Spend(faultPrice.Measure(slice, AheadBytes/BlockSize)) },
-		"prefault": func(*simulation) { account.Spend(prefaultPrice.Measure(slice, 1)) },
-		"mapping":  func(*simulation) { account.Spend(mappingPrice.Measure(slice, 1)) },
+		"load":     func(*simulation) { account.Spend(prices.Fault.Measure(slice, AheadBytes/BlockSize)) },
+		"prefault": func(*simulation) { account.Spend(prices.Prefault.Measure(slice, 1)) },
+		"mapping":  func(*simulation) { account.Spend(prices.Mapping.Measure(slice, 1)) },
 	} {
 		s := newSimulation(1)
 		account.Set(account.Max)
@@ -1427,13 +1420,13 @@ func TestAccount_SlowPrefaults(t *testing.T) {
 	}
 	defer account.Unbound()
 	for range 1000 {
-		prefaultPrice.Measure(700_000, 1)
+		prices.Prefault.Measure(700_000, 1)
 	}
-	if price := prefaultPrice.Now(); price > account.Max/2 {
+	if price := prices.Prefault.Now(); price > account.Max/2 {
 		t.Errorf("a price of %d is never paid", price)
 	}
 	s := newSimulation(1)
-	prefaultPrice.Set(account.Max / 2)
+	prices.Prefault.Set(account.Max / 2)
 	s.open(1024*BlockSize, true, false, false)
 	for range 200 {
 		s.read(100, 64) // it is mapped
@@ -1496,12 +1489,12 @@ func TestDraw_UnlikeReads(t *testing.T) {
 	newSimulation(1)
 	var p Pages
 	const hot, dear = 230, 4_000
-	callPrice.Set(hot)
+	prices.Call.Set(hot)
 	for range 60 {
 		p.Took(TimedRead, 12<<10, dear)
 		p.Took(TimedCopy, 12<<10, dear/2)
 	}
-	if call, saved := readCall(), saves(64); call > 2*hot || saved > 2*hot {
+	if call, saved := prices.OfShortRead(), prices.Saves(64); call > 2*hot || saved > 2*hot {
 		t.Errorf("a short read is believed to take %d ns, and to save %d; a hot one takes %d", call, saved, hot)
 	}
 }
@@ -1577,7 +1570,7 @@ func TestBeginsPeriod_EndsAtOnce(t *testing.T) {
 		s.write(100, 64)
 		s.period = false
 	}
-	if s.cost > s.allowed() || account.Balance() < -periodPrice {
+	if s.cost > s.allowed() || account.Balance() < -prices.Period {
 		t.Errorf("%.0f ns, %.0f with os.File: %.0f more than allowed; %d are left",
 			s.cost, s.base, s.cost-s.allowed(), account.Balance())
 	}

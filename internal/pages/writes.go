@@ -6,6 +6,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
+	"go.dw1.io/mmapfile/internal/prices"
 )
 
 // The first mapped write to a page after each Sync is a fault, and some faults cost more than a pwrite.
@@ -29,17 +30,17 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if p.has(prefaultedShift, from, int(to-from)) {
 			continue
 		}
-		price := prefaultPrice.Now()
+		price := prices.Prefault.Now()
 		if !account.Affords(price) {
 			return false
 		}
 		waits.Store(0)
 		if !p.Known(block<<blockBits, BlockSize) {
-			account.Spend(cachePrice) // the Host asks whether all of it is in memory
+			account.Spend(prices.Cached) // the Host asks whether all of it is in memory
 		}
 		took, ok := h.Prefault(from, to)
 		if ok {
-			account.Spend(prefaultPrice.Measure(int64(took), 1))
+			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			continue
 		}
 		account.Spend(min(int64(took), 2*price))
@@ -55,7 +56,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 // prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
 // begins with.
 func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>blockBits-off>>blockBits+1)*prefaultPrice.Now(), account.Start)
+	return min(((end-1)>>blockBits-off>>blockBits+1)*prices.Prefault.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
@@ -67,7 +68,7 @@ func (r *record) wroteEnough(off, end int64) bool {
 		}
 		mask, old := blocks.Mask(block, off, end), w.Load()
 		writes := int64(old >> writesShift & writesMax) // no more than writesMax are counted
-		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*writePrice.Now() < prefaultPrice.Now() {
+		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*prices.Write.Now() < prices.Prefault.Now() {
 			return false
 		}
 	}
@@ -104,15 +105,11 @@ func (w *Writes) Count(n int) (timed bool) {
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	stands := w.n + 1
 	w.n, w.size = 0, random()>>28
-	call, bytes := writeCall(), int64(n)/64 // what a system call would have taken
-	if n > PageSize {
-		bytes = writePrices.bytes(int64(n))
-	}
-	fault := 16 * call * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
+	fault := 16 * prices.OfWrite(0) * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
 		return
 	}
-	saved := max(call+bytes-int64(took), -fault)
+	saved := max(prices.OfWrite(int64(n))-int64(took), -fault)
 	if saved *= int64(stands); saved >= 0 {
 		account.Earn(saved)
 		return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
@@ -25,7 +26,7 @@ func TestTimed_ForeignSync(t *testing.T) {
 			if lost += loses; !w.Count(64) {
 				continue
 			}
-			p.Timed(&w, 64, time.Duration(firstCall+loses))
+			p.Timed(&w, 64, time.Duration(prices.Call.First+loses))
 			if paid := account.Start - account.Balance(); paid < lost {
 				t.Errorf("%d of %d was paid", paid, lost)
 			}
@@ -94,13 +95,13 @@ func TestMap_Fails(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
-	price := mappingPrice.Now()
+	price := prices.Mapping.Now()
 	for range 20 {
 		if mapFile(failing{s.simFile}) {
 			t.Fatal("it is mapped")
 		}
 	}
-	if now := mappingPrice.Now(); now != price {
+	if now := prices.Mapping.Now(); now != price {
 		t.Errorf("a mapping is believed to take %d ns, and %d before", now, price)
 	}
 }
@@ -115,7 +116,7 @@ func TestPrefault_HighPrice(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(2*BlockSize, true, false, false)
-	prefaultPrice.Set(400_000)
+	prices.Prefault.Set(400_000)
 	for range 2_000 {
 		account.Set(account.Max) // it allows one block
 		s.write(100, 64)
@@ -139,34 +140,6 @@ func TestMap_PaysItsEnd(t *testing.T) {
 		if took, paid := int64(s.cost-began)+openPrice, account.Max-account.Balance(); i > 20 && (paid < took || paid > took*3/2) {
 			t.Errorf("%d was paid for a mapping that took %d", paid, took)
 		}
-	}
-}
-
-// The bytes of a short write are not its price, which is that of a system call alone. Those of a long one have
-// a price of their own.
-func TestTook_Bytes(t *testing.T) {
-	defer account.Unbound()
-	newSimulation(1)
-	callPrice.Set(400)
-	for range 40 {
-		new(Pages).Took(Write, 16*PageSize, 400+16*300)
-		new(Pages).Took(System, 16*PageSize, 400+16*200)
-	}
-	if write, read := writePrices.of(16*PageSize).Now(), readPrices.of(16*PageSize).Now(); write < 290 || write > 310 || read < 190 || read > 210 {
-		t.Errorf("a page is believed to take %d and %d ns, not 300 and 200", write, read)
-	}
-	for range 40 {
-		new(Pages).Took(Write, PageSize, 500+PageSize/64)
-	}
-	if now := writePrice.Now(); now < 490 || now > 510 {
-		t.Errorf("a small write is believed to take %d ns, not 500", now)
-	}
-	for range 40 { // of what a write takes that is little longer than a page, most is the call
-		new(Pages).Took(Write, 64, 2_001)
-		new(Pages).Took(Write, PageSize+1000, 2_000+2*300)
-	}
-	if write := writePrices.of(PageSize).Now(); write < 290 || write > 310 {
-		t.Errorf("a page of a write is believed to take %d ns, not 300", write)
 	}
 }
 
@@ -196,7 +169,7 @@ func TestPrefault_Asks(t *testing.T) {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer account.Unbound()
-	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + cachePrice} {
+	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + prices.Cached} {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
 		s.mapped = true

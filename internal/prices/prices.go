@@ -1,0 +1,150 @@
+// Package prices has what calls and trials take in this process: hosts differ by a factor of twenty.
+//
+// What a read saves from the mapping depends on the file. A long one of a hot file may take longer: from large folios,
+// the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more than a hot one, and its copy
+// takes longer, too. So both are measured, for each size.
+package prices
+
+import (
+	"math/bits"
+
+	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
+)
+
+// Prices that are measured as things happen.
+var (
+	Call     = account.Price{First: firstCall} // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
+	Fault    = account.Price{First: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
+	Prefault = account.Price{First: 1_000}     // prefaulting a block: 1,500 to 100,000
+	Mapping  = account.Price{First: 10_000}    // a mapping, and its end
+	Write    = account.Price{First: 1_000}     // a small write by system call
+)
+
+// Prices that are not measured. All prices are in nanoseconds.
+const (
+	Record = 30    // a call that is recorded, above what each may cost, if its word is in no cache
+	Ask    = 890   // the question what of a block is in memory: two system calls
+	Cached = 430   // and whether a block is in memory, or being read: one
+	Place  = 20    // a place that is added to a table
+	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
+
+	firstCall = 430 // a read of 64 bytes by system call
+	firstPage = 64  // a page of a long call, until it is measured
+	guard     = 50  // what a copy takes before it copies
+)
+
+// sizes has the prices of calls of less than Long, of Long and more, of twice that… and of 256 times that and more.
+type sizes [10]account.Price
+
+var (
+	reads  sizes // by system call; short ones as a whole, and of the others a page
+	copies sizes // from the mapping, and so
+	writes sizes // a page of a write by system call, if it has more than one, without the call
+)
+
+func init() {
+	for i := range reads {
+		reads[i].First, copies[i].First, writes[i].First = firstPage, firstPage, firstPage
+	}
+	reads[0].First = firstCall
+}
+
+// Reset forgets what was measured. It is for tests.
+func Reset() {
+	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Mapping, &Write} {
+		p.Set(0)
+	}
+	for i := range reads {
+		reads[i].Set(0)
+		copies[i].Set(0)
+		writes[i].Set(0)
+	}
+}
+
+// of returns the price for calls of n bytes.
+func (s *sizes) of(n int64) *account.Price {
+	return &s[min(bits.Len64(uint64(n)/Long), len(s)-1)]
+}
+
+// take returns what a call of n bytes takes.
+func (s *sizes) take(n int64) int64 { return units(n) * s.of(n).Now() }
+
+// units returns the number of prices that a call of n bytes takes.
+func units(n int64) int64 {
+	if n < Long {
+		return 1
+	}
+	return n >> blocks.PageBits
+}
+
+// TookRead records what a read of n bytes has taken by system call. If took is 0, it is what is believed: so what is not
+// known yet is not measured again and again.
+func TookRead(n, took int64) {
+	if took == 0 {
+		took = OfRead(n)
+	}
+	reads.of(n).Measure(took/units(n), 1)
+}
+
+// TookCopy records what a read of n bytes has taken from the mapping.
+func TookCopy(n, took int64) { copies.of(n).Measure(took/units(n), 1) }
+
+// TookWrite records what a write of n bytes has taken by system call.
+func TookWrite(n, took int64) {
+	if n <= blocks.PageSize {
+		Write.Measure(took-n/64, 1)
+	} else {
+		writes.of(n).Measure((took-writeCall())/((n+blocks.PageSize-1)>>blocks.PageBits), 1)
+	}
+}
+
+// writeCall returns what a write by system call takes without its bytes.
+func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
+
+// OfWrite returns what a write of n bytes takes by system call.
+func OfWrite(n int64) int64 {
+	if n <= blocks.PageSize {
+		return writeCall() + n/64
+	}
+	return writeCall() + n>>blocks.PageBits*writes.of(n).Now()
+}
+
+// OfRead returns what a read of n bytes takes by system call.
+func OfRead(n int64) int64 { return reads.take(n) }
+
+// OfShortRead returns what a short read takes by system call that is not mapped. Where some are far dearer than a hot
+// one, others may not be: so no more than twice that, and they earn no more than a 32nd.
+func OfShortRead() int64 {
+	hot := Call.Now()
+	return max(hot, min(reads[0].Measured(), 2*hot))
+}
+
+// Saves returns what a read of n bytes saves from the mapping.
+func Saves(n int64) int64 {
+	switch {
+	case !Known(n):
+		return Call.Now()
+	case n < Long:
+		return min(reads.take(n)-copies.take(n), 2*Call.Now())
+	}
+	return reads.take(n) - copies.take(n)
+}
+
+// Known reports whether reads and copies of such a size were measured.
+func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).MeasuredTwice() }
+
+// ReadsKnown reports whether reads were.
+func ReadsKnown(n int64) bool { return reads.of(n).MeasuredTwice() }
+
+// Vain returns what a call of n bytes by the mapping takes that is then repeated by system call.
+func Vain(n int64) int64 { return guard + copies.take(n) }
+
+// Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
+// a write, or 0. It is for tests.
+func Measured(n int64) (read, copied, write int64) {
+	return reads.of(n).Measured(), copies.of(n).Measured(), writes.of(n).Measured()
+}
+
+// SetCopy sets what a page of a read of n bytes is believed to take from the mapping. It is for tests.
+func SetCopy(n, page int64) { copies.of(n).Set(page) }

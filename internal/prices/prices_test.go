@@ -1,0 +1,95 @@
+package prices
+
+import (
+	"testing"
+
+	"go.dw1.io/mmapfile/internal/blocks"
+)
+
+const page = blocks.PageSize
+
+// The bytes of a short write are not its price, which is that of a system call alone. Those of a long one have
+// a price of their own.
+func TestTookWrite_Bytes(t *testing.T) {
+	Reset()
+	defer Reset()
+	Call.Set(400)
+	for range 40 {
+		TookWrite(16*page, 400+16*300)
+		TookRead(16*page, 16*200)
+	}
+	if write, read := OfWrite(16*page), OfRead(16*page); write < 5150 || write > 5250 || read < 3150 || read > 3250 {
+		t.Errorf("calls of 16 pages are believed to take %d and %d ns, not 5200 and 3200", write, read)
+	}
+	for range 40 {
+		TookWrite(page, 500+page/64)
+	}
+	if now := OfWrite(0); now < 490 || now > 510 {
+		t.Errorf("a small write is believed to take %d ns, not 500", now)
+	}
+	for range 40 { // of what a write takes that is little longer than a page, most is the call
+		TookWrite(64, 2_001)
+		TookWrite(page+1000, 2_000+2*300)
+	}
+	if write := OfWrite(page + 1000); write < 2_290 || write > 2_310 {
+		t.Errorf("a write of a page and more is believed to take %d ns, not 2300", write)
+	}
+}
+
+// Before two of each are measured, a read is believed to save a system call, however long it is. So a first one that ran
+// cold code tells nothing.
+func TestSaves_Known(t *testing.T) {
+	for _, n := range []int64{64, Long, 100 * Long} {
+		Reset()
+		reads, copies := units(n)*300, units(n)*100
+		for i := range 2 {
+			if Known(n) || Saves(n) != Call.Now() {
+				t.Errorf("%d bytes: %d measures of each are believed to tell what is saved: %d", n, i, Saves(n))
+			}
+			TookRead(n, reads)
+			TookCopy(n, copies)
+		}
+		if !Known(n) {
+			t.Errorf("%d bytes: two of each tell nothing", n)
+		}
+		for range 40 {
+			TookRead(n, reads)
+			TookCopy(n, copies)
+		}
+		if want := reads - copies; Saves(n) < want*9/10 || Saves(n) > want*11/10 {
+			t.Errorf("a read of %d bytes is believed to save %d, not %d", n, Saves(n), want)
+		}
+		TookRead(n, 0) // it may have waited for the disk
+		if now := OfRead(n); now < reads*9/10 || now > reads*11/10 {
+			t.Errorf("a read of %d bytes is believed to take %d, not %d", n, now, reads)
+		}
+	}
+	Reset()
+	for range 2 { // nor is a size measured for ever that was never in memory
+		TookRead(Long, 0)
+	}
+	if !ReadsKnown(Long) {
+		t.Error("reads that were not in memory are to be measured again")
+	}
+}
+
+// The first call of a process, whose code is in no cache, and one that waited for a processor, count little.
+func TestTook_Waited(t *testing.T) {
+	Reset()
+	defer Reset()
+	const n = 4 << 20
+	for range 2 {
+		TookRead(n, 74_000)
+		TookCopy(n, 127_000)
+	}
+	if Saves(n) >= 0 {
+		t.Errorf("copies that take longer are believed to save %d", Saves(n))
+	}
+	for range 20 {
+		TookRead(n, 74_000)
+	}
+	TookRead(n, 3_000_000)
+	if now := OfRead(n); now > 2*74_000 {
+		t.Errorf("a read is believed to take %d after one that waited", now)
+	}
+}
