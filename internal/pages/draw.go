@@ -80,11 +80,11 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	const every = 16
 	r, how := random(), Copy
 	switch pays, other := copyPays(int64(n)), r%256 == 0; {
-	case pays && (other || n >= Long && !prices.ReadsKnown(int64(n))) && !always:
+	case pays && (other || !prices.ReadsKnown(int64(n))) && !always:
 		return TimedRead
 	case !pays && !other:
 		return System
-	case other || n >= Long && !prices.Known(int64(n)) || r%every == 1:
+	case other || !prices.Known(int64(n)) || r%every == 1:
 		how = TimedCopy
 	}
 	switch {

@@ -34,8 +34,8 @@ const (
 	guard     = 50  // what a copy takes before it copies
 )
 
-// sizes has the prices of calls of less than Long, of Long and more, of twice that… and of 256 times that and more.
-type sizes [10]account.Price
+// sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
+type sizes [14]account.Price
 
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
@@ -47,7 +47,9 @@ func init() {
 	for i := range reads {
 		reads[i].First, copies[i].First, writes[i].First = firstPage, firstPage, firstPage
 	}
-	reads[0].First = firstCall
+	for n := int64(1); n < Long; n *= 2 {
+		reads.of(n).First = firstCall
+	}
 }
 
 // Reset forgets what was measured. It is for tests.
@@ -64,7 +66,7 @@ func Reset() {
 
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price {
-	return &s[min(bits.Len64(uint64(n)/Long), len(s)-1)]
+	return &s[min(bits.Len64(uint64(n)>>10), len(s)-1)]
 }
 
 // take returns what a call of n bytes takes.
@@ -122,13 +124,10 @@ func OfShortRead() int64 {
 
 // Saves returns what a read of n bytes saves from the mapping.
 func Saves(n int64) int64 {
-	switch {
-	case !Known(n):
+	if !Known(n) {
 		return Call.Now()
-	case n < Long:
-		return min(reads.take(n)-copies.take(n), 2*Call.Now())
 	}
-	return reads.take(n) - copies.take(n)
+	return max(Call.Now(), reads.take(n)) - copies.take(n)
 }
 
 // Known reports whether reads and copies of such a size were measured.

@@ -41,6 +41,7 @@ func TestTookWrite_Bytes(t *testing.T) {
 func TestSaves_Known(t *testing.T) {
 	for _, n := range []int64{64, Long, 100 * Long} {
 		Reset()
+		Call.Set(200)
 		reads, copies := units(n)*300, units(n)*100
 		for i := range 2 {
 			if Known(n) || Saves(n) != Call.Now() {
