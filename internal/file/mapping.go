@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/evictions"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/sys"
 	"go.dw1.io/mmapfile/internal/vm"
 )
@@ -219,8 +220,9 @@ func (f *File) unpublish() {
 	}
 	c := f.needCold()
 	c.atClose = m
-	if c.guards == 0 {
+	if began := time.Now(); c.guards == 0 {
 		f.revoke()
+		prices.Unmap.Measure(int64(time.Since(began)), 1)
 	}
 }
 

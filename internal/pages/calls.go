@@ -34,7 +34,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
 		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
-			needs += prices.Mapping.Now() // without a mapping, the record is of no use
+			needs += prices.Mapping() // without a mapping, the record is of no use
 		}
 		switch {
 		case waits.Add(-1) < 0 && account.Affords(needs):
@@ -171,7 +171,7 @@ func (r *record) waits(end int64) bool {
 
 // whyUnmapped returns why a call that came back was one of an unmapped file.
 func (r *record) whyUnmapped() reason.Reason {
-	if r.credit.Load() >= mapFrom && !account.Affords(prices.Mapping.Now()) {
+	if r.credit.Load() >= mapFrom && !account.Affords(prices.Mapping()) {
 		return reason.Unpaid
 	}
 	return reason.Unmapped
@@ -227,7 +227,7 @@ func (p *Pages) wouldSave(h Host, n int64) {
 	r := p.begin()
 	switch credit := r.credit.Add(1); {
 	case credit < mapFrom:
-	case account.Affords(prices.Mapping.Now()):
+	case account.Affords(prices.Mapping()):
 		r.credit.Store(0)
 		mapFile(h)
 	}
@@ -344,7 +344,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	}
 	costs := (rest>>blockBits + 1) * prices.Fault.Now()
 	if !mapped {
-		costs += prices.Mapping.Now()
+		costs += prices.Mapping()
 	}
 	pays := rest*prices.Call.Now()/n*(aheadShare-1)/aheadShare > costs || Eager
 	if !pays {

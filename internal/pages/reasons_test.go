@@ -77,8 +77,8 @@ func TestCalls_Reasons(t *testing.T) {
 			}
 		}},
 		{"an empty account", reason.Unpaid, BlockSize, func(s *simulation) { account.Set(-1 << 40); reread(s, 0) }, func(s *simulation) { reread(s, 0) }},
-		{"an account for no mapping", reason.Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, prices.Mapping.Now()-1000) },
-			func(s *simulation) { readWith(s, 0, prices.Mapping.Now()-1000) }},
+		{"an account for no mapping", reason.Unpaid, BlockSize, func(s *simulation) { readWith(s, 0, prices.Mapping()-1000) },
+			func(s *simulation) { readWith(s, 0, prices.Mapping()-1000) }},
 		{"an account for no fault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) },
 			func(s *simulation) { readWith(s, 2*BlockSize, -1000) }},
 		{"an account for no prefault", reason.Unpaid, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {

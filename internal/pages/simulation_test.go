@@ -111,7 +111,12 @@ func (s *simulation) close() {
 	}
 	if s.mapped {
 		s.mapped = false
-		s.cost += revokePrice
+		price := float64(revokePrice)
+		if s.slow {
+			price = busyRevoke
+		}
+		s.cost += price + laterPrice
+		prices.Unmap.Measure(int64(s.timed(price)), 1)
 	}
 }
 
@@ -1358,8 +1363,8 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 	}{
 		{"random reads", atRandom(true, read), 0.35, 0.35},
 		{"random reads, small folios", atRandom(false, read), 0.75, 0.75},
-		{"random writes", atRandom(true, write), 0.35, 0.38},
-		{"a log", func(s *simulation) { s.log(430) }, 0.61, 0.67},
+		{"random writes", atRandom(true, write), 0.35, 0.41},
+		{"a log", func(s *simulation) { s.log(430) }, 0.61, 0.70},
 		{"a pass in calls of 4 KiB", func(s *simulation) {
 			s.open(1024*BlockSize, false, false, false)
 			for off := int64(0); off < s.size; off += 4096 {
@@ -1397,7 +1402,7 @@ func TestAccount_TrialThatWaited(t *testing.T) {
 	for what, trial := range map[string]func(s *simulation){
 		"load":     func(*simulation) { account.Spend(prices.Fault.Measure(slice, AheadBytes/BlockSize)) },
 		"prefault": func(*simulation) { account.Spend(prices.Prefault.Measure(slice, 1)) },
-		"mapping":  func(*simulation) { account.Spend(prices.Mapping.Measure(slice, 1)) },
+		"mapping":  func(*simulation) { account.Spend(prices.Map.Measure(slice, 1)) },
 	} {
 		s := newSimulation(1)
 		account.Set(account.Max)

@@ -95,13 +95,13 @@ func TestMap_Fails(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(BlockSize, true, false, false)
-	price := prices.Mapping.Now()
+	price := prices.Mapping()
 	for range 20 {
 		if mapFile(failing{s.simFile}) {
 			t.Fatal("it is mapped")
 		}
 	}
-	if now := prices.Mapping.Now(); now != price {
+	if now := prices.Mapping(); now != price {
 		t.Errorf("a mapping is believed to take %d ns, and %d before", now, price)
 	}
 }

@@ -17,7 +17,8 @@ var (
 	Call     = account.Price{First: firstCall} // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
 	Fault    = account.Price{First: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
 	Prefault = account.Price{First: 1_000}     // prefaulting a block: 1,500 to 100,000
-	Mapping  = account.Price{First: 10_000}    // a mapping, and its end
+	Map      = account.Price{First: 4_000}     // mapping a file
+	Unmap    = account.Price{First: 6_000}     // and its end: 5,000, or 23,000 if other processors have to know
 	Write    = account.Price{First: 1_000}     // a small write by system call
 )
 
@@ -29,9 +30,10 @@ const (
 	Place  = 20    // a place that is added to a table
 	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 
-	firstCall = 430 // a read of 64 bytes by system call
-	firstPage = 64  // a page of a long call, until it is measured
-	guard     = 50  // what a copy takes before it copies
+	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
+	firstCall = 430    // a read of 64 bytes by system call
+	firstPage = 64     // a page of a long call, until it is measured
+	guard     = 50     // what a copy takes before it copies
 )
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
@@ -54,7 +56,7 @@ func init() {
 
 // Reset forgets what was measured. It is for tests.
 func Reset() {
-	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Mapping, &Write} {
+	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Map, &Unmap, &Write} {
 		p.Set(0)
 	}
 	for i := range reads {
@@ -63,6 +65,9 @@ func Reset() {
 		writes[i].Set(0)
 	}
 }
+
+// Mapping returns what a mapping takes, and its end.
+func Mapping() int64 { return Map.Now() + Unmap.Now() + later }
 
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price {
