@@ -57,6 +57,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok, tried bool) {
 	if closeNeedsLock { // otherwise an empty defer would cost a nanosecond
 		defer f.unlockMappings()
 	}
+	tried = true // also if it faults
 	// guard.End, inlined by hand: a nanosecond and a half less.
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -72,7 +73,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok, tried bool) {
 		ok = f.copyAs(how, m, b, off) && (how == pages.TimedRead || f.proven(m, b, off))
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
-	return ok, true
+	return ok, tried
 }
 
 // proven reports whether b, which was copied from m at off, is in the file.

@@ -31,8 +31,8 @@ func (f *File) tracks() bool {
 	return m != nil && m.usable > 0
 }
 
-// noteRead records a read by system call. short says that it reached the end of file, and tried that it was copied from the mapping, in vain. A negative off is
-// not known, because the kernel's offset is shared.
+// noteRead records a read by system call. short says that it reached the end of file, and tried that it was copied from
+// the mapping, in vain. A negative off is not known, because the kernel's offset is shared.
 func (f *File) noteRead(off, n int64, short, tried bool) {
 	switch {
 	case n <= 0:

@@ -131,7 +131,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	switch {
 	case !again && !due, hot && mapped:
 	case !mapped:
-		p.wouldSave(h, n)
+		p.wouldSave(h)
 	case due:
 		p.makeReady(h, off, n)
 	}
@@ -201,7 +201,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	}
 	r.calls.Add(why, 1)
 	if off+n <= known && again && !mapped {
-		p.wouldSave(h, n)
+		p.wouldSave(h)
 	}
 }
 
@@ -222,12 +222,10 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) reason.Reas
 	return reason.Seldom
 }
 
-// wouldSave counts a call of n bytes that a mapping would have saved, and maps the file if that pays.
-func (p *Pages) wouldSave(h Host, n int64) {
+// wouldSave counts a call that a mapping would have saved, and maps the file if that pays.
+func (p *Pages) wouldSave(h Host) {
 	r := p.begin()
-	switch credit := r.credit.Add(1); {
-	case credit < mapFrom:
-	case account.Affords(prices.Mapping()):
+	if r.credit.Add(1) >= mapFrom && account.Affords(prices.Mapping()) {
 		r.credit.Store(0)
 		mapFile(h)
 	}

@@ -67,8 +67,9 @@ const (
 var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
-// is timed, and of 256 reads one is made the other way; of a size that is not known, two of each are first. Of short reads only
-// while the account is not full. They are drawn, so that no period of a program is missed.
+// is timed, and of 256 reads one is made the other way; of a size that is not known, two reads and two copies come
+// first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
+// missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
 		return System
