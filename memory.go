@@ -324,7 +324,7 @@ type SystemCalls struct {
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
 	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process
 	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros
-	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 64, or of 512 short ones, that finds out
+	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 256 that finds out
 	PastEnd    uint64 // reads that met the end of the file, and writes past it
 	HandedOut  uint64 // writes, and calls at the cursor, once Fd, SyscallConn, OS, New or NewFile share the descriptor
 	Storage    uint64 // on a network file system, FUSE, overlayfs or Windows, without Options.Immutable

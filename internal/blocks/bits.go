@@ -79,9 +79,11 @@ func (m *Map) Advance(f *Front, shift uint) {
 	f.word.Store(pages<<PageBits | frontGeneration())
 }
 
-// Reset is called once pages may not have the property any more.
-func (m *Map) Reset(f *Front) {
+// Retreat is called once the pages from off on may not have the property any more.
+func (m *Map) Retreat(f *Front, off uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f.word.Store(0)
+	if f.Before(off + 1) {
+		f.word.Store(off | frontGeneration())
+	}
 }

@@ -36,7 +36,7 @@ func TestFront_Model(t *testing.T) {
 						delete(pages, page)
 					}
 				}
-				m.Reset(&f)
+				m.Retreat(&f, uint64(off)>>BlockBits<<BlockBits)
 			case k == 21 && r.IntN(40) == 0:
 				evictions.Evict()
 				clear(pages)

@@ -70,7 +70,7 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, tried bool,
 // whether the call needs no more work: its pages are not recorded, and it says nothing new about
 // the length, of which known was known before.
 func (f *File) early(known, off int64, n int, tried, writes bool) bool {
-	return (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried, writes)
+	return n > 0 && (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried, writes)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.

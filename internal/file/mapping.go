@@ -20,6 +20,7 @@ type mapping struct {
 	writable    bool         // stores reach the file
 	copyOnWrite bool         // pages of a private File, whose content does not prove where the file ends
 	writes      bool         // calls may write through it
+	trial       bool         // made for calls, which have paid for its end
 	stored      *storedPages // of a private File where reading a hole of the mapping allocates memory
 	region      *vm.Range
 	prev        *mapping // the shorter one before, for callers that still hold its slices
@@ -188,7 +189,7 @@ func (f *File) mapNew(m *mapping, size, usable int64, memory bool, access sys.Ac
 	}
 	next := &mapping{
 		data: data, usable: int(min(usable, int64(len(data)))), writable: writable,
-		writes: writable && access.Plain && usable > 0, region: vm.New(f, data),
+		writes: writable && access.Plain && usable > 0, trial: !memory, region: vm.New(f, data),
 	}
 	f.makeLocks(next)
 	if m == nil {
@@ -222,7 +223,9 @@ func (f *File) unpublish() {
 	c.atClose = m
 	if began := time.Now(); c.guards == 0 {
 		f.revoke()
-		prices.Unmap.Measure(int64(time.Since(began)), 1)
+		if m.trial && m.prev == nil && !closeNeedsLock { // else it may be pinned
+			prices.Unmap.Measure(int64(time.Since(began)), 1)
+		}
 	}
 }
 

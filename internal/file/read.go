@@ -81,7 +81,11 @@ func (f *File) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 			return 0, false, false
 		}
 		if n > 0 {
-			if ok, _ = f.load(m, b[:n], int(off)); !ok {
+			var tried bool
+			if ok, tried = f.load(m, b[:n], int(off)); !ok {
+				if tried {
+					f.pages.Unproven(off, int64(n))
+				}
 				return 0, false, false
 			}
 		}

@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"sync"
 	"testing"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/pages"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/race"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -190,5 +193,66 @@ func TestSystemCalls_Allocations(t *testing.T) {
 	})
 	if allocs > 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// Calls that move no bytes are no system calls of os.File either.
+func TestSystemCalls_NoBytes(t *testing.T) {
+	t.Parallel()
+	f := lazyFileEvicted(t, 100)
+	for range 100 {
+		if n, err := f.ReadAt(nil, 0); n != 0 || err != nil {
+			t.Fatalf("ReadAt of no bytes: %d, %v", n, err)
+		}
+	}
+	if _, all := f.SystemCalls().of("First"); all != 0 {
+		t.Errorf("%d calls are counted", all)
+	}
+}
+
+// Calls at the same time may be missing, but none is counted twice.
+func TestSystemCalls_AtTheSameTime(t *testing.T) {
+	defer account.Set(account.Balance())
+	account.Set(0)
+	const readers, reads = 4, 150
+	for range 100 {
+		f := lazyFileEvicted(t, 100)
+		var wg sync.WaitGroup
+		for range readers {
+			wg.Go(func() {
+				for range reads {
+					f.ReadAt(make([]byte, 10), 0)
+				}
+			})
+		}
+		wg.Wait()
+		if _, all := f.SystemCalls().of("First"); all > readers*reads {
+			t.Fatalf("%d calls are counted of %d", all, readers*reads)
+		}
+	}
+}
+
+// What memory takes to unmap is no price of mappings for calls.
+func TestClose_MemoryIsNoPrice(t *testing.T) {
+	f := lazyFileEvicted(t, 1<<20)
+	before := prices.Unmap.Measured()
+	if f.Bytes() == nil {
+		t.Fatal("no memory")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if now := prices.Unmap.Measured(); now != before {
+		t.Errorf("the price was %d, and is %d", before, now)
+	}
+	f = lazyFile(t, 1<<20)
+	if f.mapForCalls(); f.m.Load() == nil {
+		t.Fatal("not mapped")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if prices.Unmap.Measured() == 0 {
+		t.Error("the end of a mapping for calls is not measured")
 	}
 }

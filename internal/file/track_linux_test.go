@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
@@ -671,4 +672,25 @@ func readCalls(t *testing.T) (n int) {
 		t.Skip(err)
 	}
 	return n
+}
+
+// Pages whose copies fault, though a system call reads them, are not tried for ever.
+func TestReadAt_FaultsAreGivenUp(t *testing.T) {
+	defer account.Set(account.Balance())
+	f := lazyFile(t, 1<<20)
+	m := mapLazily(t, f)
+	if !f.pages.Ready(0, 100) {
+		t.Fatal("not ready")
+	}
+	account.Set(0)
+	if err := unix.Mprotect(m.data, unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	before := guard.Faults.Load()
+	for range 100 {
+		readAt(t, f, 0, 100)
+	}
+	if n := guard.Faults.Load() - before; n == 0 || n > 20 {
+		t.Errorf("%d of 100 reads fault", n)
+	}
 }

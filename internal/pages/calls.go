@@ -49,7 +49,9 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 		state += oneEarly
 	}
 	if looks && state&earlyMask > 0 && (records || !p.holds(state)) {
-		p.begin().calls.AddUnrecorded(early(state), reason.Unpaid)
+		if p.state.CompareAndSwap(old, old&^earlyMask) { // else a call of another goroutine counts them
+			p.begin().calls.AddUnrecorded(early(state), reason.Unpaid)
+		}
 		state &^= earlyMask
 	}
 	return state, records, looks
@@ -253,13 +255,13 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 				set = blocks.Mask(block, from, to)
 			}
 		}
-		if set == 0 {
+		took := int64(0)
+		if set != 0 {
+			took = int64(h.Load(min(end, (block+1)<<blockBits)-1, 1))
+		}
+		if took == 0 {
 			w.Or(waiting << readsShift)
 			continue
-		}
-		took := int64(h.Load(min(end, (block+1)<<blockBits)-1, 1))
-		if took == 0 {
-			continue // else a read would have the fault
 		}
 		w.Or(set<<readyShift | set)
 		changed = true
@@ -304,9 +306,9 @@ func (p *Pages) unproven(h Host, off, n int64) {
 	p.giveUp(page)
 }
 
-// Unproven follows a mapped write of n bytes at off that is repeated by system call for that reason.
+// Unproven follows a mapped call of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	account.Spend(prices.Vain(n))
+	account.Spend(prices.Vain(n) + prices.Saves(n))
 	p.giveUp((off + n - 1) >> pageBits)
 }
 
@@ -321,7 +323,7 @@ func (p *Pages) giveUp(page int64) {
 		w.And(^(uint64(1<<readyShift|1<<prefaultedShift)<<(page%16) | readsMax<<readsShift | writesMax<<writesShift))
 		w.Or((readsMax - LookEvery) << readsShift)
 	}
-	r.Reset(&p.front)
+	r.Retreat(&p.front, uint64(page)<<pageBits)
 }
 
 // lookAhead follows reads in order of n bytes, up to off. It asks whether what comes next is in memory. If

@@ -36,8 +36,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	case how == TimedRead:
 		p.begin().calls.Add(reason.Slower, 1)
 		prices.TookRead(n, int64(took))
-	case took == 0: // no measure
-	case how == System:
+	case how == System && took > 0: // else it is no measure
 		prices.TookRead(n, int64(took))
 	case how == TimedCopy:
 		prices.TookCopy(n, int64(took))
@@ -85,7 +84,7 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 		return TimedRead
 	case !pays && !other:
 		return System
-	case other || !prices.Known(int64(n)) || r%every == 1:
+	case other || !prices.Known(int64(n)) && !always || r%every == 1:
 		how = TimedCopy
 	}
 	switch {

@@ -237,7 +237,7 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 func (p *Pages) Truncated(size int64) {
 	if r := p.rec.Load(); r != nil {
 		r.Clear(math.MaxUint64, uint64(size)>>blockBits, math.MaxUint64)
-		r.Reset(&p.front)
+		r.Retreat(&p.front, uint64(size)>>blockBits<<blockBits)
 	}
 }
 

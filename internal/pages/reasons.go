@@ -5,12 +5,13 @@ import "go.dw1.io/mmapfile/internal/reason"
 // Refused counts a call for which it does not matter what is known of its pages. It is not recorded, and why
 // is asked once in LookEvery calls: a file of a few appends pays nothing for the reason.
 func (p *Pages) Refused(why func() reason.Reason) {
-	state := p.state.Load() + oneCall + oneEarly
-	if state>>callsShift%LookEvery == 0 {
+	old := p.state.Load()
+	state := old + oneCall + oneEarly
+	if state>>callsShift%LookEvery != 0 {
+		p.state.Store(state)
+	} else if p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
 		p.begin().calls.AddUnrecorded(early(state), why())
-		state &^= earlyMask | recorded
 	}
-	p.state.Store(state)
 }
 
 // holds reports whether state has room for the next calls that are not recorded. So a file of up to some

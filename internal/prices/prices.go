@@ -33,7 +33,7 @@ const (
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstCall = 430    // a read of 64 bytes by system call
 	firstPage = 64     // a page of a long call, until it is measured
-	guard     = 50     // what a copy takes before it copies
+	guard     = 100    // what a copy takes beside its bytes, with what is to prove it
 )
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
@@ -66,8 +66,8 @@ func Reset() {
 	}
 }
 
-// Mapping returns what a mapping takes, and its end.
-func Mapping() int64 { return Map.Now() + Unmap.Now() + later }
+// Mapping returns what a mapping takes, and its end. It is never so much that no account could pay it.
+func Mapping() int64 { return min(Map.Now()+Unmap.Now()+later, account.Start) }
 
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price {
