@@ -58,7 +58,7 @@ func (f *File) whyRefused() reason.Reason {
 	if !canMap || noUnifiedCache || f.flag >= 0 && f.flag&(os.O_WRONLY|os.O_APPEND) != 0 {
 		return reason.Unmappable
 	}
-	if f.storage.Load() == 0 { // no other call may have asked
+	if f.storage.Load() == 0 && !f.never.Load() { // no other call may have asked
 		if _, regular := f.stat(); !regular || !f.onMappable() {
 			f.never.Store(true)
 		}
