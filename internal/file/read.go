@@ -81,11 +81,11 @@ func (f *File) loadEndLocked(m *mapping, b []byte, off int64) (n int, last, ok b
 			return 0, false, false
 		}
 		if n > 0 {
-			var tried bool
-			if ok, tried = f.load(m, b[:n], int(off)); !ok {
-				if tried {
-					f.pages.Unproven(off, int64(n))
-				}
+			ok, tried := f.load(m, b[:n], int(off))
+			if tried && !ok {
+				f.pages.Unproven(off, int64(n))
+			}
+			if !ok {
 				return 0, false, false
 			}
 		}
@@ -116,10 +116,9 @@ func (f *File) readCursor(b []byte) (n int, err error) {
 		return f.inner.Read(b)
 	}
 	b = b[:min(len(b), maxRead)]
-	off, tried := f.cur.Pos(), false
+	off, ok, tried := f.cur.Pos(), false, false
 	if m := f.m.Load(); m != nil {
 		if f.covers(m, off, len(b)) {
-			ok := false
 			if ok, tried = f.load(m, b, int(off)); ok {
 				f.cur.SetPos(off + int64(len(b)))
 				return len(b), nil

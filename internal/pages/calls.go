@@ -265,7 +265,6 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		}
 		w.Or(set<<readyShift | set)
 		changed = true
-		waits.Store(0)
 		if old&ready == 0 {
 			payFaults(took, 1)
 		} else { // the block is mapped, so that is no measure

@@ -32,16 +32,16 @@ func (p *Pages) Times(off int64, n int, writes bool) bool {
 // were evicted after they were seen, and took is 0 then. For a short one nothing is asked, because the question reads a
 // byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
-	switch {
-	case how == TimedRead:
-		p.begin().calls.Add(reason.Slower, 1)
-		prices.TookRead(n, int64(took))
-	case how == System && took > 0: // else it is no measure
-		prices.TookRead(n, int64(took))
-	case how == TimedCopy:
+	switch how {
+	case TimedCopy:
 		prices.TookCopy(n, int64(took))
-	case how == Write:
+	case Write:
 		prices.TookWrite(n, int64(took))
+	default:
+		prices.TookRead(n, int64(took))
+	}
+	if how == TimedRead {
+		p.begin().calls.Add(reason.Slower, 1)
 	}
 }
 

@@ -86,7 +86,7 @@ type Writes struct {
 const TimeEvery = 32
 
 // size is what a write of n bytes counts as: one that may be so many page faults.
-func size(n int) uint32 { return 1 + 4*uint32(n>>pageBits) }
+func size(n int) uint32 { return 1 + uint32(n>>pageBits) }
 
 // Count counts a mapped write of n bytes, unless it is to be timed, for Timed.
 func (w *Writes) Count(n int) (timed bool) {
