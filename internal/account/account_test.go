@@ -28,17 +28,17 @@ func TestPrice_Measure(t *testing.T) {
 	for _, c := range []struct {
 		took, n, counts, price int64
 	}{
-		{3000, 1, 3000, 1251},       // the first one counts, and the price rises by no more than a quarter
-		{1_000_000, 1, 6000, 1564},  // it has waited
-		{3000, 1, 3000, 1923},       // which tells nothing of the next one
-		{80_000, 4, 80_000, 2192},   // 20,000 each,
-		{20_000, 1, 20_000, 2741},   // so that was no waiting
-		{1 << 40, 1, 40_000, 3427},  //
-		{1 << 40, 1, Max / 2, 4284}, // no more than the account can pay
-		{400, 1, 400, 3313},         // it falls by a quarter of the way
-		{400, 1, 400, 2585},         //
-		{400, 1, 400, 2039},         //
-		{20_000, 4, 17_200, 1630},   // 5,000 each, of which 4,300 count
+		{3000, 1, 3000, 1000},       // the first one counts, but it may have run code that is in no cache
+		{1_000_000, 1, 6000, 3000},  // the second one has waited, so the price is that of the first
+		{3000, 1, 3000, 3000},       // which tells nothing of the next one
+		{80_000, 4, 80_000, 3000},   // 20,000 each,
+		{20_000, 1, 20_000, 3751},   // so that was no waiting, and the price rises by no more than a quarter
+		{1 << 40, 1, 40_000, 4689},  //
+		{1 << 40, 1, Max / 2, 5862}, // no more than the account can pay
+		{400, 1, 400, 4497},         // it falls by a quarter of the way
+		{400, 1, 400, 3473},         //
+		{400, 1, 400, 2705},         //
+		{20_000, 4, 17_200, 2129},   // 5,000 each, of which 4,300 count
 	} {
 		if got := p.Measure(c.took, c.n); got != c.counts || p.Now() != c.price {
 			t.Errorf("%+v: %d counts, and the price is %d", c, got, p.Now())

@@ -30,12 +30,17 @@ func (p *Price) Measure(took, n int64) int64 {
 	took = max(took, n)
 	old, last := p.usual.Load(), p.last[0].Swap(took/n)
 	before := p.last[1].Swap(last)
-	if old == 0 {
+	if last == 0 {
 		took = min(took, Start/2) // the first one of a process runs code that is in no cache
-		old, last = min(p.First, took/n), took/n
+		p.usual.Store(min(p.Now(), took/n))
+		return took
 	}
 	took = min(took, max(2*last, 2*before, Start/16)*n, Max/2)
-	p.usual.Store(max(old+min((min(took/n, last)-old)/4, old/4+1), 1))
+	if least := min(took/n, last); before == 0 {
+		p.usual.Store(least)
+	} else {
+		p.usual.Store(max(old+min((least-old)/4, old/4+1), 1))
+	}
 	return took
 }
 
@@ -46,9 +51,9 @@ func (p *Price) Fall() {
 	}
 }
 
-// Set makes ns the price, of events that were never measured. It is for tests.
+// Set makes ns the price, as if two events had taken that, or forgets it if ns is 0. It is for tests.
 func (p *Price) Set(ns int64) {
 	p.usual.Store(ns)
-	p.last[0].Store(0)
-	p.last[1].Store(0)
+	p.last[0].Store(ns)
+	p.last[1].Store(ns)
 }

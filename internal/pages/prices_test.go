@@ -10,7 +10,8 @@ const (
 	largePerKiB    = 18    // with large folios: 18 to 23 if the processor has them in its caches,
 	largeCopy      = 31    // and so
 	farCall        = 400   // more for a call at random in a file that is in no cache of the processor,
-	farCopy        = 200   // and for a copy
+	farCopy        = 200   // and for a copy,
+	farPerKiB      = 150   // and more for each KiB of both
 	journalPrice   = 1_500 // more for a write by system call on ext4 of some hosts
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
 	hotRecord      = 24    // recording a call, and why it was one: its word is in the cache,
