@@ -35,13 +35,7 @@ func (f *File) readInner(b []byte, off int64, tried bool) (n int, err error) {
 	}
 	f.writeBack(off, len(b))
 	was := f.length.Before()
-	var began time.Time
-	if f.pages.Times(off, len(b), false) && f.mayTime(off, len(b)) {
-		began = time.Now()
-	}
-	if n, err = f.inner.ReadAt(b, off); n >= pages.Long && !began.IsZero() {
-		f.pages.Took(pages.System, int64(n), time.Since(began))
-	}
+	n, err = f.inner.ReadAt(b, off)
 	return n, f.readAtDone(was, off, n, len(b), tried, err)
 }
 
@@ -79,18 +73,18 @@ var onWrite func(f *File)
 // writeInner is os.File.WriteAt. The range is locked, or the write is counted.
 func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
-	was, began := f.length.Before(), f.writeBegins(len(b))
+	was, began := f.length.Before(), f.writeBegins()
 	n, err = f.inner.WriteAt(b, off)
 	return n, f.writeAtDone(was, began, b, off, n, err)
 }
 
-// writeBegins returns when a WriteAt of n bytes begins, if it is to be timed: what it saves to
-// map it matters once the file is mapped.
-func (f *File) writeBegins(n int) (began time.Time) {
+// writeBegins returns when a WriteAt begins, if it is to be timed: what it saves to map it matters
+// once the file is mapped.
+func (f *File) writeBegins() (began time.Time) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.Times(0, n, true) {
+	if f.m.Load() != nil && f.pages.TimesWrite() {
 		began = time.Now()
 	}
 	return began

@@ -1,10 +1,6 @@
 package file
 
-import (
-	"io"
-
-	"go.dw1.io/mmapfile/internal/pages"
-)
+import "io"
 
 // maxRead is the most bytes that one Read moves, as internal/poll has it for os.File.
 const maxRead = 1 << 30
@@ -24,8 +20,8 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if f.private() || len(b) >= pages.Long && f.pages.Times(off, len(b), false) {
-		return f.readInner(b, off, tried) // which times it
+	if f.private() {
+		return f.readInner(b, off, tried)
 	}
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()

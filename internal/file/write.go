@@ -19,7 +19,7 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 		return f.writeLocks(locks, b, off)
 	}
 	f.writeBack(off, len(b)) // as writeInner
-	was, began := f.length.Before(), f.writeBegins(len(b))
+	was, began := f.length.Before(), f.writeBegins()
 	n, err = f.inner.WriteAt(b, off)
 	f.writes.End()
 	if err == nil && !f.copied() && f.early(was.Known, off, n, false, true) {

@@ -18,19 +18,15 @@ func earn(n int64, writes bool) {
 	account.Earn(takes / incomeShare)
 }
 
-// Times reports whether the next call by system call, of n bytes at off, is to be timed, for Took. Of reads, only long
-// ones of seen pages are, and half as many, because they need the question whether the pages are in memory.
-func (p *Pages) Times(off int64, n int, writes bool) bool {
+// TimesWrite reports whether the next write by system call is to be timed, for Took.
+func (p *Pages) TimesWrite() bool {
 	state := p.state.Load()
-	if state&recorded == 0 || state>>callsShift%LookEvery != 0 {
-		return false
-	}
-	return writes || n >= Long && state>>callsShift%(2*LookEvery) == 0 && !account.IsUnbound() && p.Seen(off, n)
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0
 }
 
-// Took records what a call of n bytes has taken that was made so. A long one may have waited for the disk if its pages
-// were evicted after they were seen, and took is 0 then. For a short one nothing is asked, because the question reads a
-// byte of it, and what is timed would find its bytes in the caches of the processor.
+// Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
+// waited for the disk if its pages were evicted after they were seen. For a short one nothing is asked, because the
+// question reads a byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch how {
 	case TimedCopy:
@@ -39,8 +35,6 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 		prices.TookWrite(n, int64(took))
 	default:
 		prices.TookRead(n, int64(took))
-	}
-	if how == TimedRead {
 		p.begin().calls.Add(reason.Slower, 1)
 	}
 }
@@ -66,9 +60,9 @@ const (
 var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
-// is timed, and of 256 reads one is made the other way; of a size that is not known, two reads and two copies come
-// first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
-// missed.
+// is timed, or of 256 system calls, and of 256 reads one is made the other way; of a size that is not known, two reads
+// and two copies come first. Of short reads all that is only while the account is not full. It is drawn, so that no
+// period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
 		return System
@@ -80,7 +74,7 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	const every = 16
 	r, how := random(), Copy
 	switch pays, other := copyPays(int64(n)), r%256 == 0; {
-	case pays && (other || !prices.ReadsKnown(int64(n))) && !always:
+	case pays && (other || !prices.ReadsKnown(int64(n))) && !always, !pays && r%256 == 1:
 		return TimedRead
 	case !pays && !other:
 		return System

@@ -388,14 +388,9 @@ func (s *simulation) read(off, n int64) {
 			return
 		}
 	}
-	times := s.p.Times(off, int(n), false) && s.inMemory(off, off+n)
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += s.pread + bytes; times {
-		took := s.timed(s.pread + bytes)
-		s.cost += loadPrice
-		s.p.Took(System, n, took)
-	}
+	s.cost += s.pread + bytes
 	if s.cost += earlyOverhead; s.p.Early(int(n), how != System, false) {
 		return
 	}
@@ -446,7 +441,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.Times(off, int(n), true) {
+	if s.cost += call; s.mapped && s.p.TimesWrite() {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
