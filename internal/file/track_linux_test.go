@@ -176,7 +176,7 @@ func TestRead_InOrderNotInMemory(t *testing.T) {
 // back when it no longer is.
 func TestReadAt_TellsTheOrder(t *testing.T) {
 	const size = 32 << 20
-	for _, n := range []int{4 << 10, 64 << 10, 1 << 20} {
+	for _, n := range []int{4 << 10, 64 << 10, 512 << 10} {
 		f := lazyFile(t, size)
 		drop(t, f)
 		off := int64(0)

@@ -14,7 +14,7 @@ import (
 // the call may have to be recorded, or was tried from the mapping.
 func (p *Pages) Early(n int, tried, writes bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= AheadBytes || tried {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || tried {
 		return false
 	}
 	p.state.Store(state + oneEarly)
@@ -31,7 +31,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		state &^= recorded | sampled
 	}
-	if looks || n >= AheadBytes && state&recorded == 0 { // the order of such calls matters from the first on
+	if looks {
 		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
 			needs += prices.Mapping() // without a mapping, the record is of no use
@@ -186,7 +186,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	p.state.Store(state)
 	if looks {
 		look(h, off+n-1, prices.OfWrite(0))
-		if calls := state >> callsShift; off+n > known && calls&(calls-1) == 0 {
+		if off+n > known && state>>callsShift == LookEvery { // and so of 256 calls
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}
 	}

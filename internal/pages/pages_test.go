@@ -278,3 +278,20 @@ func TestNote_EmptyAccount(t *testing.T) {
 		}
 	}
 }
+
+// What is written over in a file of which no call has asked the length is mapped.
+func TestWrite_AsksForTheLength(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy asks at each call")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(16*BlockSize, false, false, false)
+	asked := s.lengths
+	for i := range int64(16 * LookEvery) {
+		s.p.Write(s.simFile, i*8, 8, i*8, reason.None)
+	}
+	if n := s.lengths - asked; n < 1 || n > 4 {
+		t.Errorf("the length was asked for %d times", n)
+	}
+}

@@ -62,6 +62,7 @@ type simFile struct {
 	places   int
 	calls    uint64 // system calls
 	asked    int    // what is in memory
+	lengths  int    // questions for the length
 }
 
 func newSimulation(seed uint64) *simulation {
@@ -157,7 +158,10 @@ func (f *simFile) Map() (time.Duration, bool) {
 	return took, f.mapped
 }
 
-func (f *simFile) Size(int64) int64 { return f.size }
+func (f *simFile) Size(int64) int64 {
+	f.lengths++
+	return f.size
+}
 
 func (f *simFile) Load(off, blocks int64) time.Duration {
 	if f.s.cost += loadPrice; !f.MapsTo(off+1) || f.refused() {

@@ -14,12 +14,12 @@ import (
 
 // Prices that are measured as things happen.
 var (
-	Call     = account.Price{First: firstCall} // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
-	Fault    = account.Price{First: 1_000}     // the first load in a block: 720 with large folios, 4,280 with small ones
-	Prefault = account.Price{First: 1_000}     // prefaulting a block: 1,500 to 100,000
-	Map      = account.Price{First: 4_000}     // mapping a file
-	Unmap    = account.Price{First: 6_000}     // and its end: 5,000, or 23,000 if other processors have to know
-	Write    = account.Price{First: 1_000}     // a small write by system call
+	Call     = account.Price{First: 430}   // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
+	Fault    = account.Price{First: 1_000} // the first load in a block: 720 with large folios, 4,280 with small ones
+	Prefault = account.Price{First: 1_000} // prefaulting a block: 1,500 to 100,000
+	Map      = account.Price{First: 4_000} // mapping a file
+	Unmap    = account.Price{First: 6_000} // and its end: 5,000, or 23,000 if other processors have to know
+	Write    = account.Price{First: 1_000} // a small write by system call
 )
 
 // Prices that are not measured. All prices are in nanoseconds.
@@ -31,7 +31,6 @@ const (
 	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
-	firstCall = 430    // a read of 64 bytes by system call
 	firstPage = 64     // a page of a long call, until it is measured
 	guard     = 100    // what a copy takes beside its bytes, with what is to prove it
 )
@@ -48,9 +47,6 @@ var (
 func init() {
 	for i := range reads {
 		reads[i].First, copies[i].First, writes[i].First = firstPage, firstPage, firstPage
-	}
-	for n := int64(1); n < Long; n *= 2 {
-		reads.of(n).First = firstCall
 	}
 }
 
@@ -136,10 +132,10 @@ func Saves(n int64) int64 {
 }
 
 // Known reports whether reads and copies of such a size were measured.
-func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).MeasuredTwice() }
+func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Measured() > 0 }
 
 // ReadsKnown reports whether reads were.
-func ReadsKnown(n int64) bool { return reads.of(n).MeasuredTwice() }
+func ReadsKnown(n int64) bool { return reads.of(n).Measured() > 0 }
 
 // Vain returns what a call of n bytes by the mapping takes that is then repeated by system call.
 func Vain(n int64) int64 { return guard + copies.take(n) }
