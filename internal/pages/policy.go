@@ -12,8 +12,8 @@ const Eager = false
 
 // These numbers can be tuned. Each has its unit, and what is worse without it or with another value.
 const (
-	mapFrom   = 16 // calls on seen pages before the file is mapped: short lives
-	readyFrom = 2  // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
+	mapFrom   = 8 // calls on seen pages before the file is mapped: short lives
+	readyFrom = 2 // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
 	vainFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of: few zeros of the last page
 

@@ -1173,7 +1173,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{64, 1024, 100_000, 2_000, false, false, false, false, 0.25},
 		{64, 1024, 100_000, 250, true, false, true, false, 0.60},
 		{64, 1024, 100_000, 430, true, false, true, false, 0.32},
-		{8 << 10, 128, 20_000, 430, false, false, true, false, 0.78},
+		{8 << 10, 128, 20_000, 430, false, false, true, false, 0.79},
 		{32 << 10, 128, 20_000, 430, false, false, false, false, 0.65},
 		{32 << 10, 128, 20_000, 430, false, false, false, true, 0.65},
 		{32 << 10, 128, 20_000, 430, false, true, false, false, 0.59},
@@ -1366,7 +1366,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 		{"random reads", atRandom(true, read), 0.35, 0.35},
 		{"random reads, small folios", atRandom(false, read), 0.75, 0.75},
 		{"random writes", atRandom(true, write), 0.35, 0.41},
-		{"a log", func(s *simulation) { s.log(430) }, 0.61, 0.70},
+		{"a log", func(s *simulation) { s.log(430) }, 0.63, 0.70},
 		{"a pass in calls of 4 KiB", func(s *simulation) {
 			s.open(1024*BlockSize, false, false, false)
 			for off := int64(0); off < s.size; off += 4096 {
