@@ -28,7 +28,7 @@ func TestReadAt_FarApartIsMapped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after < 60 || after > 100 {
+	if after < 50 || after > 100 { // 31 are not recorded, and 16 are the first of their pages
 		t.Errorf("mapped after %d reads at %d places", after, places)
 	}
 }
