@@ -23,8 +23,8 @@ func (p *Price) Measured() int64 { return p.usual.Load() }
 
 // Measure moves the price towards what n events in a row took, and returns what of that counts. They may have
 // waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
-// took. The price is what one of the first two took, and rises by a quarter at most, and not above what the
-// last ones took.
+// took. The price is what one of the first two took, and moves by a quarter towards the less of the last two, but
+// rises by a quarter of itself at most.
 func (p *Price) Measure(took, n int64) int64 {
 	took = max(took, n)
 	last := p.last[0].Swap(took / n)

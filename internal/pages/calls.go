@@ -266,7 +266,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		changed = true
 		if old&ready == 0 {
-			payFaults(took, 1)
+			account.Spend(prices.Fault.Measure(took, 1))
 		} else { // the block is mapped, so that is no measure
 			account.Spend(min(took, 2*prices.Fault.Now()))
 		}
@@ -361,7 +361,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		n := (end-1)>>blockBits - off>>blockBits + 1
 		if took := int64(h.Load(off, n)); took > 0 {
 			p.Note(Ready, off, end-off)
-			payFaults(took, n)
+			account.Spend(prices.Fault.Measure(took, n))
 		}
 	}
 }

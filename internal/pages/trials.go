@@ -8,10 +8,6 @@ import (
 	"go.dw1.io/mmapfile/internal/prices"
 )
 
-// payFaults spends what the first loads of n blocks took. One that takes less than a system call is no
-// measure: the block was mapped already.
-func payFaults(took, n int64) { account.Spend(prices.Fault.Measure(max(took, n*prices.Call.Now()), n)) }
-
 // waits is for how many looks no records are paid, because a trial waits for the account: waitLooks from the
 // last time that it was to be made.
 var waits atomic.Int64
