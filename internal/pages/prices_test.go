@@ -18,6 +18,7 @@ const (
 	coldRecord     = 52    // or it is not
 	recentWords    = 256   // calls after which it is not
 	hitPrice       = 15    // a read from the mapping
+	vainPrice      = 80    // and one that nothing proves, more,
 	missPrice      = 5     // finding that a mapping does not have the pages
 	storePrice     = 27    // a mapped write
 	periodCost     = 2_800 // of mapped writes: fstat, a timer, and the new modification time

@@ -391,6 +391,7 @@ func (s *simulation) read(off, n int64) {
 		if proven {
 			return
 		}
+		s.cost += vainPrice
 	}
 	s.load(off, n)
 	s.simFile.calls++

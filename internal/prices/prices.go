@@ -32,7 +32,6 @@ const (
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstPage = 64     // a page of a long call, until it is measured
-	guard     = 100    // what a copy takes beside its bytes, with what is to prove it
 )
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
@@ -114,7 +113,7 @@ func OfWrite(n int64) int64 {
 }
 
 // OfRead returns what a read of n bytes takes by system call.
-func OfRead(n int64) int64 { return reads.take(n) }
+func OfRead(n int64) int64 { return max(Call.Now(), reads.take(n)) }
 
 // OfShortRead returns what a short read takes by system call that is not mapped. Where some are far dearer than a hot
 // one, others may not be: so no more than twice that, and they earn no more than a 32nd.
@@ -128,7 +127,7 @@ func Saves(n int64) int64 {
 	if !Known(n) {
 		return Call.Now()
 	}
-	return max(Call.Now(), reads.take(n)) - copies.take(n)
+	return OfRead(n) - copies.take(n)
 }
 
 // Known reports whether reads and copies of such a size were measured.
@@ -136,9 +135,6 @@ func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Measured() > 0 }
 
 // ReadsKnown reports whether reads were.
 func ReadsKnown(n int64) bool { return reads.of(n).Measured() > 0 }
-
-// Vain returns what a call of n bytes by the mapping takes that is then repeated by system call.
-func Vain(n int64) int64 { return guard + copies.take(n) }
 
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
 // a write, or 0. It is for tests.
