@@ -23,71 +23,74 @@ const (
 type Map struct {
 	table atomic.Pointer[table]
 
-	mu   sync.Mutex // guards the table, and the groups that are added
-	gen  uint32     // the generation of the groups that are counted; under mu
-	used int        // groups; under mu
+	mu      sync.Mutex // guards the table, and what follows
+	gen     uint32     // the generation of the groups that are counted
+	used    int        // groups
+	end     uint64     // all groups are before it
+	written []uint64   // groups of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
-		place [1]place
+		keys    [1]atomic.Uint64
+		words   [1]group
+		written [1]atomic.Bool
 	}
 }
 
-type table struct{ places []place }
-
-// place has the words of a group.
-type place struct {
-	key     atomic.Uint64 // of another generation is void
-	words   [groupBlocks]atomic.Uint64
-	written atomic.Bool // see Map.Written
+// table has the groups. The keys stand side by side, so that a look for a group that has no place finds them in a
+// cache.
+type table struct {
+	keys    []atomic.Uint64 // of another generation is void
+	words   []group
+	written []atomic.Bool // see Map.Written
 }
+
+type group [groupBlocks]atomic.Uint64
 
 // key returns what the group with that index has as its key now.
 func key(group uint64) uint64 { return (group + 1) ^ uint64(evictions.Generation())<<46 }
 
 // group returns the index of the group at the place, and whether there is one.
-func (at *place) group() (group uint64, ok bool) {
-	k := at.key.Load() ^ key(0) ^ 1
+func (t *table) group(at int) (group uint64, ok bool) {
+	k := t.keys[at].Load() ^ key(0) ^ 1
 	return k - 1, k != 0 && k>>46 == 0
 }
 
-func (at *place) free() bool {
-	_, ok := at.group()
+func (t *table) free(at int) bool {
+	_, ok := t.group(at)
 	return !ok
 }
 
 // place returns the first place of a group. Those of a range have different ones if there are enough, and those at
 // a regular distance mostly have.
-func (t *table) place(group uint64) *place {
-	return &t.places[(group^group>>7^group>>11)&uint64(len(t.places)-1)]
+func (t *table) place(group uint64) int {
+	return int((group ^ group>>7 ^ group>>11) & uint64(len(t.keys)-1))
 }
 
 // second returns the place of a group whose first one is taken. So no two groups that are used in turns drop each other.
-func (t *table) second(group uint64) *place {
+func (t *table) second(group uint64) int {
 	const odd = 0x9E3779B97F4A7C15 // Knuth's multiplicative hash
-	return &t.places[group*odd>>32&uint64(len(t.places)-1)]
+	return int(group * odd >> 32 & uint64(len(t.keys)-1))
 }
 
-// find returns the place that a group has, or nil.
-func (m *Map) find(group uint64) *place {
-	t := m.table.Load()
-	if t == nil {
-		return nil
-	}
+// find returns the place that a group has, or -1.
+func (t *table) find(group uint64) int {
 	k := key(group)
-	if at := t.place(group); at.key.Load() == k {
+	if at := t.place(group); t.keys[at].Load() == k {
 		return at
 	}
-	if at := t.second(group); at.key.Load() == k {
+	if at := t.second(group); t.keys[at].Load() == k {
 		return at
 	}
-	return nil
+	return -1
 }
 
 // Word returns the word of a block, or nil if there is none.
 func (m *Map) Word(block uint64) *atomic.Uint64 {
-	if at := m.find(block / groupBlocks); at != nil {
-		return &at.words[block%groupBlocks]
+	if t := m.table.Load(); t != nil {
+		if at := t.find(block / groupBlocks); at >= 0 {
+			return &t.words[at][block%groupBlocks]
+		}
 	}
 	return nil
 }
@@ -105,48 +108,50 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	}
 	t, group := m.table.Load(), block/groupBlocks
 	if t == nil {
-		t = &m.first.table
-		t.places = m.first.place[:]
+		first := &m.first
+		t = &first.table
+		t.keys, t.words, t.written = first.keys[:], first.words[:], first.written[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
 		m.gen, m.used = gen, 0
 	}
 	m.used++
-	for !t.place(group).free() && !t.second(group).free() && len(t.places) < min(max(placesMin, 2*m.used), placesMax) {
-		moved += len(t.places)
+	m.end = max(m.end, group+1)
+	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*m.used), placesMax) {
+		moved += len(t.keys)
 		t = t.double()
 	}
 	at := t.place(group)
-	if second := t.second(group); !at.free() && second.free() {
+	if second := t.second(group); !t.free(at) && t.free(second) {
 		at = second
-	} else if !at.free() {
+	} else if !t.free(at) {
 		m.used--
 	}
-	at.key.Store(0)
-	for i := range at.words {
-		at.words[i].Store(0)
+	t.keys[at].Store(0)
+	for i := range t.words[at] {
+		t.words[at][i].Store(0)
 	}
-	at.written.Store(false)
-	at.key.Store(key(group))
+	t.written[at].Store(false)
+	t.keys[at].Store(key(group))
 	m.table.Store(t)
-	return &at.words[block%groupBlocks], moved
+	return &t.words[at][block%groupBlocks], moved
 }
 
 // double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
-	next := &table{make([]place, 2*len(t.places))}
-	for i := range t.places {
-		from := &t.places[i]
-		if group, ok := from.group(); ok { // two groups of different places stay so
+	n := 2 * len(t.keys)
+	next := &table{make([]atomic.Uint64, n), make([]group, n), make([]atomic.Bool, n)}
+	for from := range t.keys {
+		if group, ok := t.group(from); ok { // two groups of different places stay so
 			to := next.place(group)
 			if t.place(group) != from {
 				to = next.second(group)
 			}
-			for j := range from.words {
-				to.words[j].Store(from.words[j].Load())
+			for i := range t.words[from] {
+				next.words[to][i].Store(t.words[from][i].Load())
 			}
-			to.written.Store(from.written.Load())
-			to.key.Store(from.key.Load())
+			next.written[to].Store(t.written[from].Load())
+			next.keys[to].Store(t.keys[from].Load())
 		}
 	}
 	return next
@@ -155,46 +160,94 @@ func (t *table) double() *table {
 // Places returns the number of places of the table. It is for tests.
 func (m *Map) Places() int {
 	if t := m.table.Load(); t != nil {
-		return len(t.places)
+		return len(t.keys)
 	}
 	return 0
 }
 
 // Written says that the word of the block has bits which ClearWritten clears.
 func (m *Map) Written(block uint64) {
-	if at := m.find(block / groupBlocks); at != nil && !at.written.Load() {
-		at.written.Store(true)
-	}
-}
-
-// Clear clears the bits of mask in the words of all blocks from first on, up to end.
-func (m *Map) Clear(mask, first, end uint64) { m.clear(mask, first, end, false) }
-
-// ClearWritten is Clear for groups of which Written was told.
-func (m *Map) ClearWritten(mask, first, end uint64) { m.clear(mask, first, end, true) }
-
-func (m *Map) clear(mask, first, end uint64, written bool) {
+	group := block / groupBlocks
 	t := m.table.Load()
 	if t == nil {
 		return
 	}
-	for i := range t.places {
-		at := &t.places[i]
-		if written && !at.written.Load() {
+	if at := t.find(group); at < 0 || t.written[at].Load() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t = m.table.Load()
+	if at := t.find(group); at >= 0 && !t.written[at].Swap(true) {
+		if len(m.written) >= 2*len(t.keys) { // some were dropped
+			m.written = m.written[:0]
+			for at := range t.keys {
+				if group, ok := t.group(at); ok && t.written[at].Load() {
+					m.written = append(m.written, group)
+				}
+			}
+			return
+		}
+		m.written = append(m.written, group)
+	}
+}
+
+// Clear clears the bits of mask in the words of all blocks from first on, up to end, and returns which of them
+// were set.
+func (m *Map) Clear(mask, first, end uint64) (cleared uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.table.Load()
+	if t == nil {
+		return 0
+	}
+	from, to := first/groupBlocks, min((end-1)/groupBlocks+1, m.end)
+	if to > from && to-from < uint64(len(t.keys)) {
+		for group := from; group < to; group++ {
+			cleared |= t.clear(t.find(group), mask, first, end)
+		}
+		return cleared
+	}
+	for at := range t.keys {
+		cleared |= t.clear(at, mask, first, end)
+	}
+	return cleared
+}
+
+// ClearWritten is Clear for groups of which Written was told. It looks at no others, since a program may write little
+// between one Sync and the next.
+func (m *Map) ClearWritten(mask, first, end uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, kept := m.table.Load(), m.written[:0]
+	for _, group := range m.written {
+		begin, at := group*groupBlocks, t.find(group)
+		switch {
+		case at < 0 || !t.written[at].Load():
 			continue
+		case first <= begin && end >= begin+groupBlocks:
+			t.written[at].Store(false) // before the bits are cleared, or one that is set meanwhile would stay
+		default:
+			kept = append(kept, group)
 		}
-		group, ok := at.group()
-		begin := group * groupBlocks
-		if !ok || first >= begin+groupBlocks || end <= begin {
-			continue
-		}
-		if first <= begin && end >= begin+groupBlocks {
-			at.written.Store(false)
-		}
-		for j := max(begin, first); j < min(begin+groupBlocks, end); j++ {
-			if w := &at.words[j-begin]; w.Load()&mask != 0 {
-				w.And(^mask)
+		t.clear(at, mask, first, end)
+	}
+	m.written = kept
+}
+
+// clear clears the bits of mask in the words at the place of blocks from first on, up to end, and returns which of
+// them were set. There may be no group, or place.
+func (t *table) clear(at int, mask, first, end uint64) (cleared uint64) {
+	if at < 0 {
+		return 0
+	}
+	group, ok := t.group(at)
+	if begin := group * groupBlocks; ok && first < begin+groupBlocks {
+		for block := max(begin, first); block < min(begin+groupBlocks, end); block++ {
+			if w := &t.words[at][block-begin]; w.Load()&mask != 0 {
+				cleared |= w.And(^mask) & mask
 			}
 		}
 	}
+	return cleared
 }

@@ -51,7 +51,7 @@ func TestMap_Model(t *testing.T) { // evictions are those of the process
 					}
 				}
 				for group := range written {
-					if block <= group*groupBlocks && end >= (group+1)*groupBlocks {
+					if only && block <= group*groupBlocks && end >= (group+1)*groupBlocks {
 						delete(written, group)
 					}
 				}
@@ -160,5 +160,32 @@ func TestMap_Concurrent(t *testing.T) {
 		if m.Word(block) == nil {
 			t.Fatalf("there is no block %d", block)
 		}
+	}
+}
+
+// What ClearWritten has to look at are the groups that were written, however large the table is, and however often a
+// group was dropped.
+func TestClearWritten_Few(t *testing.T) {
+	t.Parallel()
+	var m Map
+	for i := range uint64(10_000) {
+		m.Add(i * groupBlocks)
+	}
+	for i := range uint64(10) {
+		m.Written(i * groupBlocks)
+		m.Written(i*groupBlocks + 1)
+	}
+	if n := len(m.written); n != 10 {
+		t.Errorf("%d of 10 groups are to be looked at", n)
+	}
+	if m.ClearWritten(1, 0, 9*groupBlocks+1); len(m.written) != 1 {
+		t.Errorf("%d groups are left, want the last one", len(m.written))
+	}
+	for i := range uint64(10 * placesMax) {
+		m.Add(i * groupBlocks)
+		m.Written(i * groupBlocks)
+	}
+	if n := len(m.written); n > 2*placesMax {
+		t.Errorf("%d groups are to be looked at, in %d places", n, m.Places())
 	}
 }

@@ -233,10 +233,12 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 }
 
 // Truncated forgets the blocks past the end of a file that has become shorter, and the one
-// with the end.
+// with the end. The system takes them away from the mapping, which takes as long as its end.
 func (p *Pages) Truncated(size int64) {
 	if r := p.rec.Load(); r != nil {
-		r.Clear(math.MaxUint64, uint64(size)>>blockBits, math.MaxUint64)
+		if r.Clear(math.MaxUint64, uint64(size)>>blockBits, math.MaxUint64)&ready != 0 {
+			account.Spend(prices.Unmap.Now())
+		}
 		r.Retreat(&p.front, uint64(size)>>blockBits<<blockBits)
 	}
 }
