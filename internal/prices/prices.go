@@ -131,10 +131,10 @@ func Saves(n int64) int64 {
 }
 
 // Known reports whether reads and copies of such a size were measured.
-func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Measured() > 0 }
+func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Known() }
 
 // ReadsKnown reports whether reads were.
-func ReadsKnown(n int64) bool { return reads.of(n).Measured() > 0 }
+func ReadsKnown(n int64) bool { return reads.of(n).Known() }
 
 // Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
 // a write, or 0. It is for tests.
