@@ -227,7 +227,12 @@ func (r *record) whyWrite(off, end, known int64, again, mapped bool) reason.Reas
 // wouldSave counts a call that a mapping would have saved, and maps the file if that pays.
 func (p *Pages) wouldSave(h Host) {
 	r := p.begin()
-	if r.credit.Add(1) >= mapFrom && account.Affords(prices.Mapping()) {
+	switch {
+	case r.credit.Add(1) < mapFrom:
+	case !account.Affords(prices.Mapping()):
+		waits.Store(waitLooks)
+	default:
+		waits.Store(0)
 		r.credit.Store(0)
 		mapFile(h)
 	}
@@ -238,7 +243,7 @@ func (p *Pages) wouldSave(h Host) {
 func (p *Pages) makeReady(h Host, off, n int64) {
 	r, end, size, changed := p.begin(), off+n, h.Size(off), false
 	confirm := r.confirm.Load()
-	for block := off >> blockBits; block<<blockBits < end && account.Affords(0); block++ {
+	for block := off >> blockBits; block<<blockBits < end && account.Affords(0) && waits.Load() <= 0; block++ {
 		w := r.Word(uint64(block))
 		if w == nil || w.Load()>>readsShift&readsMax != readyFrom {
 			continue

@@ -858,6 +858,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{33, 177, 177, 57, 48, 201, 49, 56},
 		{98, 218, 255, 57, 0, 48, 218, 50},
 		{195, 155, 204, 220, 1, 192, 89, 26}, // 290 reads of 440 KB
+		{97, 255, 232, 48, 0, 39, 49, 48}, // writes of 23 KB that lose little
 		{48, 198, 198, 48, 0, 198, 89, 48},
 		{49, 120, 255, 48, 0, 200, 49, 48}, // 79 of 4 MB
 	} {
@@ -1237,6 +1238,40 @@ func TestDraw_FarFile(t *testing.T) {
 		if t.Logf("%d bytes: %.2f", n, sum/seeds); sum > limit*seeds {
 			t.Errorf("%d bytes: %.2f of os.File", n, sum/seeds)
 		}
+	}
+}
+
+// Files are mapped although another one is read beside them, which is mapped and gains nothing.
+func TestAccount_LivesBesideMappedFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(16384*BlockSize, true, false, false)
+	large := s.simFile
+	for range 100_000 {
+		s.read(s.random.Int64N(s.size-64), 64)
+	}
+	if !s.mapped {
+		t.Fatal("the large file is not mapped")
+	}
+	cost, base := 0.0, 0.0
+	for range 100 {
+		s.open(BlockSize, true, false, false)
+		small := s.simFile
+		for range 1000 {
+			before, with := s.cost, s.base
+			s.read(100, 64)
+			cost, base = cost+s.cost-before, base+s.base-with
+			s.simFile = large
+			s.read(s.random.Int64N(s.size-64), 64)
+			s.simFile = small
+		}
+		s.close()
+	}
+	if t.Logf("%.2f", cost/base); cost > 0.3*base {
+		t.Errorf("%.2f of os.File", cost/base)
 	}
 }
 
