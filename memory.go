@@ -320,11 +320,11 @@ func ReadStats(s *Stats) {
 type SystemCalls struct {
 	First      uint64 // the first 31 or 32 of each File, before its pages are recorded
 	Unseen     uint64 // of bytes that the File had not read or written before
-	Unmapped   uint64 // of bytes used before, in a File that is mapped after 16 such calls
+	Unmapped   uint64 // of bytes used before, in a File that is mapped after 4 such calls
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
 	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process
-	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros
-	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 256 that finds out
+	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros, or blocks with holes
+	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 256, of any length, that finds out
 	PastEnd    uint64 // reads that met the end of the file, and writes past it
 	HandedOut  uint64 // writes, and calls at the cursor, once Fd, SyscallConn, OS, New or NewFile share the descriptor
 	Storage    uint64 // on a network file system, FUSE, overlayfs or Windows, without Options.Immutable

@@ -16,13 +16,14 @@
 // Nothing tells whether a file will be read again, so each of these is a trial, which one account of
 // the process pays for. A system call adds a share of its time to the account, and a mapped call what
 // it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is. While
-// a trial waits for the account, calls are recorded only as a sample: what is known is to pay first.
+// a mapping or a prefault waits for the account, calls are recorded only as a sample: what is known is to pay first.
 //
-// Invariant: whatever a program does, its calls cost at most 1/32 more than those of os.File, 20 ns
+// Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
 // each, and once what the account begins with and two trials: one that was begun above zero, and mapped
 // writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
-// away, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
-// simulation of the tests looks for programs that break this, with fixed prices.
+// away, what the first trial of its kind takes above half of that account, since its code is in no cache, and words
+// of so large a file that they are in no cache either. The simulation of the tests looks for programs that break this,
+// with fixed prices.
 package pages
 
 import (
