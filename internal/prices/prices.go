@@ -28,6 +28,7 @@ const (
 	Ask    = 890   // the question what of a block is in memory: two system calls
 	Cached = 430   // and whether a block is in memory, or being read: one
 	Place  = 20    // a place that is added to a table
+	Vain   = 100   // a copy that nothing proves, beside its bytes
 	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
