@@ -857,6 +857,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{48, 224, 219, 112, 48, 169, 221, 48},
 		{33, 177, 177, 57, 48, 201, 49, 56},
 		{98, 218, 255, 57, 0, 48, 218, 50},
+		{48, 255, 48, 89, 48, 165, 88, 48}, // a far file that grows
 		{48, 57, 48, 48, 48, 48, 65, 48, 65, 255, 48, 46, 48, 48, 192, 88},
 		{195, 155, 204, 220, 1, 192, 89, 26}, // 290 reads of 440 KB
 		{97, 255, 232, 48, 0, 39, 49, 48},    // writes of 23 KB that lose little
@@ -1340,7 +1341,7 @@ func TestTook_Cold(t *testing.T) {
 			}
 			s.read(off, Long)
 		}
-		if now := prices.OfRead(Long) / (Long / PageSize); now > 300 {
+		if now, _, _ := prices.Measured(Long); now > 300 || now == 0 && !Eager {
 			t.Errorf("cold: %v; a page is believed to take %d ns", cold, now)
 		}
 	}

@@ -32,7 +32,8 @@ const (
 	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
-	firstPage = 64     // a page of a long call, until it is measured
+	small     = 1 << 10
+	firstPage = 64 // a page of a long call, until it is measured
 )
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
@@ -41,7 +42,7 @@ type sizes [14]account.Price
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
 	copies sizes // from the mapping, and so
-	writes sizes // a page of a write by system call, if it has more than one, without the call
+	writes sizes // a page of a write by system call, without the call, but for small ones
 )
 
 func init() {
@@ -95,22 +96,25 @@ func TookCopy(n, took int64) { copies.of(n).Measure(took/units(n), 1) }
 
 // TookWrite records what a write of n bytes has taken by system call.
 func TookWrite(n, took int64) {
-	if n <= blocks.PageSize {
-		Write.Measure(took-n/64, 1)
+	if n < small {
+		Write.Measure(took, 1)
 	} else {
-		writes.of(n).Measure((took-writeCall())/((n+blocks.PageSize-1)>>blocks.PageBits), 1)
+		writes.of(n).Measure((took-writeCall())/pages(n), 1)
 	}
 }
 
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
 
+// pages returns the number of pages that n bytes take.
+func pages(n int64) int64 { return (n + blocks.PageSize - 1) >> blocks.PageBits }
+
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
-	if n <= blocks.PageSize {
-		return writeCall() + n/64
+	if n < small {
+		return writeCall()
 	}
-	return writeCall() + n>>blocks.PageBits*writes.of(n).Now()
+	return writeCall() + pages(n)*writes.of(n).Now()
 }
 
 // OfRead returns what a read of n bytes takes by system call.
