@@ -30,9 +30,9 @@ func TestFront_Model(t *testing.T) {
 				}
 				m.Advance(&f, shift)
 			case k == 20 && r.IntN(20) == 0:
-				m.Clear(1<<shift, uint64(off)>>BlockBits, 1<<40)
+				m.Forget(uint64(off) >> BlockBits)
 				for page := range pages {
-					if page%16 == 0 && page/16 >= off>>BlockBits {
+					if page/16 >= off>>BlockBits {
 						delete(pages, page)
 					}
 				}

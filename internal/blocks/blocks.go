@@ -6,6 +6,7 @@
 package blocks
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +17,7 @@ const (
 	groupBlocks = 8
 	placesMin   = 64      // places that a table may have with few groups: 5 KiB
 	placesMax   = 1 << 16 // and with many: 5 MiB, for 32 GiB
+	writtenMax  = placesMax * groupBlocks
 )
 
 // Map finds the word of a block. The zero value is an empty Map. A change of the table may lose bits that are
@@ -27,22 +29,20 @@ type Map struct {
 	gen     uint32     // the generation of the groups that are counted
 	used    int        // groups
 	end     uint64     // all groups are before it
-	written []uint64   // groups of which Written was told, and some that were dropped
+	written []uint64   // blocks of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
-		keys    [1]atomic.Uint64
-		words   [1]group
-		written [1]atomic.Bool
+		keys  [1]atomic.Uint64
+		words [1]group
 	}
 }
 
 // table has the groups. The keys stand side by side, so that a look for a group that has no place finds them in a
 // cache.
 type table struct {
-	keys    []atomic.Uint64 // of another generation is void
-	words   []group
-	written []atomic.Bool // see Map.Written
+	keys  []atomic.Uint64 // of another generation is void
+	words []group
 }
 
 type group [groupBlocks]atomic.Uint64
@@ -110,7 +110,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	if t == nil {
 		first := &m.first
 		t = &first.table
-		t.keys, t.words, t.written = first.keys[:], first.words[:], first.written[:]
+		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
 		m.gen, m.used = gen, 0
@@ -131,7 +131,6 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	for i := range t.words[at] {
 		t.words[at][i].Store(0)
 	}
-	t.written[at].Store(false)
 	t.keys[at].Store(key(group))
 	m.table.Store(t)
 	return &t.words[at][block%groupBlocks], moved
@@ -140,7 +139,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 // double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
 	n := 2 * len(t.keys)
-	next := &table{make([]atomic.Uint64, n), make([]group, n), make([]atomic.Bool, n)}
+	next := &table{make([]atomic.Uint64, n), make([]group, n)}
 	for from := range t.keys {
 		if group, ok := t.group(from); ok { // two groups of different places stay so
 			to := next.place(group)
@@ -150,7 +149,6 @@ func (t *table) double() *table {
 			for i := range t.words[from] {
 				next.words[to][i].Store(t.words[from][i].Load())
 			}
-			next.written[to].Store(t.written[from].Load())
 			next.keys[to].Store(t.keys[from].Load())
 		}
 	}
@@ -165,89 +163,69 @@ func (m *Map) Places() int {
 	return 0
 }
 
-// Written says that the word of the block has bits which ClearWritten clears.
+// Written says that the word of the block has bits which ClearWritten clears, where it had none.
 func (m *Map) Written(block uint64) {
-	group := block / groupBlocks
-	t := m.table.Load()
-	if t == nil {
-		return
-	}
-	if at := t.find(group); at < 0 || t.written[at].Load() {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t = m.table.Load()
-	if at := t.find(group); at >= 0 && !t.written[at].Swap(true) {
-		if len(m.written) >= 2*len(t.keys) { // some were dropped
-			m.written = m.written[:0]
-			for at := range t.keys {
-				if group, ok := t.group(at); ok && t.written[at].Load() {
-					m.written = append(m.written, group)
-				}
-			}
-			return
-		}
-		m.written = append(m.written, group)
+	if len(m.written) == writtenMax { // many were dropped
+		m.clearWritten(math.MaxUint64, 0, math.MaxUint64)
 	}
+	m.written = append(m.written, block)
 }
 
-// Clear clears the bits of mask in the words of all blocks from first on, up to end, and returns which of them
-// were set.
-func (m *Map) Clear(mask, first, end uint64) (cleared uint64) {
+// Forget clears the words of all blocks from first on, and returns which bits were set. It looks at groups or places,
+// whatever are fewer.
+func (m *Map) Forget(first uint64) (cleared uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.table.Load()
 	if t == nil {
 		return 0
 	}
-	from, to := first/groupBlocks, min((end-1)/groupBlocks+1, m.end)
-	if to > from && to-from < uint64(len(t.keys)) {
-		for group := from; group < to; group++ {
-			cleared |= t.clear(t.find(group), mask, first, end)
+	if from := first / groupBlocks; m.end < from+uint64(len(t.keys)) {
+		for group := from; group < m.end; group++ {
+			cleared |= t.forget(t.find(group), first)
 		}
-		return cleared
+	} else {
+		for at := range t.keys {
+			cleared |= t.forget(at, first)
+		}
 	}
-	for at := range t.keys {
-		cleared |= t.clear(at, mask, first, end)
-	}
+	m.clearWritten(0, first, math.MaxUint64)
 	return cleared
 }
 
-// ClearWritten is Clear for groups of which Written was told. It looks at no others, since a program may write little
-// between one Sync and the next.
-func (m *Map) ClearWritten(mask, first, end uint64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t, kept := m.table.Load(), m.written[:0]
-	for _, group := range m.written {
-		begin, at := group*groupBlocks, t.find(group)
-		switch {
-		case at < 0 || !t.written[at].Load():
-			continue
-		case first <= begin && end >= begin+groupBlocks:
-			t.written[at].Store(false) // before the bits are cleared, or one that is set meanwhile would stay
-		default:
-			kept = append(kept, group)
-		}
-		t.clear(at, mask, first, end)
-	}
-	m.written = kept
-}
-
-// clear clears the bits of mask in the words at the place of blocks from first on, up to end, and returns which of
-// them were set. There may be no group, or place.
-func (t *table) clear(at int, mask, first, end uint64) (cleared uint64) {
+// forget is Forget for the group at a place, which may have none, or be none.
+func (t *table) forget(at int, first uint64) (cleared uint64) {
 	if at < 0 {
 		return 0
 	}
-	group, ok := t.group(at)
-	if begin := group * groupBlocks; ok && first < begin+groupBlocks {
-		for block := max(begin, first); block < min(begin+groupBlocks, end); block++ {
-			if w := &t.words[at][block-begin]; w.Load()&mask != 0 {
-				cleared |= w.And(^mask) & mask
+	if group, ok := t.group(at); ok {
+		for i := range t.words[at] {
+			if w := &t.words[at][i]; group*groupBlocks+uint64(i) >= first && w.Load() != 0 {
+				cleared |= w.Swap(0)
 			}
 		}
 	}
 	return cleared
+}
+
+// ClearWritten clears the bits of mask in the words of the blocks from first on, up to end, of which Written was told. It
+// looks at no others, since a program may write little between one Sync and the next.
+func (m *Map) ClearWritten(mask, first, end uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clearWritten(mask, first, end)
+}
+
+func (m *Map) clearWritten(mask, first, end uint64) {
+	kept := m.written[:0]
+	for _, block := range m.written {
+		if block < first || block >= end {
+			kept = append(kept, block)
+		} else if w := m.Word(block); w != nil {
+			w.And(^mask)
+		}
+	}
+	m.written = kept
 }

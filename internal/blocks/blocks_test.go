@@ -26,7 +26,6 @@ func TestMap_Model(t *testing.T) { // evictions are those of the process
 						}
 						delete(words, at)
 					}
-					delete(written, first/groupBlocks)
 				}
 				w, _ := m.Add(block)
 				if had := w.Load(); had != words[block] {
@@ -36,29 +35,39 @@ func TestMap_Model(t *testing.T) { // evictions are those of the process
 				words[block] = w.Load()
 			case k < 70 && m.Word(block) != nil:
 				m.Written(block)
-				written[block/groupBlocks] = true
-			case k < 72:
+				written[block] = true
+			case k < 71:
 				end, mask := block+r.Uint64N(100), r.Uint64()
-				only := r.IntN(2) == 0
-				if only {
-					m.ClearWritten(mask, block, end)
-				} else {
-					m.Clear(mask, block, end)
+				m.ClearWritten(mask, block, end)
+				for at := range written {
+					if block <= at && at < end {
+						if words[at] != 0 {
+							words[at] &^= mask
+						}
+						delete(written, at)
+					}
 				}
+			case k == 71 && r.IntN(20) == 0:
+				cleared := uint64(0)
 				for at := range words {
-					if block <= at && at < end && (!only || written[at/groupBlocks]) {
-						words[at] &^= mask
+					if at >= block {
+						if m.Word(at) != nil { // else it was dropped
+							cleared |= words[at]
+						}
+						delete(words, at)
 					}
 				}
-				for group := range written {
-					if only && block <= group*groupBlocks && end >= (group+1)*groupBlocks {
-						delete(written, group)
+				for at := range written {
+					if at >= block {
+						delete(written, at)
 					}
+				}
+				if got := m.Forget(block); got != cleared {
+					t.Fatalf("seed %d, operation %d: bits %x are forgotten, want %x", seed, op, got, cleared)
 				}
 			case k == 72 && r.IntN(20) == 0:
 				evictions.Evict()
 				clear(words)
-				clear(written)
 			default:
 				if w := m.Word(block); w != nil && w.Load() != words[block] {
 					t.Fatalf("seed %d, operation %d: the word of block %d is %x, want %x", seed, op, block, w.Load(), words[block])
@@ -163,8 +172,7 @@ func TestMap_Concurrent(t *testing.T) {
 	}
 }
 
-// What ClearWritten has to look at are the groups that were written, however large the table is, and however often a
-// group was dropped.
+// What ClearWritten has to look at are the blocks that were written, however large the table is.
 func TestClearWritten_Few(t *testing.T) {
 	t.Parallel()
 	var m Map
@@ -173,19 +181,20 @@ func TestClearWritten_Few(t *testing.T) {
 	}
 	for i := range uint64(10) {
 		m.Written(i * groupBlocks)
-		m.Written(i*groupBlocks + 1)
 	}
 	if n := len(m.written); n != 10 {
-		t.Errorf("%d of 10 groups are to be looked at", n)
+		t.Errorf("%d of 10 blocks are to be looked at", n)
 	}
-	if m.ClearWritten(1, 0, 9*groupBlocks+1); len(m.written) != 1 {
-		t.Errorf("%d groups are left, want the last one", len(m.written))
+	if m.ClearWritten(1, 0, 8*groupBlocks+1); len(m.written) != 1 {
+		t.Errorf("%d blocks are left, want the last one", len(m.written))
 	}
-	for i := range uint64(10 * placesMax) {
-		m.Add(i * groupBlocks)
-		m.Written(i * groupBlocks)
+	if m.Forget(groupBlocks); len(m.written) != 0 {
+		t.Errorf("%d blocks are left, want none", len(m.written))
 	}
-	if n := len(m.written); n > 2*placesMax {
-		t.Errorf("%d groups are to be looked at, in %d places", n, m.Places())
+	for range 3 * writtenMax {
+		m.Written(0)
+	}
+	if n := len(m.written); n > writtenMax {
+		t.Errorf("%d blocks are to be looked at", n)
 	}
 }

@@ -85,7 +85,7 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 		if counted != old {
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
-		if wrote != old>>writesShift&writesMax {
+		if wrote > 0 && old&(prefaulted|writesMax<<writesShift) == 0 {
 			p.begin().Written(uint64(block))
 		}
 	}

@@ -27,7 +27,6 @@
 package pages
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -216,15 +215,16 @@ func (p *Pages) word(block int64) *atomic.Uint64 {
 }
 
 // Note records a property of all pages of n bytes at off. That they are prefaulted comes before that their
-// groups have some: a Sync between the two leaves them to the next one.
+// blocks have some: a Sync between the two leaves them to the next one.
 func (p *Pages) Note(mark Mark, off, n int64) {
 	end := off + n
 	for block := off >> blockBits; block<<blockBits < end; block++ {
 		w, all := p.word(block), blocks.Mask(block, off, end)*uint64(mark)
-		if w.Load()&all != all {
-			w.Or(all)
+		old := w.Load()
+		if old&all != all {
+			old = w.Or(all)
 		}
-		if mark == Prefaulted {
+		if mark == Prefaulted && old&(prefaulted|writesMax<<writesShift) == 0 {
 			p.begin().Written(uint64(block))
 		}
 	}
@@ -237,7 +237,7 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 // with the end. The system takes them away from the mapping, which takes as long as its end.
 func (p *Pages) Truncated(size int64) {
 	if r := p.rec.Load(); r != nil {
-		if r.Clear(math.MaxUint64, uint64(size)>>blockBits, math.MaxUint64)&ready != 0 {
+		if r.Forget(uint64(size)>>blockBits)&ready != 0 {
 			account.Spend(prices.Unmap.Now())
 		}
 		r.Retreat(&p.front, uint64(size)>>blockBits<<blockBits)
