@@ -243,7 +243,7 @@ func (p *Pages) wouldSave(h Host) {
 func (p *Pages) makeReady(h Host, off, n int64) {
 	r, end, size, changed := p.begin(), off+n, h.Size(off), false
 	confirm := r.confirm.Load()
-	for block := off >> blockBits; block<<blockBits < end && account.Affords(0) && waits.Load() <= 0; block++ {
+	for block := off >> blockBits; block<<blockBits < end && account.Affords(0); block++ {
 		w := r.Word(uint64(block))
 		if w == nil || w.Load()>>readsShift&readsMax != readyFrom {
 			continue

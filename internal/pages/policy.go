@@ -12,7 +12,7 @@ const Eager = false
 
 // These numbers can be tuned. Each has its unit, and what is worse without it or with another value.
 const (
-	mapFrom   = 4 // calls on seen pages before the file is mapped: with fewer, little of a block is seen by then
+	mapFrom   = 8 // calls on seen pages before the file is mapped: with fewer, little of a block is seen by then
 	readyFrom = 2 // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
 	vainFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of: few zeros of the last page

@@ -8,8 +8,8 @@ import (
 	"go.dw1.io/mmapfile/internal/prices"
 )
 
-// waits is for how many looks no records are paid, and no blocks made ready, because a mapping or a prefault waits for
-// the account: waitLooks from the last time that it was to be made.
+// waits is for how many looks no records are paid, because a mapping or a prefault waits for the account: waitLooks from
+// the last time that it was to be made.
 var waits atomic.Int64
 
 // looks counts the calls of look, to measure prices.Call.
