@@ -1404,7 +1404,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 		{"random reads", atRandom(true, read), 0.35, 0.35},
 		{"random reads, small folios", atRandom(false, read), 0.75, 0.75},
 		{"random writes", atRandom(true, write), 0.35, 0.41},
-		{"a log", func(s *simulation) { s.log(430) }, 0.63, 0.70},
+		{"a log", func(s *simulation) { s.log(430) }, 0.66, 0.70},
 		{"a pass in calls of 4 KiB", func(s *simulation) {
 			s.open(1024*BlockSize, false, false, false)
 			for off := int64(0); off < s.size; off += 4096 {
