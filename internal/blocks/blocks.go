@@ -15,9 +15,9 @@ import (
 
 const (
 	groupBlocks = 8
-	placesMin   = 64      // places that a table may have with few groups: 5 KiB
-	placesMax   = 1 << 16 // and with many: 5 MiB, for 32 GiB
-	writtenMax  = placesMax * groupBlocks
+	placesMin   = 64                      // places that a table may have with few groups: 5 KiB
+	placesMax   = 1 << 16                 // and with many: 5 MiB, for 32 GiB
+	writtenMax  = placesMax * groupBlocks // as many as a table may have
 )
 
 // Map finds the word of a block. The zero value is an empty Map. A change of the table may lose bits that are

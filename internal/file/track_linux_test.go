@@ -175,9 +175,9 @@ func TestRead_InOrderNotInMemory(t *testing.T) {
 // The system is told, once, that a file which is not in memory is read in order, and told
 // back when it no longer is.
 func TestReadAt_TellsTheOrder(t *testing.T) {
-	const size = 32 << 20
-	for _, n := range []int{4 << 10, 64 << 10, 512 << 10} {
-		f := lazyFile(t, size)
+	for _, n := range []int{4 << 10, 64 << 10, 1 << 20} {
+		size := max(32<<20, 64*int64(n))
+		f := lazyFile(t, int(size))
 		drop(t, f)
 		off := int64(0)
 		sys.Borrow(f.inner, func(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }) // nothing is read ahead

@@ -186,7 +186,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	p.state.Store(state)
 	if looks {
 		look(h, off+n-1, prices.OfWrite(0))
-		if off+n > known && state>>callsShift == LookEvery { // and so of 256 calls
+		if off+n > known && state>>callsShift == LookEvery { // at the first look of 256 calls
 			h.Size(off + n) // nothing may be known of a file that existed before
 		}
 	}

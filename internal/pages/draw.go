@@ -59,10 +59,10 @@ const (
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So of 16 copies one
-// is timed, or of 256 system calls, and of 256 reads one is made the other way; of a size that is not known, two reads
-// and two copies come first. Of short reads all that is only while the account is not full. It is drawn, so that no
-// period of a program is missed.
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 reads is
+// made the other way, and of the others one of 16 is timed if they are copies, and one of 256 if they are system calls.
+// Of a size that is not known, two reads and two copies come first. Of short reads all that is only while the account is
+// not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
 		return System

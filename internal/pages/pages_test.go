@@ -7,6 +7,7 @@ import (
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/evictions"
+	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
@@ -293,5 +294,20 @@ func TestWrite_AsksForTheLength(t *testing.T) {
 	}
 	if n := s.lengths - asked; n < 1 || n > 4 {
 		t.Errorf("the length was asked for %d times", n)
+	}
+}
+
+// Pages that a truncation takes away from the mapping are paid, once.
+func TestTruncated_IsPaid(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(16*BlockSize, false, false, false)
+	s.p.Note(Seen, 0, s.size)
+	s.p.Note(Ready, 0, BlockSize)
+	account.Set(0)
+	for _, c := range []struct{ size, balance int64 }{{BlockSize, 0}, {0, -prices.Unmap.Now()}, {0, -prices.Unmap.Now()}} {
+		if s.p.Truncated(c.size); account.Balance() != c.balance {
+			t.Errorf("after a truncation to %d bytes the account has %d ns, want %d", c.size, account.Balance(), c.balance)
+		}
 	}
 }

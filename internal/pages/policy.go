@@ -30,6 +30,6 @@ const (
 	Long = prices.Long
 
 	// LookEvery is the number of system calls of a file from one look at the major faults, and one
-	// addition to the account, to the next: more gain later, fewer cost more.
+	// addition to the account, to the next: with more, gains come later; with fewer, looks cost more.
 	LookEvery = 32
 )

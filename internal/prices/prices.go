@@ -32,9 +32,11 @@ const (
 	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
-	small     = 1 << 10
-	firstPage = 64 // a page of a long call, until it is measured
+	firstPage = 64     // a page of a long call, until it is measured
 )
+
+// small is the number of bytes from which on those of a write have a price.
+const small = 1 << 10
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
 type sizes [14]account.Price
