@@ -155,7 +155,7 @@ func (t *table) double() *table {
 	return next
 }
 
-// Places returns the number of places of the table. It is for tests.
+// Places returns the number of places of the table.
 func (m *Map) Places() int {
 	if t := m.table.Load(); t != nil {
 		return len(t.keys)

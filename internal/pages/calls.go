@@ -29,19 +29,26 @@ func (p *Pages) Early(n int, tried, writes bool) bool {
 func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
-		state &^= recorded | sampled
-	}
-	if looks {
+		r := p.rec.Load()
+		large := r != nil && r.Places() > cachedPlaces
+		missed := large && state&findMask != 0
+		state &^= recorded | sampled | findMask
 		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
 			needs += prices.Mapping() // without a mapping, the record is of no use
 		}
 		switch {
-		case waits.Add(-1) < 0 && account.Affords(needs):
+		case waits.Add(-1) < 0 && !missed && account.Affords(needs):
 			account.Spend(LookEvery * prices.Record)
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
 			state |= recorded | sampled
+		}
+		switch {
+		case missed && state&recorded == 0:
+			state |= noSearch
+		case large:
+			state |= toFind
 		}
 	}
 	records = (old|state)&recorded != 0

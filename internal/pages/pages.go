@@ -21,9 +21,8 @@
 // Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
 // each, and once what the account begins with and two trials: one that was begun above zero, and mapped
 // writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
-// away, what the first trial of its kind takes above half of that account, since its code is in no cache, and looks at
-// the words of a file so large that they are in no cache. The simulation of the tests looks for programs that break
-// this, with fixed prices.
+// away, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
+// simulation of the tests looks for programs that break this, with fixed prices.
 package pages
 
 import (
@@ -61,7 +60,8 @@ type Pages struct {
 
 	// state has what every system call changes, so that it is one store:
 	//
-	//	bits  0–43  the offset after the last read
+	//	bits  0–40  the offset after the last read
+	//	bits 41–43  calls of this group that are still to find ready pages, or noSearch (see searches)
 	//	bit  44     calls are recorded until the next group of LookEvery begins
 	//	bit  45     and each of them stands for recordOne
 	//	bits 46–47  reads in order, up to readyFrom
@@ -73,16 +73,20 @@ type Pages struct {
 }
 
 const (
-	offsetBits = 44
+	offsetBits = 41
 	offsetMask = 1<<offsetBits - 1
-	recorded   = 1 << offsetBits
-	sampled    = 1 << (offsetBits + 1)
-	oneInOrder = 1 << (offsetBits + 2)
+	oneFound   = 1 << offsetBits
+	toFind     = 4 * oneFound
+	noSearch   = toFind + oneFound
+	findMask   = 7 * oneFound
+	recorded   = 1 << (offsetBits + 3)
+	sampled    = 1 << (offsetBits + 4)
+	oneInOrder = 1 << (offsetBits + 5)
 	runMask    = 3 * oneInOrder // at least readyFrom
-	earlyShift = offsetBits + 4
+	earlyShift = offsetBits + 7
 	oneEarly   = 1 << earlyShift
 	earlyMask  = 255 * oneEarly
-	callsShift = offsetBits + 12
+	callsShift = offsetBits + 15
 	oneCall    = 1 << callsShift
 )
 
@@ -187,6 +191,16 @@ func (r *record) knownShift() uint {
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and whether the page at
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
+	if !p.searches() {
+		return false, false
+	}
+	if prefaulted, known = p.prefaultedBefore(next, off, n); prefaulted {
+		p.found()
+	}
+	return prefaulted, known
+}
+
+func (p *Pages) prefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
 	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
 		if w := r.Word(first / 16); w != nil {
@@ -195,6 +209,18 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool
 		}
 	}
 	return p.has(prefaultedShift, off, n), p.Known(next, 1)
+}
+
+// searches reports whether calls search for ready pages. In a large file that costs 70 ns and more, because the words
+// are in no cache. So if fewer than four calls found some while LookEvery others did not, the next ones search only in
+// groups that are recorded, as a sample.
+func (p *Pages) searches() bool { return p.state.Load()&findMask != noSearch }
+
+// found counts a call that found ready pages.
+func (p *Pages) found() {
+	if state := p.state.Load(); state&findMask != 0 {
+		p.state.CompareAndSwap(state, state-oneFound) // else another call counts
+	}
 }
 
 // begin returns the record, and makes an empty one if there is none.
@@ -229,6 +255,7 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 		}
 	}
 	if mark != Seen {
+		p.state.And(^uint64(findMask))
 		p.begin().Advance(&p.front, readyShift)
 	}
 }

@@ -22,6 +22,8 @@ const (
 
 	vainFrom = math.MaxInt64
 
+	cachedPlaces = 0
+
 	waitLooks   = 0
 	recordOne   = 1
 	incomeShare = 64

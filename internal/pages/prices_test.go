@@ -14,12 +14,10 @@ const (
 	farPerKiB      = 150   // and more for each KiB of both
 	journalPrice   = 1_500 // more for a write by system call on ext4 of some hosts
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
-	hotRecord      = 24    // recording a call, and why it was one: its word is in the cache,
-	coldRecord     = 52    // or it is not
-	recentWords    = 256   // calls after which it is not
+	hotWords       = 16    // words that are in the first cache of the processor
+	recentWords    = 256   // and in any
 	hitPrice       = 15    // a read from the mapping
 	vainPrice      = 80    // and one that nothing proves, more,
-	missPrice      = 5     // finding that a mapping does not have the pages
 	storePrice     = 27    // a mapped write
 	periodCost     = 2_800 // of mapped writes: fstat, a timer, and the new modification time
 	fstatPrice     = 406
@@ -53,4 +51,10 @@ const (
 	interruptEvery = 500_000
 	cacheMiss      = 600   // a write, with either, beside others that use the caches
 	syncPrice      = 5_000 // on a tmpfs or a fast device; on a disk it is 90,000
+)
+
+// What depends on the cache that a word is in: the first one, another one, or none.
+var (
+	recordPrices = [3]float64{24, 24, 52} // recording a call, and why it was one
+	missPrices   = [3]float64{5, 25, 70}  // finding that a mapping does not have the pages
 )

@@ -17,7 +17,7 @@ import (
 // other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	r, end := p.begin(), off+int64(n)
-	if !r.wroteEnough(off, end) {
+	if !p.searches() || !r.wroteEnough(off, end) {
 		return false
 	}
 	if !account.Affords(prefaultNeeds(off, end)) {
