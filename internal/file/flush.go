@@ -38,7 +38,7 @@ func (f *File) writeVariant(b []byte, off int64) (n int, err error) {
 	if off < 0 || len(b) == 0 {
 		n, err = f.writeInner(b, off)
 	} else {
-		n, err = f.writeLocks(f.writes.Begin(), b, off)
+		n, err = f.writeBegun(f.writes.Begin(), b, off)
 	}
 	f.variant.Leave(f, len(b), n, err)
 	return n, err

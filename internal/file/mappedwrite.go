@@ -23,26 +23,27 @@ import (
 // what the kernel does at a write (internal/mtime). Nor does a mapped write fail where the file
 // was truncated, so what comes after the bytes has to prove that they are in the file.
 
-// tryWrite writes b at off through the mapping, and reports whether the write is done: b is in
-// the file, or there is an error of the system. If not, the caller writes all of b through the
-// inner file. Called with the range locked; l is the lock of its first block.
-func (f *File) tryWrite(l *rangeLock, b []byte, off int64) (done bool, err error) {
+// tryWrite writes b at off through the mapping. If it writes nothing, and returns no error, the caller writes
+// all of b through the inner file. prefaulted and nextKnown are what PrefaultedBefore has returned. Called with the range
+// locked; l is the lock of its first block.
+func (f *File) tryWrite(l *rangeLock, b []byte, off int64, prefaulted, nextKnown bool) (n int, err error) {
 	m := f.m.Load()
 	if m == nil || !f.mayWrite(m, off, len(b)) {
-		return false, nil
+		return 0, nil
 	}
-	next := pageAfter(int(off) + len(b) - 1)
-	prefaulted, nextKnown := f.pages.PrefaultedBefore(next, off, len(b))
 	if !prefaulted {
 		if !f.pages.Prefault((*host)(f), off, len(b)) {
-			return false, nil
+			return 0, nil
 		}
-		nextKnown = f.pages.Known(next, 1)
+		nextKnown = f.pages.Known(pageAfter(int(off)+len(b)-1), 1)
 	}
 	if !f.needCold().mtime.Active() {
 		return f.writeFirst(m, l, b, off)
 	}
-	return f.mappedWrite(m, l, b, int(off), nextKnown), nil
+	if f.mappedWrite(m, l, b, int(off), nextKnown) {
+		n = len(b)
+	}
+	return n, nil
 }
 
 // mayWrite reports whether a write of n bytes at off may go to m. Called with the range locked.
@@ -52,29 +53,27 @@ func (f *File) mayWrite(m *mapping, off int64, n int) bool {
 
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
 // or its first page if b is long. The rest is a mapped write.
-func (f *File) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (done bool, err error) {
+func (f *File) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
 	if !pages.BeginsPeriod() {
-		return false, nil
+		return 0, nil
 	}
-	n := len(b)
-	if n > firstWhole {
+	if n = len(b); n > firstWhole {
 		n = pages.PageSize
 	}
 	// An error here is that of os.File.WriteAt, which does not report what was written before it.
 	if _, err := f.writeInner(b[:n], off); err != nil {
-		return true, err
+		return 0, err
 	}
 	// The kernel must refuse writes past the limit of the process.
 	begun := sys.FileSizeLimit() >= f.length.Known() && f.needCold().mtime.Begin(f.modified(), off)
-	if n == len(b) {
-		return true, nil
+	if rest, at := b[n:], off+int64(n); len(rest) > 0 {
+		if !begun || !f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
+			if _, err = f.writeInner(rest, at); err != nil {
+				return 0, err
+			}
+		}
 	}
-	rest, at := b[n:], off+int64(n)
-	if begun && f.mappedWrite(m, l, rest, int(at), f.pages.Known(pageAfter(int(at)+len(rest)-1), 1)) {
-		return true, nil
-	}
-	_, err = f.writeInner(rest, at)
-	return true, err
+	return len(b), nil
 }
 
 // firstWhole is the number of bytes up to which the kernel writes all of a first write.

@@ -15,13 +15,20 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	if off < 0 || len(b) == 0 {
 		return f.writeInner(b, off)
 	}
+	var l *rangeLock
 	if locks := f.writes.Begin(); locks != nil {
-		return f.writeLocks(locks, b, off)
+		if l, n, err = f.writeLocks(locks, b, off); l == nil {
+			return n, err
+		}
 	}
 	f.writeBack(off, len(b)) // as writeInner
 	was, began := f.length.Before(), f.writeBegins()
 	n, err = f.inner.WriteAt(b, off)
-	f.writes.End()
+	if l != nil {
+		l.Unlock()
+	} else {
+		f.writes.End()
+	}
 	if err == nil && !f.copied() && f.early(was.Known, off, n, false, true) {
 		f.length.Reached(was, off+int64(n))
 		return n, nil
@@ -29,34 +36,36 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	return n, f.writeAtDone(was, began, b, off, n, err)
 }
 
-// writeLocks writes b through the mapping if its pages are prefaulted, and through the inner
-// file otherwise. locks is what Begin of f.writes has returned. Most mapped writes are made here,
-// because one more call costs as much as the copy. What the lock does not guard is looked up before
-// it is taken.
-func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err error) {
-	if locks == nil {
-		n, err = f.writeInner(b, off)
-		f.writes.End()
-		return n, err
+// writeLocks writes b through the mapping if its pages are prefaulted. locks is what Begin of f.writes has returned. Most
+// mapped writes are made here, because one more call costs as much as the copy. What the lock does not guard is looked
+// up before it is taken. If b lies in one block and is not to be written through the mapping, nothing is written, and held
+// is the lock of b, with which the caller writes b through the inner file.
+func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLock, n int, err error) {
+	m, next := f.m.Load(), int64(0)   // the page after b, which proves it,
+	prefaulted, known := false, false // is known
+	if m != nil && f.covers(m, off, len(b)) {
+		next = pageAfter(int(off) + len(b) - 1)
+		prefaulted, known = f.pages.PrefaultedBefore(next, off, len(b))
 	}
 	l, only := locks.Of(off, len(b))
 	if !only {
 		held := locks.Lock(off, len(b))
-		n, err = f.writeLocked(l, b, off)
+		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
+			n, err = f.writeInner(b, off)
+		}
 		locks.Unlock(held)
-		return n, err
-	}
-	m, next, known := f.m.Load(), int64(0), false // the page after b, which proves it
-	if !closeNeedsLock && m != nil && f.covers(m, off, len(b)) {
-		next = pageAfter(int(off) + len(b) - 1)
-		prefaulted, seen := f.pages.PrefaultedBefore(next, off, len(b))
-		known = prefaulted && seen
+		return nil, n, err
 	}
 	l.Lock()
-	if !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
-		n, err = f.writeLocked(l, b, off)
+	if closeNeedsLock || !prefaulted || !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
+		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
+			if !noUnifiedCache {
+				return l, 0, nil
+			}
+			n, err = f.writeInner(b, off)
+		}
 		l.Unlock()
-		return n, err
+		return nil, n, err
 	}
 	n = -1 // until b is in the file
 	old := debug.SetPanicOnFault(true)
@@ -72,18 +81,22 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (n int, err er
 	m.touch(next) // as in store
 	n = len(b)
 	f.needCold().mtime.Wrote(f.modified())
-	return n, nil
+	return nil, n, nil
 }
 
-// writeLocked is WriteAt with the range locked. l is the lock of its first block.
-func (f *File) writeLocked(l *rangeLock, b []byte, off int64) (n int, err error) {
-	switch done, err := f.tryWrite(l, b, off); {
-	case !done:
-		return f.writeInner(b, off)
-	case err != nil:
-		return 0, err
+// writeBegun is WriteAt after Begin of f.writes, which has returned locks.
+func (f *File) writeBegun(locks *rangeLocks, b []byte, off int64) (n int, err error) {
+	if locks == nil {
+		n, err = f.writeInner(b, off)
+		f.writes.End()
+		return n, err
 	}
-	return len(b), nil
+	l, n, err := f.writeLocks(locks, b, off)
+	if l != nil {
+		n, err = f.writeInner(b, off)
+		l.Unlock()
+	}
+	return n, err
 }
 
 // lockWrites waits until no write holds a lock, and takes mu. The result is passed to
@@ -131,7 +144,7 @@ func (f *File) Write(b []byte) (n int, err error) {
 func (f *File) writeCursor(b []byte) (n int, err error) {
 	if f.lateErrors() {
 		n, err = f.writeSeeked(b)
-	} else if n, err = f.writeLocks(f.writes.Begin(), b, f.cur.Pos()); err != nil {
+	} else if n, err = f.writeBegun(f.writes.Begin(), b, f.cur.Pos()); err != nil {
 		n, err = f.writeAgain(b, err)
 	}
 	f.cur.SetPos(f.cur.Pos() + int64(n))

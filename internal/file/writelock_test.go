@@ -379,7 +379,7 @@ func TestFd_LateWriteIsNotMapped(t *testing.T) {
 	write := func(locks *rangeLocks) bool {
 		prefaultAll(f)
 		return mapsWrites(f, func() {
-			if n, err := f.writeLocks(locks, []byte("late"), 100); n != 4 || err != nil {
+			if n, err := f.writeBegun(locks, []byte("late"), 100); n != 4 || err != nil {
 				t.Error(n, err)
 			}
 		})

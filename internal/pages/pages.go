@@ -191,24 +191,21 @@ func (r *record) knownShift() uint {
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and whether the page at
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
-	if !p.searches() {
+	toFind := p.state.Load() & findMask
+	if toFind == noSearch {
 		return false, false
 	}
-	if prefaulted, known = p.prefaultedBefore(next, off, n); prefaulted {
-		p.found()
-	}
-	return prefaulted, known
-}
-
-func (p *Pages) prefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
-	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
+	if r := p.rec.Load(); r != nil && first/16 == after/16 && toFind == 0 && !always {
 		if w := r.Word(first / 16); w != nil {
 			v := w.Load()
 			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
 		}
 	}
-	return p.has(prefaultedShift, off, n), p.Known(next, 1)
+	if prefaulted = p.has(prefaultedShift, off, n); prefaulted {
+		p.found()
+	}
+	return prefaulted, p.Known(next, 1)
 }
 
 // searches reports whether calls search for ready pages. In a large file that costs 70 ns and more, because the words
