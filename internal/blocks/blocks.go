@@ -124,8 +124,6 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	at := t.place(group)
 	if second := t.second(group); !t.free(at) && t.free(second) {
 		at = second
-	} else if !t.free(at) {
-		m.used--
 	}
 	t.keys[at].Store(0)
 	for i := range t.words[at] {

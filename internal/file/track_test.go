@@ -181,7 +181,7 @@ func TestTruncate_Pages(t *testing.T) {
 	if !f.pages.Ready(0, pages.BlockSize) {
 		t.Error("pages before the end are forgotten")
 	}
-	if f.pages.Seen(2*pages.BlockSize, 1) || f.pages.Ready(2*pages.BlockSize, 1) {
+	if f.pages.Known(2*pages.BlockSize, 1) || f.pages.Ready(2*pages.BlockSize, 1) {
 		t.Error("pages of a hole are known")
 	}
 }
@@ -218,7 +218,7 @@ func TestEvictions_AllFiles(t *testing.T) {
 		t.Fatal("not ready")
 	}
 	evictions.Evict()
-	if f.pages.Ready(0, 1) || f.pages.Seen(0, 1) {
+	if f.pages.Ready(0, 1) || f.pages.Known(0, 1) {
 		t.Error("pages are known after an eviction")
 	}
 	for range manyReads {

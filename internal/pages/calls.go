@@ -125,7 +125,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	again = again && !onPage
 	run, asks, broken := state&runMask, false, false
 	switch {
-	case short, old&recorded == 0: // nothing is known of the reads before
+	case old&recorded == 0: // nothing is known of the reads before
 	case !follows && !p.goesOn(run, off, end):
 		broken = run != 0
 		state &^= runMask
@@ -136,7 +136,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	}
 	p.state.Store(state)
 	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
-	r.calls.Add(r.whyRead(end, again, hot, due, mapped, short, tried), 1)
+	r.calls.Add(r.why(end, short, tried, again, mapped, hot, mapped && due && !account.Affords(0)), 1)
 	switch {
 	case !again && !due, hot && mapped:
 	case !mapped:
@@ -153,21 +153,22 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	}
 }
 
-// whyRead returns why a recorded read up to end was a system call. See count.
-func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) reason.Reason {
+// why returns why a recorded call up to end was a system call. See count. past says that it met the end of the file, tried
+// that nothing proved a copy of it, and unpaid that a trial waits for the account.
+func (r *record) why(end int64, past, tried, again, mapped, hot, unpaid bool) reason.Reason {
 	switch {
-	case short:
+	case past:
 		return reason.PastEnd
-	case tried || mapped && again && r.waits(end):
+	case tried || again && mapped && r.waits(end):
 		return reason.Unproven
 	case !again:
 		return reason.Unseen
+	case unpaid, !mapped && r.credit.Load() >= mapFrom && !account.Affords(prices.Mapping()):
+		return reason.Unpaid
 	case !mapped:
-		return r.whyUnmapped()
+		return reason.Unmapped
 	case hot:
 		return reason.Slower
-	case due && !account.Affords(0):
-		return reason.Unpaid
 	}
 	return reason.Seldom
 }
@@ -176,14 +177,6 @@ func (r *record) whyRead(end int64, again, hot, due, mapped, short, tried bool) 
 func (r *record) waits(end int64) bool {
 	w := r.Word(uint64(end-1) >> blockBits)
 	return w != nil && w.Load()>>readsShift&readsMax > readyFrom
-}
-
-// whyUnmapped returns why a call that came back was one of an unmapped file.
-func (r *record) whyUnmapped() reason.Reason {
-	if r.credit.Load() >= mapFrom && !account.Affords(prices.Mapping()) {
-		return reason.Unpaid
-	}
-	return reason.Unmapped
 }
 
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
@@ -205,30 +198,14 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	}
 	r, mapped := p.begin(), h.MapsTo(off+n)
 	again, _, _ := p.count(off, n, state, false, mapped)
-	if why == reason.None {
-		why = r.whyWrite(off, off+n, known, again, mapped)
+	if end := off + n; why == reason.None {
+		unpaid := mapped && !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end)
+		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
 	r.calls.Add(why, 1)
 	if off+n <= known && again && !mapped {
 		p.wouldSave(h)
 	}
-}
-
-// whyWrite returns why a recorded write from off to end was a system call.
-func (r *record) whyWrite(off, end, known int64, again, mapped bool) reason.Reason {
-	switch {
-	case end > known:
-		return reason.PastEnd
-	case !again:
-		return reason.Unseen
-	case !mapped:
-		return r.whyUnmapped()
-	case r.waits(end):
-		return reason.Unproven
-	case !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end):
-		return reason.Unpaid
-	}
-	return reason.Seldom
 }
 
 // wouldSave counts a call that a mapping would have saved, and maps the file if that pays.
@@ -288,9 +265,12 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 	}
 }
 
+// asks is the number of system calls that the question takes what of a block is in memory.
+const asks = 2
+
 func inMemory(h Host, off, end int64) bool {
 	in, err := h.InMemory(off, end)
-	account.Spend(prices.Ask)
+	account.Spend(asks * prices.Call.Now())
 	return in && err == nil
 }
 
@@ -357,12 +337,12 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !mapped {
 		costs += prices.Mapping()
 	}
-	pays := rest*prices.Call.Now()/n*(aheadShare-1)/aheadShare > costs || Eager
+	pays := rest*prices.Call.Now()/n > costs || Eager
 	if !pays {
 		prices.Fault.Fall()
 	}
 	in, err := h.InMemory(off, end)
-	account.Spend(2 * prices.Ask) // of eight blocks
+	account.Spend(2 * asks * prices.Call.Now()) // of eight blocks
 	switch {
 	case err != nil:
 	case !in:

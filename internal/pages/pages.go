@@ -153,9 +153,6 @@ func (p *Pages) has(shift uint, off int64, n int) bool {
 	return r.Has(shift, off, n)
 }
 
-// Seen reports whether system calls have read or written all pages of n bytes at off.
-func (p *Pages) Seen(off int64, n int) bool { return p.has(0, off, n) }
-
 // Ready reports whether reads of n bytes at off may copy from the mapping.
 func (p *Pages) Ready(off int64, n int) bool { return p.has(readyShift, off, n) }
 

@@ -92,11 +92,11 @@ func TestPages_LargeOffsets(t *testing.T) {
 	offs := []int64{0, 1 << 30, 1<<40 - 100, 1<<40 + 5<<22, 1<<47 + 9<<22, 1<<53 + 13<<22, 1 << 61}
 	var p Pages
 	for i, off := range offs {
-		if p.Note(Seen, off, 64); !p.Seen(off, 1) {
+		if p.Note(Seen, off, 64); !p.Known(off, 1) {
 			t.Errorf("a page at %d is not recorded", off)
 		}
 		for _, other := range offs[i+1:] {
-			if p.Seen(other, 1) {
+			if p.Known(other, 1) {
 				t.Errorf("a page at %d is recorded, and found at %d", off, other)
 			}
 		}
@@ -112,7 +112,7 @@ func TestPages_Evict(t *testing.T) { // of all files, so not beside other tests
 				t.Fatal("not recorded")
 			}
 		}
-		if evictions.Evict(); p.Seen(0, 1) || p.Draw(0, 1, true) != System || p.Draw(5<<20, 1, true) != System {
+		if evictions.Evict(); p.Known(0, 1) || p.Draw(0, 1, true) != System || p.Draw(5<<20, 1, true) != System {
 			t.Fatal("known after an eviction")
 		}
 	}

@@ -23,8 +23,6 @@ const (
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
-	aheadShare = 4 // a quarter of what reading ahead seems to save is not counted: a pass over a hot file
-
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10
 

@@ -28,8 +28,6 @@ const (
 	recordOne   = 1
 	incomeShare = 64
 
-	aheadShare = 1
-
 	AheadBytes = BlockSize
 	Long       = prices.Long
 	LookEvery  = 1

@@ -33,7 +33,7 @@ func BeginsPeriod() bool {
 	if !account.Affords(0) {
 		return false
 	}
-	account.Spend(prices.Period)
+	account.Spend(6 * prices.Call.Now()) // fstat, a timer, and the new modification time
 	return true
 }
 

@@ -36,7 +36,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		waits.Store(0)
 		if !p.Known(block<<blockBits, BlockSize) {
-			account.Spend(prices.Cached) // the Host asks whether all of it is in memory
+			account.Spend(prices.Call.Now()) // the Host asks whether all of it is in memory
 		}
 		took, ok := h.Prefault(from, to)
 		if ok {
@@ -117,5 +117,5 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
+	account.Spend(-saved)
 }

@@ -169,7 +169,7 @@ func TestPrefault_Asks(t *testing.T) {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer account.Unbound()
-	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + prices.Cached} {
+	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + preadPrice} {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
 		s.mapped = true

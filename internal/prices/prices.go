@@ -24,12 +24,9 @@ var (
 
 // Prices that are not measured. All prices are in nanoseconds.
 const (
-	Record = 30    // a call that is recorded, above what each may cost, if its word is in no cache
-	Ask    = 890   // the question what of a block is in memory: two system calls
-	Cached = 430   // and whether a block is in memory, or being read: one
-	Place  = 20    // a place that is added to a table
-	Vain   = 100   // a copy that nothing proves, beside its bytes
-	Period = 2_800 // a period of mapped writes: fstat, a timer, and the new modification time
+	Record = 30  // a call that is recorded, above what each may cost, if its word is in no cache
+	Place  = 20  // a place that is added to a table
+	Vain   = 100 // a copy that nothing proves, beside its bytes
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstPage = 64     // a page of a long call, until it is measured
@@ -44,7 +41,7 @@ type sizes [14]account.Price
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
 	copies sizes // from the mapping, and so
-	writes sizes // a page of a write by system call, without the call, but for small ones
+	writes sizes // and so by system call, without the call, but for small ones
 )
 
 func init() {
@@ -101,22 +98,19 @@ func TookWrite(n, took int64) {
 	if n < small {
 		Write.Measure(took, 1)
 	} else {
-		writes.of(n).Measure((took-writeCall())/pages(n), 1)
+		writes.of(n).Measure((took-writeCall())/units(n), 1)
 	}
 }
 
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
 
-// pages returns the number of pages that n bytes take.
-func pages(n int64) int64 { return (n + blocks.PageSize - 1) >> blocks.PageBits }
-
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
 	if n < small {
 		return writeCall()
 	}
-	return writeCall() + pages(n)*writes.of(n).Now()
+	return writeCall() + writes.take(n)
 }
 
 // OfRead returns what a read of n bytes takes by system call.
