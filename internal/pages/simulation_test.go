@@ -59,6 +59,7 @@ type simFile struct {
 	writes   Writes
 	period   bool // of mapped writes
 	told     bool // that the file is read in order
+	tells    int  // of that, or of its end
 	places   int
 	calls    uint64 // system calls
 	asked    int    // what is in memory
@@ -215,6 +216,7 @@ func (f *simFile) InOrder(on bool) {
 	if f.told != on {
 		f.s.cost += fadvisePrice
 		f.told = on
+		f.tells++
 	}
 }
 
@@ -1335,6 +1337,40 @@ func TestDraw_LoadedInLargeFile(t *testing.T) {
 	s.p.Note(Ready, off, BlockSize)
 	if s.p.Draw(off, 64, true) == System {
 		t.Error("a read of pages that were loaded is a system call")
+	}
+}
+
+// An order that ends, in pages that are not in memory, does not end the questions: the next one may find them there.
+func TestRead_NextOrder(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps each block before it is read in order")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(64*BlockSize, true, false, true)
+	inOrder := func(off, end int64) {
+		for ; off < end; off += PageSize {
+			s.read(off, PageSize)
+		}
+	}
+	inOrder(0, 16*BlockSize)
+	if !s.told {
+		t.Fatal("the system is not told that a cold file is read in order")
+	}
+	account.Set(-account.Start) // calls are recorded as a sample
+	if inOrder(16*BlockSize, 40*BlockSize); s.tells > 1 {
+		t.Errorf("it is told %d times that the file is read in order, or is not", s.tells)
+	}
+	account.Set(account.Start)
+	inOrder(40*BlockSize, 44*BlockSize)
+	s.read(63*BlockSize, PageSize)
+	if s.told {
+		t.Error("it is not told that the order has ended")
+	}
+	s.resident = nil
+	inOrder(44*BlockSize, 60*BlockSize)
+	if !s.p.Ready(50*BlockSize, BlockSize) {
+		t.Error("nothing was read ahead in the second order")
 	}
 }
 
