@@ -25,11 +25,12 @@ const (
 type Map struct {
 	table atomic.Pointer[table]
 
-	mu      sync.Mutex // guards the table, and what follows
-	gen     uint32     // the generation of the groups that are counted
-	used    int        // groups
-	end     uint64     // all groups are before it
-	written []uint64   // blocks of which Written was told, and some that were dropped
+	used atomic.Int32 // groups of the generation gen
+
+	mu      sync.Mutex // guards the table, used, and what follows
+	gen     uint32
+	end     uint64   // all groups are before it
+	written []uint64 // blocks of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
@@ -113,11 +114,12 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
-		m.gen, m.used = gen, 0
+		m.gen = gen
+		m.used.Store(0)
 	}
-	m.used++
+	used := m.used.Add(1)
 	m.end = max(m.end, group+1)
-	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*m.used), placesMax) {
+	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(used)), placesMax) {
 		moved += len(t.keys)
 		t = t.double()
 	}
@@ -153,7 +155,10 @@ func (t *table) double() *table {
 	return next
 }
 
-// Places returns the number of places of the table.
+// Groups returns about how many groups have words since the last eviction.
+func (m *Map) Groups() int { return int(m.used.Load()) }
+
+// Places returns the number of places of the table. It is for tests.
 func (m *Map) Places() int {
 	if t := m.table.Load(); t != nil {
 		return len(t.keys)

@@ -198,3 +198,18 @@ func TestClearWritten_Few(t *testing.T) {
 		t.Errorf("%d blocks are to be looked at", n)
 	}
 }
+
+// An eviction begins the count of groups anew, though the table stays.
+func TestGroups_AfterEviction(t *testing.T) {
+	var m Map
+	for group := range uint64(300) {
+		m.Add(group * groupBlocks)
+	}
+	if got := m.Groups(); got != 300 {
+		t.Errorf("%d groups, want 300", got)
+	}
+	evictions.Evict()
+	if m.Add(0); m.Groups() != 1 {
+		t.Errorf("%d groups after an eviction, want 1", m.Groups())
+	}
+}

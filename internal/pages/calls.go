@@ -30,7 +30,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		r := p.rec.Load()
-		large := r != nil && r.Places() > cachedPlaces
+		large := r != nil && r.Groups() > cachedGroups
 		missed := large && state&findMask != 0
 		state &^= recorded | sampled | findMask
 		needs := int64(LookEvery * prices.Record)

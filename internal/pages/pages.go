@@ -205,8 +205,8 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool
 	return prefaulted, p.Known(next, 1)
 }
 
-// searches reports whether calls search for ready pages. In a large file that costs 70 ns and more, because the words
-// are in no cache. So if fewer than four calls found some while LookEvery others did not, the next ones search only in
+// searches reports whether calls search for ready pages. Where many groups are used that costs 70 ns and more, because
+// the words are in no cache. So if fewer than four calls found some while LookEvery others did not, the next ones search only in
 // groups that are recorded, as a sample.
 func (p *Pages) searches() bool { return p.state.Load()&findMask != noSearch }
 

@@ -17,7 +17,7 @@ const (
 
 	vainFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of: few zeros of the last page
 
-	cachedPlaces = 512 // the words of a larger table, for some 256 MiB, are in no cache: reads of 64 B in 1 GiB
+	cachedGroups = 256 // the words of more groups, each for 512 KiB, are in no cache: reads of 64 B in 1 GiB
 
 	waitLooks   = 64 // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns

@@ -22,7 +22,7 @@ const (
 
 	vainFrom = math.MaxInt64
 
-	cachedPlaces = 0
+	cachedGroups = 0
 
 	waitLooks   = 0
 	recordOne   = 1
