@@ -25,12 +25,11 @@ const (
 type Map struct {
 	table atomic.Pointer[table]
 
-	used atomic.Int32 // groups of the generation gen
-
-	mu      sync.Mutex // guards the table, used, and what follows
-	gen     uint32
-	end     uint64   // all groups are before it
-	written []uint64 // blocks of which Written was told, and some that were dropped
+	mu      sync.Mutex // guards the table, and what follows
+	gen     uint32     // the generation of the groups that are counted
+	used    uint32     // groups
+	end     uint64     // all groups are before it
+	written []uint64   // blocks of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
@@ -114,12 +113,12 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
-		m.gen = gen
-		m.used.Store(0)
+		m.gen, m.used = gen, 0
 	}
-	used := m.used.Add(1)
+	m.used++
+	count(m.gen, 1)
 	m.end = max(m.end, group+1)
-	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(used)), placesMax) {
+	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(m.used)), placesMax) {
 		moved += len(t.keys)
 		t = t.double()
 	}
@@ -155,8 +154,41 @@ func (t *table) double() *table {
 	return next
 }
 
-// Groups returns about how many groups have words since the last eviction.
-func (m *Map) Groups() int { return int(m.used.Load()) }
+// groups is how many groups all Maps have, in the low half, of the generation in the high half.
+var groups atomic.Uint64
+
+// count adds n groups of a generation, which may have ended.
+func count(gen, n uint32) {
+	for {
+		old := groups.Load()
+		next := uint64(gen)<<32 | uint64(n)
+		if uint32(old>>32) == gen {
+			next = old&^math.MaxUint32 | uint64(uint32(old)+n)
+		}
+		if groups.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}
+
+// Groups returns about how many groups the Maps of the process have words of.
+func Groups() int {
+	n := groups.Load()
+	if uint32(n>>32) != evictions.Generation() {
+		return 0
+	}
+	return int(uint32(n))
+}
+
+// Close says that m is not used any more.
+func (m *Map) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used > 0 && m.gen == evictions.Generation() {
+		count(m.gen, -m.used)
+	}
+	m.used = 0
+}
 
 // Places returns the number of places of the table. It is for tests.
 func (m *Map) Places() int {

@@ -199,17 +199,25 @@ func TestClearWritten_Few(t *testing.T) {
 	}
 }
 
-// An eviction begins the count of groups anew, though the table stays.
-func TestGroups_AfterEviction(t *testing.T) {
-	var m Map
+// The groups of all Maps are counted, until they are closed, or an eviction makes them void.
+func TestGroups(t *testing.T) {
+	evictions.Evict()
+	var a, b Map
 	for group := range uint64(300) {
-		m.Add(group * groupBlocks)
+		a.Add(group * groupBlocks)
 	}
-	if got := m.Groups(); got != 300 {
-		t.Errorf("%d groups, want 300", got)
+	if b.Add(0); Groups() != 301 {
+		t.Errorf("%d groups, want 301", Groups())
+	}
+	if a.Close(); Groups() != 1 {
+		t.Errorf("%d groups after Close of the first Map, want 1", Groups())
 	}
 	evictions.Evict()
-	if m.Add(0); m.Groups() != 1 {
-		t.Errorf("%d groups after an eviction, want 1", m.Groups())
+	if Groups() != 0 {
+		t.Errorf("%d groups after an eviction, want 0", Groups())
+	}
+	a.Add(0)
+	if b.Close(); Groups() != 1 {
+		t.Errorf("%d groups after Close of a Map with void ones, want 1", Groups())
 	}
 }

@@ -49,11 +49,11 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLo
 	}
 	l, only := locks.Of(off, len(b))
 	if !only {
-		held := locks.Lock(off, len(b))
+		all := locks.Lock(off, len(b))
 		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
 			n, err = f.writeInner(b, off)
 		}
-		locks.Unlock(held)
+		locks.Unlock(all)
 		return nil, n, err
 	}
 	l.Lock()

@@ -29,8 +29,7 @@ func (p *Pages) Early(n int, tried, writes bool) bool {
 func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
-		r := p.rec.Load()
-		large := r != nil && r.Groups() > cachedGroups
+		large := blocks.Groups() > cachedGroups
 		missed := large && state&findMask != 0
 		state &^= recorded | sampled | findMask
 		needs := int64(LookEvery * prices.Record)
@@ -38,7 +37,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 			needs += prices.Mapping() // without a mapping, the record is of no use
 		}
 		switch {
-		case waits.Add(-1) < 0 && !missed && account.Affords(needs):
+		case waits.Add(-1) < 0 && account.Affords(needs) && (!missed || account.Affords(richFrom)):
 			account.Spend(LookEvery * prices.Record)
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
@@ -57,7 +56,11 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	}
 	if looks && state&earlyMask > 0 && (records || !p.holds(state)) {
 		if p.state.CompareAndSwap(old, old&^earlyMask) { // else a call of another goroutine counts them
-			p.begin().calls.AddUnrecorded(early(state), reason.Unpaid)
+			why := reason.Unpaid
+			if old&findMask == noSearch {
+				why = reason.Seldom
+			}
+			p.begin().calls.AddUnrecorded(early(state), why)
 		}
 		state &^= earlyMask
 	}
@@ -125,7 +128,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	again = again && !onPage
 	run, asks, broken := state&runMask, false, false
 	switch {
-	case old&recorded == 0: // nothing is known of the reads before
+	case short, old&recorded == 0: // nothing is known of the reads before
 	case !follows && !p.goesOn(run, off, end):
 		broken = run != 0
 		state &^= runMask
@@ -306,7 +309,7 @@ func (p *Pages) Unproven(off, n int64) {
 // giveUp follows a mapped call that nothing proved. Unless the account has much, page is read and written by system call,
 // and its block waits for some calls: the file may grow.
 func (p *Pages) giveUp(page int64) {
-	if account.Affords(vainFrom) {
+	if account.Affords(richFrom) {
 		return
 	}
 	r := p.begin()

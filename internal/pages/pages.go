@@ -76,7 +76,7 @@ const (
 	offsetBits = 41
 	offsetMask = 1<<offsetBits - 1
 	oneFound   = 1 << offsetBits
-	toFind     = 4 * oneFound
+	toFind     = 5 * oneFound
 	noSearch   = toFind + oneFound
 	findMask   = 7 * oneFound
 	recorded   = 1 << (offsetBits + 3)
@@ -189,7 +189,7 @@ func (r *record) knownShift() uint {
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
 	toFind := p.state.Load() & findMask
-	if toFind == noSearch {
+	if toFind == noSearch && random()%searchOne > 0 {
 		return false, false
 	}
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
@@ -205,10 +205,12 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool
 	return prefaulted, p.Known(next, 1)
 }
 
-// searches reports whether calls search for ready pages. Where many groups are used that costs 70 ns and more, because
-// the words are in no cache. So if fewer than four calls found some while LookEvery others did not, the next ones search only in
-// groups that are recorded, as a sample.
-func (p *Pages) searches() bool { return p.state.Load()&findMask != noSearch }
+// searches reports whether a call searches for ready pages. Where the files of the process have many words, that costs 70 ns
+// and more, because they are in no cache. So if fewer than five calls found some while LookEvery others did not, the
+// next ones do not, unless they are recorded, but for one of 32, until one finds some.
+func (p *Pages) searches() bool {
+	return p.state.Load()&findMask != noSearch || random()%searchOne == 0
+}
 
 // found counts a call that found ready pages.
 func (p *Pages) found() {

@@ -20,9 +20,10 @@ const (
 	mapFrom   = 1
 	readyFrom = 1
 
-	vainFrom = math.MaxInt64
+	richFrom = math.MaxInt64
 
 	cachedGroups = 0
+	searchOne    = 1
 
 	waitLooks   = 0
 	recordOne   = 1

@@ -37,4 +37,9 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 }
 
 // Closed adds the last calls of the file to those of the process.
-func (p *Pages) Closed(rest reason.Reason) { p.counter().Close(early(p.state.Load()), rest) }
+func (p *Pages) Closed(rest reason.Reason) {
+	p.counter().Close(early(p.state.Load()), rest)
+	if r := p.rec.Load(); r != nil {
+		r.Map.Close()
+	}
+}

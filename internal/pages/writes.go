@@ -17,7 +17,7 @@ import (
 // other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	r, end := p.begin(), off+int64(n)
-	if !p.searches() || !r.wroteEnough(off, end) {
+	if p.state.Load()&findMask == noSearch || !r.wroteEnough(off, end) {
 		return false
 	}
 	if !account.Affords(prefaultNeeds(off, end)) {
@@ -117,5 +117,5 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved)
+	account.Spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
 }

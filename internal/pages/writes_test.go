@@ -163,6 +163,23 @@ func TestPrefault_Some(t *testing.T) {
 	}
 }
 
+// Where few calls find something, a write does not look whether its block is to be prefaulted.
+func TestPrefault_NoSearch(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy searches always")
+	}
+	s := newSimulation(1)
+	defer account.Unbound()
+	s.open(BlockSize, true, false, false)
+	s.mapped = true
+	s.p.Note(Seen, 0, BlockSize)
+	s.p.word(0).Or(writesMax << writesShift)
+	s.p.state.Or(noSearch)
+	if s.p.Prefault(s.simFile, 0, 64) {
+		t.Error("prefaulted")
+	}
+}
+
 // The question whether a block is in memory is paid with its prefault, unless that is known.
 func TestPrefault_Asks(t *testing.T) {
 	if Eager {
