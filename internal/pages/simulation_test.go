@@ -1312,6 +1312,7 @@ func TestAccount_LargeFiles(t *testing.T) {
 		{16, 128, 25},
 		{32, 64, 0},
 		{64, 16, 0},
+		{1024, 1, 0},
 	} {
 		s := newSimulation(1)
 		files := make([]*simFile, c.files)
