@@ -29,7 +29,7 @@ func (p *Pages) Early(n int, tried, writes bool) bool {
 func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
-		large := blocks.Groups() > cachedGroups
+		large := blocks.Groups() > cachedGroups && !always
 		missed := large && state&findMask != 0
 		state &^= recorded | sampled | findMask
 		needs := int64(LookEvery * prices.Record)

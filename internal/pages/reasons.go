@@ -40,6 +40,6 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 func (p *Pages) Closed(rest reason.Reason) {
 	p.counter().Close(early(p.state.Load()), rest)
 	if r := p.rec.Load(); r != nil {
-		r.Map.Close()
+		r.Close()
 	}
 }
