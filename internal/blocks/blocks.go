@@ -27,7 +27,7 @@ type Map struct {
 
 	mu      sync.Mutex // guards the table, and what follows
 	gen     uint32     // the generation of the groups that are counted
-	used    uint32     // groups
+	used    int64      // groups
 	end     uint64     // all groups are before it
 	written []uint64   // blocks of which Written was told, and some that were dropped
 
@@ -113,10 +113,11 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
+		groups.Add(-m.used)
 		m.gen, m.used = gen, 0
 	}
 	m.used++
-	count(m.gen, 1)
+	groups.Add(1)
 	m.end = max(m.end, group+1)
 	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(m.used)), placesMax) {
 		moved += len(t.keys)
@@ -154,39 +155,20 @@ func (t *table) double() *table {
 	return next
 }
 
-// groups is how many groups all Maps have, in the low half, of the generation in the high half.
-var groups atomic.Uint64
+// groups counts the groups of all Maps, and those that an eviction has made void until their Map is used again.
+var groups atomic.Int64
 
-// count adds n groups of a generation, which may have ended.
-func count(gen, n uint32) {
-	for {
-		old := groups.Load()
-		next := uint64(gen)<<32 | uint64(n)
-		if uint32(old>>32) == gen {
-			next = old&^math.MaxUint32 | uint64(uint32(old)+n)
-		}
-		if groups.CompareAndSwap(old, next) {
-			return
-		}
-	}
-}
+// Groups returns about how many groups the process has words of.
+func Groups() int64 { return groups.Load() }
 
-// Groups returns about how many groups the Maps of the process have words of.
-func Groups() int {
-	n := groups.Load()
-	if uint32(n>>32) != evictions.Generation() {
-		return 0
-	}
-	return int(uint32(n))
-}
+// Reset forgets the groups of all Maps, which are not used any more. It is for tests.
+func Reset() { groups.Store(0) }
 
 // Close says that m is not used any more.
 func (m *Map) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.used > 0 && m.gen == evictions.Generation() {
-		count(m.gen, -m.used)
-	}
+	groups.Add(-m.used)
 	m.used = 0
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/race"
@@ -76,7 +77,7 @@ func newSimulation(seed uint64) *simulation {
 	waits.Store(0)
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, recent: map[uint64]int{}}
 	evictions.Reset(s)
-	evictions.Evict() // or the groups of earlier ones would count
+	blocks.Reset()
 	random = s.random.Uint32
 	return s
 }
