@@ -76,7 +76,7 @@ const (
 	offsetBits = 41
 	offsetMask = 1<<offsetBits - 1
 	oneFound   = 1 << offsetBits
-	toFind     = 5 * oneFound
+	toFind     = 6 * oneFound
 	noSearch   = toFind + oneFound
 	findMask   = 7 * oneFound
 	recorded   = 1 << (offsetBits + 3)
@@ -206,7 +206,7 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool
 }
 
 // searches reports whether a call searches for ready pages. Where the files of the process have many words, that costs 70 ns
-// and more, because they are in no cache. So if fewer than five calls found some while LookEvery others did not, the
+// and more, because they are in no cache. So if fewer than six calls found some while LookEvery others did not, the
 // next ones do not, unless they are recorded, but for one of 32, until one finds some.
 func (p *Pages) searches() bool {
 	return p.state.Load()&findMask != noSearch || random()%searchOne == 0
