@@ -876,6 +876,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{48, 198, 198, 48, 0, 198, 89, 48},
 		{49, 120, 255, 48, 0, 200, 49, 48}, // 79 of 4 MB
 		{89, 255, 48, 35, 48, 48, 23, 33},  // three files in turns, whose words are in no cache together
+		{89, 255, 88, 35, 48, 37, 66, 48},  // and with writes
 		{48, 220, 48, 65, 0, 39, 65, 50},   // small writes that another process has written back each 100 calls
 	} {
 		for seed := range uint64(programs(10)) {
