@@ -1341,8 +1341,11 @@ func TestAccount_LargeFiles(t *testing.T) {
 
 // A part of a large file that is in use is found, whatever the period of the calls elsewhere, and used while it lasts.
 func TestAccount_PartOfLargeFile(t *testing.T) {
-	if Eager {
+	switch {
+	case Eager:
 		t.Skip("the eager policy maps at once")
+	case race.Detector:
+		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
 	for _, c := range []struct {
@@ -1569,8 +1572,11 @@ func (s *simulation) log(pread float64) {
 // On a busy host, what is timed has often waited for a processor. That costs little of the gains, also
 // after other work, which has left a mapping's price in the account.
 func TestAccount_GainsOnBusyHost(t *testing.T) {
-	if Eager {
+	switch {
+	case Eager:
 		t.Skip("the eager policy maps at once")
+	case race.Detector:
+		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
 	atRandom := func(large bool, call func(s *simulation, off int64)) func(s *simulation) {
