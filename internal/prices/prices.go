@@ -24,7 +24,7 @@ var (
 
 // Prices that are not measured. All prices are in nanoseconds.
 const (
-	Record = 30  // a call that is recorded, above what each may cost, if its word is in no cache
+	Record = 40  // a call that is recorded, above what each may cost, if its word is in no cache
 	Place  = 20  // a place that is added to a table
 	Vain   = 100 // a copy that nothing proves, beside its bytes
 
