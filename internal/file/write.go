@@ -41,8 +41,9 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 // up before it is taken. If b lies in one block and is not to be written through the mapping, nothing is written, and held
 // is the lock of b, with which the caller writes b through the inner file.
 func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLock, n int, err error) {
-	m, next := f.m.Load(), int64(0)   // the page after b, which proves it,
-	prefaulted, known := false, false // is known
+	m := f.m.Load()
+	var next int64             // the page after b, which proves it
+	var prefaulted, known bool // that b may be mapped, and that next is in memory
 	if m != nil && f.covers(m, off, len(b)) {
 		next = pageAfter(int(off) + len(b) - 1)
 		prefaulted, known = f.pages.PrefaultedBefore(next, off, len(b))

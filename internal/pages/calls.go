@@ -30,7 +30,7 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	state = old + oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		large := blocks.Groups() > cachedGroups && !always
-		missed := large && state&findMask != 0
+		missed := large && state&findMask != 0 // too few reads have found ready pages
 		state &^= recorded | sampled | findMask
 		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
@@ -202,7 +202,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	r, mapped := p.begin(), h.MapsTo(off+n)
 	again, _, _ := p.count(off, n, state, false, mapped)
 	if end := off + n; why == reason.None {
-		unpaid := mapped && !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end)
+		unpaid := mapped && again && !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end)
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
 	r.calls.Add(why, 1)
@@ -268,12 +268,9 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 	}
 }
 
-// asks is the number of system calls that the question takes what of a block is in memory.
-const asks = 2
-
 func inMemory(h Host, off, end int64) bool {
 	in, err := h.InMemory(off, end)
-	account.Spend(asks * prices.Call.Now())
+	account.Spend(askCalls * prices.Call.Now())
 	return in && err == nil
 }
 
@@ -345,7 +342,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		prices.Fault.Fall()
 	}
 	in, err := h.InMemory(off, end)
-	account.Spend(2 * asks * prices.Call.Now()) // of eight blocks
+	account.Spend(2 * askCalls * prices.Call.Now()) // of eight blocks
 	switch {
 	case err != nil:
 	case !in:

@@ -61,7 +61,7 @@ type Pages struct {
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–40  the offset after the last read
-	//	bits 41–43  calls of this group that are still to find ready pages, or noSearch (see searches)
+	//	bits 41–43  reads of this group that are still to find ready pages, or noSearch (see searches)
 	//	bit  44     calls are recorded until the next group of LookEvery begins
 	//	bit  45     and each of them stands for recordOne
 	//	bits 46–47  reads in order, up to readyFrom
@@ -185,34 +185,30 @@ func (r *record) knownShift() uint {
 	return 0
 }
 
-// PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and whether the page at
+// PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and if so, whether the page at
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
-	toFind := p.state.Load() & findMask
-	if toFind == noSearch && random()%searchOne > 0 {
+	if !p.searches() {
 		return false, false
 	}
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
-	if r := p.rec.Load(); r != nil && first/16 == after/16 && toFind == 0 && !always {
+	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
 		if w := r.Word(first / 16); w != nil {
 			v := w.Load()
 			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
 		}
 	}
-	if prefaulted = p.has(prefaultedShift, off, n); prefaulted {
-		p.found()
-	}
-	return prefaulted, p.Known(next, 1)
+	return p.has(prefaultedShift, off, n), p.Known(next, 1)
 }
 
-// searches reports whether a call searches for ready pages. Where the files of the process have many words, that costs 70 ns
-// and more, because they are in no cache. So if fewer than six calls found some while LookEvery others did not, the
-// next ones do not, unless they are recorded, but for one of 32, until one finds some.
+// searches reports whether a call searches for pages that it may use. Where the files of the process have many words,
+// that costs 70 ns and more, because they are in no cache. So if fewer than six reads found some beside LookEvery system
+// calls, the next calls search only if they are recorded, but for one of searchOne.
 func (p *Pages) searches() bool {
 	return p.state.Load()&findMask != noSearch || random()%searchOne == 0
 }
 
-// found counts a call that found ready pages.
+// found counts a read that found ready pages.
 func (p *Pages) found() {
 	if state := p.state.Load(); state&findMask != 0 {
 		p.state.CompareAndSwap(state, state-oneFound) // else another call counts

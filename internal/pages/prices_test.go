@@ -18,6 +18,7 @@ const (
 	recentWords    = 256   // and in any
 	hitPrice       = 15    // a read from the mapping
 	vainPrice      = 80    // and one that nothing proves, more,
+	drawPrice      = 4     // a random number
 	storePrice     = 27    // a mapped write
 	periodCost     = 2_800 // of mapped writes: fstat, a timer, and the new modification time
 	fstatPrice     = 406

@@ -8,6 +8,12 @@ import (
 	"go.dw1.io/mmapfile/internal/prices"
 )
 
+// What trials take that are not measured, in system calls.
+const (
+	askCalls    = 2 // the question what of a block is in memory
+	periodCalls = 6 // a period of mapped writes: fstat, a timer, and the new modification time
+)
+
 // waits is for how many looks no records are paid, because a mapping or a prefault waits for the account: waitLooks from
 // the last time that it was to be made.
 var waits atomic.Int64
@@ -33,7 +39,7 @@ func BeginsPeriod() bool {
 	if !account.Affords(0) {
 		return false
 	}
-	account.Spend(6 * prices.Call.Now()) // fstat, a timer, and the new modification time
+	account.Spend(periodCalls * prices.Call.Now())
 	return true
 }
 
