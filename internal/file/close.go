@@ -16,7 +16,7 @@ func (f *File) Close() error {
 		return f.closeFlushed()
 	}
 	if canMap && f.m.Load() == nil && f.mu.CloseUnused() { // most files are not mapped
-		f.countCalls()
+		f.pages.Closed(f.whyEarly(), 0)
 		return f.closeDone(sys.Close(f.inner), nil)
 	}
 	werr := f.endMapped()
@@ -49,12 +49,9 @@ func (f *File) closeDone(err, earlier error) error {
 // end ends the use of mappings. Called with mu held.
 func (f *File) end() {
 	f.mu.Close()
-	f.countCalls()
-	f.unpublish()
+	why := f.whyEarly()
+	f.pages.Closed(why, f.unpublish())
 }
-
-// countCalls adds the last system calls of f to Stats, in which those before are counted.
-func (f *File) countCalls() { f.pages.Closed(f.whyEarly()) }
 
 // innerClosed reports whether a caller of OS has closed the inner file, and then ends f. It makes no
 // system call.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/evictions"
-	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/sys"
 	"go.dw1.io/mmapfile/internal/vm"
 )
@@ -213,20 +212,21 @@ func (f *File) makeLocks(m *mapping) {
 const maxInt = int64(^uint(0) >> 1)
 
 // unpublish ends the mappings of a File. If closeNeedsLock, the last running Guard
-// revokes them instead. Called with mu held.
-func (f *File) unpublish() {
+// revokes them instead. took is 0 if it is no measure. Called with mu held.
+func (f *File) unpublish() (took time.Duration) {
 	m := f.m.Swap(nil)
 	if m == nil {
-		return
+		return 0
 	}
 	c := f.needCold()
 	c.atClose = m
 	if began := time.Now(); c.guards == 0 {
 		f.revoke()
 		if m.trial && m.prev == nil && !closeNeedsLock { // else it may be pinned
-			prices.Unmap.Measure(int64(time.Since(began)), 1)
+			took = time.Since(began)
 		}
 	}
+	return took
 }
 
 // closedMapping returns the mapping that the File had at Close, or nil. Called with mu held.

@@ -258,7 +258,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		changed = true
 		if old&ready == 0 {
-			account.Spend(prices.Fault.Measure(took, 1))
+			r.payLoad(took, 1)
 		} else { // the block is mapped, so that is no measure
 			account.Spend(min(took, 2*prices.Fault.Now()))
 		}
@@ -353,7 +353,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		n := (end-1)>>blockBits - off>>blockBits + 1
 		if took := int64(h.Load(off, n)); took > 0 {
 			p.Note(Ready, off, end-off)
-			account.Spend(prices.Fault.Measure(took, n))
+			r.payLoad(took, n)
 		}
 	}
 }

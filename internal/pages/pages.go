@@ -104,6 +104,7 @@ type record struct {
 	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
+	ends    atomic.Int64   // nanoseconds that were paid to unmap blocks
 	calls   reason.Counter // system calls, but for those that are early
 }
 

@@ -191,7 +191,7 @@ func TestDraw_Front(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var p Pages
-		h := &simFile{s: newSimulation(1), p: &p, size: size, mapped: true, faulted: map[int64]int64{}}
+		h := &simFile{s: newSimulation(1), p: &p, size: size, mapped: true, faulted: map[int64]int64{}, dirty: map[int64]bool{}}
 		for op := range 20_000 {
 			account.Set(account.Max)
 			account.Earn(1) // it is full
@@ -259,7 +259,7 @@ func TestRead_LooksWithoutAccount(t *testing.T) {
 	for range groups * LookEvery {
 		s.read(0, 64)
 	}
-	s.p.Closed(reason.Unpaid)
+	s.p.Closed(reason.Unpaid, 0)
 	if n := total(reason.OfProcess()) - before; n != groups*LookEvery {
 		t.Errorf("%d calls are counted of %d", n, groups*LookEvery)
 	}
@@ -309,5 +309,29 @@ func TestTruncated_IsPaid(t *testing.T) {
 		if s.p.Truncated(c.size); account.Balance() != c.balance {
 			t.Errorf("after a truncation to %d bytes the account has %d ns, want %d", c.size, account.Balance(), c.balance)
 		}
+	}
+}
+
+// What Close takes for the blocks of a file was paid with their loads, and is no price of the next mapping.
+func TestClosed_LeavesOutBlocks(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	for range 8 {
+		s.open(256*BlockSize, false, false, false)
+		for off := int64(0); off < s.size; off += BlockSize {
+			account.Set(account.Max)
+			for range LookEvery {
+				s.read(off, 64)
+			}
+		}
+		if s.close(); s.ends < 128*unmapShare*smallFault {
+			t.Fatalf("unmapping takes %.0f ns: few blocks were loaded", s.ends)
+		}
+	}
+	if price := prices.Unmap.Now(); float64(price) > s.ends/4 { // of the blocks, most was paid
+		t.Errorf("a Close whose blocks took %.0f ns, and all else %d, is believed to take %d", s.ends, revokePrice, price)
 	}
 }

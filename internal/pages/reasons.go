@@ -1,6 +1,11 @@
 package pages
 
-import "go.dw1.io/mmapfile/internal/reason"
+import (
+	"time"
+
+	"go.dw1.io/mmapfile/internal/prices"
+	"go.dw1.io/mmapfile/internal/reason"
+)
 
 // Refused counts a call for which it does not matter what is known of its pages. It is not recorded, and why
 // is asked once in LookEvery calls: a file of a few appends pays nothing for the reason.
@@ -36,10 +41,16 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 	return p.counter().With(early(p.state.Load()), rest)
 }
 
-// Closed adds the last calls of the file to those of the process.
-func (p *Pages) Closed(rest reason.Reason) {
+// Closed adds the last calls of the file to those of the process. unmapped is what it took to unmap the file, or 0 if
+// that was not measured.
+func (p *Pages) Closed(rest reason.Reason, unmapped time.Duration) {
 	p.counter().Close(early(p.state.Load()), rest)
-	if r := p.rec.Load(); r != nil {
-		r.Close()
+	r := p.rec.Load()
+	if r == nil {
+		return
+	}
+	r.Close()
+	if unmapped > 0 {
+		prices.Unmap.Measure(int64(unmapped)-r.ends.Load(), 1)
 	}
 }

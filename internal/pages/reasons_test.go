@@ -134,7 +134,7 @@ func TestCalls_Reasons(t *testing.T) {
 			if n := total(calls); n != s.simFile.calls {
 				t.Errorf("%d are %d system calls, want %d", calls, n, s.simFile.calls)
 			}
-			s.p.Closed(reason.Storage)
+			s.p.Closed(reason.Storage, 0)
 			for why, n := range reason.OfProcess() {
 				if n -= before[why]; n != calls[why] {
 					t.Errorf("reason %d: the process has %d calls, and the file %d", why, n, calls[why])

@@ -188,6 +188,7 @@ func TestPrefault_Asks(t *testing.T) {
 	defer account.Unbound()
 	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + preadPrice} {
 		s := newSimulation(1)
+		want += prices.Fault.Now() / 3 // to unmap the block
 		s.open(BlockSize, true, false, false)
 		s.mapped = true
 		if !asks {
