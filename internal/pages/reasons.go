@@ -41,16 +41,16 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 	return p.counter().With(early(p.state.Load()), rest)
 }
 
-// Closed adds the last calls of the file to those of the process. unmapped is what it took to unmap the file, or 0 if
-// that was not measured.
-func (p *Pages) Closed(rest reason.Reason, unmapped time.Duration) {
-	p.counter().Close(early(p.state.Load()), rest)
-	r := p.rec.Load()
-	if r == nil {
-		return
+// Closed adds the last calls of the file to those of the process. why is the reason of those that are not recorded, and
+// unmapped is what it took to unmap the file, or 0 if that is no measure.
+func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
+	p.counter().Close(early(p.state.Load()), why)
+	ends := int64(0)
+	if r := p.rec.Load(); r != nil {
+		r.Close()
+		ends = r.ends.Load()
 	}
-	r.Close()
-	if unmapped > 0 {
-		prices.Unmap.Measure(int64(unmapped)-r.ends.Load(), 1)
+	if rest := int64(unmapped) - ends; rest > 0 { // else the system had evicted blocks
+		prices.Unmap.Measure(rest, 1)
 	}
 }

@@ -15,10 +15,10 @@ import (
 // Prices that are measured as things happen.
 var (
 	Call     = account.Price{First: 430}   // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
-	Fault    = account.Price{First: 1_000} // the first load in a block: 720 with large folios, 4,280 with small ones
+	Fault    = account.Price{First: 1_000} // the first load in a block, and its end: 1,080 with large folios, 6,400 with small ones
 	Prefault = account.Price{First: 1_000} // prefaulting a block: 1,500 to 100,000
 	Map      = account.Price{First: 4_000} // mapping a file
-	Unmap    = account.Price{First: 6_000} // and its end: 5,000, or 23,000 if other processors have to know
+	Unmap    = account.Price{First: 6_000} // and its end, but for blocks: 5,000, or 23,000 if other processors have to know
 	Write    = account.Price{First: 1_000} // a small write by system call
 )
 
