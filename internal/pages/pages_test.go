@@ -334,4 +334,10 @@ func TestClosed_LeavesOutBlocks(t *testing.T) {
 	if price := prices.Unmap.Now(); float64(price) > s.ends/4 { // of the blocks, most was paid
 		t.Errorf("a Close whose blocks took %.0f ns, and all else %d, is believed to take %d", s.ends, revokePrice, price)
 	}
+	price := prices.Unmap.Now()
+	s.open(BlockSize, false, false, false)
+	s.p.begin().ends.Store(100_000) // of blocks that the system has taken away meanwhile
+	if s.p.Closed(reason.Unpaid, revokePrice); prices.Unmap.Now() != price {
+		t.Errorf("after a Close that took less than its blocks the price is %d, not %d", prices.Unmap.Now(), price)
+	}
 }

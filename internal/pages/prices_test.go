@@ -40,7 +40,7 @@ const (
 	laterPrice     = 9_000  // and what nothing times: memory, page tables, and what is in no cache any more
 	smallFault     = 4_280  // 64 KiB with small folios
 	largeFault     = 720    // and with large ones
-	unmapShare     = 0.6    // to unmap a block, of its fault: 0.5 to 0.65
+	unmapShare     = 0.6    // to unmap a block, of its fault: 0.4 to 0.65
 	pageFault      = 900    // one page that was added to the file since the fault of its block
 	smallPrefault  = 9_000  // 64 KiB made writable, and its pages
 	largePrefault  = 1_500

@@ -59,12 +59,6 @@ func mapFile(h Host) bool {
 // payLoad pays for the first load in each of n blocks, and for unmapping them, which takes half as long.
 func (r *record) payLoad(took, n int64) {
 	price := prices.Fault.Measure(took+took/2, n)
-	account.Spend(price - price/3)
-	r.payEnd(price / 3)
-}
-
-// payEnd pays for unmapping blocks.
-func (r *record) payEnd(ns int64) {
-	account.Spend(ns)
-	r.ends.Add(ns)
+	account.Spend(price)
+	r.ends.Add(price / 3)
 }

@@ -38,12 +38,14 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if !p.Known(block<<blockBits, BlockSize) {
 			account.Spend(prices.Call.Now()) // the Host asks whether all of it is in memory
 		}
-		unmapped := !p.Ready(from, int(to-from))
+		mapped := p.Ready(from, int(to-from))
 		took, ok := h.Prefault(from, to)
 		if ok {
 			account.Spend(prices.Prefault.Measure(int64(took), 1))
-			if unmapped {
-				r.payEnd(prices.Fault.Now() / 3)
+			if !mapped { // else its end is paid
+				end := prices.Fault.Now() / 3
+				account.Spend(end)
+				r.ends.Add(end)
 			}
 			continue
 		}
