@@ -9,13 +9,13 @@ import (
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
-// earn adds a share of what a long call of n bytes by system call takes.
+// earn adds a share of what a long call of n bytes by system call takes more than a short one, which look counts.
 func earn(n int64, writes bool) {
 	takes := prices.OfRead(n)
 	if writes {
 		takes = prices.OfWrite(n)
 	}
-	account.Earn(takes / incomeShare)
+	account.Earn((takes - prices.Call.Now()) / longShare)
 }
 
 // TimesWrite reports whether the next write by system call is to be timed, for Took.

@@ -28,6 +28,7 @@ const (
 	waitLooks   = 0
 	recordOne   = 1
 	incomeShare = 64
+	longShare   = 36
 
 	AheadBytes = BlockSize
 	Long       = prices.Long

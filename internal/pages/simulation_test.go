@@ -1042,6 +1042,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
 	f.Add([]byte{48, 241, 232, 48, 0, 48, 89, 48})
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
+	f.Add([]byte{89, 251, 225, 49, 48, 56, 65, 48})   // whose income was counted as that of short ones, too
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
 	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
