@@ -11,11 +11,11 @@ import (
 
 // earn adds a share of what a long call of n bytes by system call takes more than a short one, which look counts.
 func earn(n int64, writes bool) {
-	takes := prices.OfRead(n)
+	more := prices.OfRead(n) - prices.OfShortRead()
 	if writes {
-		takes = prices.OfWrite(n)
+		more = prices.OfWrite(n) - prices.OfWrite(0)
 	}
-	account.Earn((takes - prices.Call.Now()) / longShare)
+	account.Earn(max(more, 0) / longShare)
 }
 
 // TimesWrite reports whether the next write by system call is to be timed, for Took.

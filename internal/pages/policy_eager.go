@@ -28,7 +28,7 @@ const (
 	waitLooks   = 0
 	recordOne   = 1
 	incomeShare = 64
-	longShare   = 36
+	longShare   = 48
 
 	AheadBytes = BlockSize
 	Long       = prices.Long

@@ -899,10 +899,13 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{195, 155, 204, 220, 1, 192, 89, 26},                               // 290 reads of 440 KB
 		{97, 255, 232, 48, 0, 39, 49, 48},                                  // writes of 23 KB that lose little
 		{48, 198, 198, 48, 0, 198, 89, 48},
-		{49, 120, 255, 48, 0, 200, 49, 48}, // 79 of 4 MB
-		{89, 255, 48, 35, 48, 48, 23, 33},  // three files in turns, whose words are in no cache together
-		{89, 255, 88, 35, 48, 37, 66, 48},  // and with writes
-		{48, 220, 48, 65, 0, 39, 65, 50},   // small writes that another process has written back each 100 calls
+		{49, 120, 255, 48, 0, 200, 49, 48},  // 79 of 4 MB
+		{89, 255, 48, 35, 48, 48, 23, 33},   // three files in turns, whose words are in no cache together
+		{89, 255, 88, 35, 48, 37, 66, 48},   // and with writes
+		{48, 220, 48, 65, 0, 39, 65, 50},    // small writes that another process has written back each 100 calls
+		{89, 251, 225, 49, 48, 56, 65, 48},  // 9,470 reads of 17 KB a life
+		{50, 255, 255, 33, 48, 38, 152, 48}, // long writes of three files in turns, on a host with a journal
+		{124, 205, 237, 239, 98, 207, 148, 16},
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)
@@ -1042,7 +1045,6 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
 	f.Add([]byte{48, 241, 232, 48, 0, 48, 89, 48})
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
-	f.Add([]byte{89, 251, 225, 49, 48, 56, 65, 48})   // whose income was counted as that of short ones, too
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
 	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
@@ -1222,7 +1224,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{64, 1024, 100_000, 430, true, false, true, false, 0.37},
 		{8 << 10, 128, 20_000, 430, false, false, true, false, 0.83},
 		{32 << 10, 128, 20_000, 430, false, false, false, false, 0.65},
-		{32 << 10, 128, 20_000, 430, false, false, false, true, 0.68},
+		{32 << 10, 128, 20_000, 430, false, false, false, true, 0.71},
 		{32 << 10, 128, 20_000, 430, false, true, false, false, 0.63},
 		{32 << 10, 128, 20_000, 430, false, false, true, false, 0.77},
 		{32 << 10, 128, 20_000, 430, false, false, true, true, 0.85},
