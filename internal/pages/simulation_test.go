@@ -899,10 +899,11 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{195, 155, 204, 220, 1, 192, 89, 26},                               // 290 reads of 440 KB
 		{97, 255, 232, 48, 0, 39, 49, 48},                                  // writes of 23 KB that lose little
 		{48, 198, 198, 48, 0, 198, 89, 48},
-		{49, 120, 255, 48, 0, 200, 49, 48},  // 79 of 4 MB
-		{89, 255, 48, 35, 48, 48, 23, 33},   // three files in turns, whose words are in no cache together
-		{89, 255, 88, 35, 48, 37, 66, 48},   // and with writes
-		{48, 220, 48, 65, 0, 39, 65, 50},    // small writes that another process has written back each 100 calls
+		{49, 120, 255, 48, 0, 200, 49, 48}, // 79 of 4 MB
+		{89, 255, 48, 35, 48, 48, 23, 33},  // three files in turns, whose words are in no cache together
+		{89, 255, 88, 35, 48, 37, 66, 48},  // and with writes
+		{48, 220, 48, 65, 0, 39, 65, 50},   // small writes that another process has written back each 100 calls
+		{89, 220, 48, 65, 0, 39, 66, 50},
 		{89, 251, 225, 49, 48, 56, 65, 48},  // 9,470 reads of 17 KB a life
 		{50, 255, 255, 33, 48, 38, 152, 48}, // long writes of three files in turns, on a host with a journal
 		{124, 205, 237, 239, 98, 207, 148, 16},
