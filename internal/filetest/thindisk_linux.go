@@ -2,6 +2,7 @@ package filetest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,14 @@ func NewThinDisk(t *testing.T, fs, block string) *ThinDisk {
 	Write(t, filepath.Join("/sys/block", filepath.Base(d.device), "queue/max_sectors_kb"), []byte("4"))
 	d.mount()
 	d.run("fstrim", d.Dir) // no free block of the file system has one in the image
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(below, &st); err != nil {
+		t.Fatal(err)
+	}
+	size := int64(st.Blocks-st.Bfree)*int64(st.Bsize) + 64<<20 // Fill writes all that is free
+	if err := syscall.Mount("", below, "", syscall.MS_REMOUNT, fmt.Sprint("size=", size)); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -90,10 +99,21 @@ func (d *ThinDisk) Remount() {
 	d.mount()
 }
 
+// sync writes back this file system alone: other tests may have written much to theirs.
+func (d *ThinDisk) sync() {
+	d.t.Helper()
+	dir, err := os.Open(d.Dir)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer dir.Close()
+	unix.Syncfs(int(dir.Fd())) // its error may be that of an earlier write-back
+}
+
 // Fill makes the device fail, once it has written so many bytes more. Free makes it work again.
 func (d *ThinDisk) Fill(room int64) {
 	d.t.Helper()
-	syscall.Sync()
+	d.sync()
 	f, err := os.Create(d.pad)
 	if err != nil {
 		d.t.Fatal(err)
@@ -160,7 +180,7 @@ func (d *ThinDisk) Pin(pattern string) (unpin func()) {
 // bytes. It reads as zeros.
 func (d *ThinDisk) Unwritten(name string, block int32) {
 	d.t.Helper()
-	syscall.Sync()
+	d.sync()
 	f, err := os.Open(name)
 	if err != nil {
 		d.t.Fatal(err)
