@@ -678,10 +678,14 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// programs is n, or fewer under the race detector, which finds nothing in one goroutine.
+// programs is n, or fewer: under the race detector, which finds nothing in one goroutine, and with -short, since the
+// arithmetic is the same on all platforms.
 func programs(n int) int {
 	if race.Detector {
-		return n / 6
+		n = (n + 5) / 6
+	}
+	if testing.Short() {
+		n = (n + 5) / 6
 	}
 	return n
 }
@@ -715,11 +719,11 @@ func TestAccount_BusyPrograms(t *testing.T) {
 	}
 	defer account.Unbound()
 	r := rand.New(rand.NewPCG(2, 0))
-	programs := [][]byte{{0xf8, 0xc2, 0x32, 0x57, 0x6b, 0xc9, 0x4b, 0xb0}} // small writes that two waits have made dear
-	for range 150 {
-		programs = append(programs, randomProgram(r))
+	all := [][]byte{{0xf8, 0xc2, 0x32, 0x57, 0x6b, 0xc9, 0x4b, 0xb0}} // small writes that two waits have made dear
+	for range programs(150) {
+		all = append(all, randomProgram(r))
 	}
-	for _, program := range programs {
+	for _, program := range all {
 		s := newSimulation(uint64(len(program)))
 		s.busy = true
 		if s.run(program); s.cost > s.allowed() {
@@ -944,7 +948,7 @@ func TestAccount_Adversary(t *testing.T) {
 func climb(t *testing.T, program []byte, times int, mutate func([]byte) []byte) {
 	t.Helper()
 	most := math.Inf(-1)
-	for range 200 {
+	for range programs(200) {
 		next := mutate(program)
 		if s := simulate(bytes.Repeat(next, times)); s.base > 0 && s.cost-s.allowed() > most {
 			program, most = next, s.cost-s.allowed()
@@ -1201,11 +1205,14 @@ func TestAccount_Gains(t *testing.T) {
 // Reads and writes of one long life, at random. They have few calls for each block, so what is learned with
 // little in the account decides, as there is after other work. Long ones earn more, and a mapping saves more of them.
 func TestAccount_GainsAtRandom(t *testing.T) {
-	if Eager {
+	switch {
+	case Eager:
 		t.Skip("the eager policy maps at once")
+	case race.Detector:
+		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		n, blocks int64
 		calls     int
 		pread     float64
@@ -1235,6 +1242,9 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{256 << 10, 128, 20_000, 430, false, false, true, true, 0.75},
 		{4 << 20, 128, 2_000, 430, false, false, true, false, 0.95},
 	} {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		const seeds = 4
 		sum := 0.0
 		for seed := range uint64(seeds) {
@@ -1265,8 +1275,11 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 
 // Short reads save more where neither a call nor a copy finds its bytes in a cache of the processor.
 func TestDraw_FarFile(t *testing.T) {
-	if Eager {
+	switch {
+	case Eager:
 		t.Skip("the eager policy maps at once")
+	case race.Detector:
+		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
 	const seeds = 8
@@ -1643,7 +1656,7 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 	}
 	read := func(s *simulation, off int64) { s.read(off, 64) }
 	write := func(s *simulation, off int64) { s.write(off, 64) }
-	for _, c := range []struct {
+	for i, c := range []struct {
 		what  string
 		run   func(s *simulation)
 		limit float64
@@ -1656,6 +1669,9 @@ func TestAccount_GainsOnBusyHost(t *testing.T) {
 		{"a pass in calls of 4 KiB", passOf4K(true), 0.50, 0.50},
 		{"a pass in calls of 4 KiB, small folios", passOf4K(false), 1.02, 1.02},
 	} {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		for _, poor := range []bool{false, true} {
 			const seeds = 24
 			limit, sum := c.limit, 0.0
