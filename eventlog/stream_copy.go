@@ -163,23 +163,38 @@ func (s *Stream) Copy(ctx context.Context, dir string, progress func(done, total
 // files itself, and so copies what is visible when it begins. If a flush of the writer has
 // failed before, the events are durable in the copy alone.
 func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done, total int64)) error {
-	r.relist()
-	b, err := r.refresh()
-	list := r.segments()
-	switch {
-	case err != nil:
-		return r.fail("copy", err)
-	case len(list) == 0 && b.Generation == 0:
-		return r.fail("copy", fs.ErrNotExist)
-	case len(list) == 0:
-		return copyStream(ctx, r, dir, progress, b, nil, b.First, 0)
-	case b.Truncating:
-		return r.fail("copy", ErrTruncated)
+	for tries := 0; ; tries++ {
+		r.relist()
+		b, err := r.refresh()
+		list := r.segments()
+		switch {
+		case err != nil:
+			return r.fail("copy", err)
+		case len(list) == 0 && b.Generation == 0:
+			return r.fail("copy", fs.ErrNotExist)
+		case len(list) == 0:
+			return copyStream(ctx, r, dir, progress, b, nil, b.First, 0)
+		case b.Truncating:
+			return r.fail("copy", ErrTruncated)
+		}
+		next, end, err := flushLast(ctx, list)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && again(tries): // the writer has removed it since it was listed
+		case err != nil && err == ctx.Err():
+			return err
+		case err != nil:
+			return r.fail("copy", err)
+		default:
+			return copyStream(ctx, r, dir, progress, b, list, next, end)
+		}
 	}
+}
+
+// flushLast flushes the files of a list that may not be durable. It returns the number of events, and the offset where
+// those of the last file end.
+func flushLast(ctx context.Context, list []*segment) (next, end int64, err error) {
 	last := list[len(list)-1]
-	next, err := last.next()
-	end := int64(0)
-	if err == nil {
+	if next, err = last.next(); err == nil {
 		end, err = last.offsetOf(next)
 	}
 	for _, seg := range list[max(len(list)-2, 0):] {
@@ -187,13 +202,7 @@ func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done,
 			err = logdisk.Do(ctx, func() error { return flushFile(seg.name()) })
 		}
 	}
-	switch {
-	case err != nil && err == ctx.Err():
-		return err
-	case err != nil:
-		return r.fail("copy", err)
-	}
-	return copyStream(ctx, r, dir, progress, b, list, next, end)
+	return next, end, err
 }
 
 // flushFile flushes a file that another process may write.
@@ -254,15 +263,16 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 		if i+1 == len(list) {
 			segmentEnd = end
 		}
-		err := k.segment(seg, nextFrom(list, i, next), segmentEnd)
+		after := nextFrom(list, i, next)
+		err := k.segment(seg, after, segmentEnd)
 		if k.l.closed.Load() { // first: then the lock may be another writer's
 			return k.l.fail("copy", os.ErrClosed)
 		}
 		if now, berr := c.bounds(); berr == nil && now.Truncations != b.Truncations {
 			return ErrTruncated
 		}
-		if now, berr := c.bounds(); errors.Is(err, fs.ErrNotExist) && berr == nil && i+1 < len(list) && now.First >= list[i+1].first {
-			b.First, err = list[i+1].first, nil // retention has overtaken: OpenStream removes what was copied
+		if now, berr := c.bounds(); errors.Is(err, fs.ErrNotExist) && berr == nil && now.First >= after {
+			b.First, err = max(b.First, after), nil // retention has overtaken: OpenStream removes what was copied
 		}
 		if err != nil {
 			return err

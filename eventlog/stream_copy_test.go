@@ -435,3 +435,28 @@ func TestWaitDurable_BeforeFirst(t *testing.T) {
 		}
 	})
 }
+
+// A reader copies beside a truncation of all events, whose files are removed in the background.
+func TestStreamReader_CopyBesideTruncateFront(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 300})
+	r := openStreamReader(t, dir)
+	for range 30 {
+		pushN(t, s, 20)
+		next := s.Next() + 10
+		done := make(chan error)
+		go func() { done <- s.TruncateFront(next) }()
+		for range 3 {
+			backup := copyTo(t, r)
+			c := openStream(t, backup, eventlog.StreamOptions{})
+			if got := c.Next(); got != next-10 && got != next {
+				t.Errorf("the copy ends before %d, not %d or %d", got, next-10, next)
+			}
+			wantNth(t, c.Events(c.First()), c.First(), c.Next())
+			closeStream(t, c)
+			must(t, os.RemoveAll(backup))
+		}
+		must(t, <-done)
+	}
+}
