@@ -1,7 +1,9 @@
 package ostest
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,6 +44,50 @@ func TestLen_Largest(t *testing.T) {
 		}
 		if n := f.Len(); n != size {
 			t.Errorf("Len is %d, the file has %d bytes", n, size)
+		}
+	}
+}
+
+// Many calls of the last bytes that a file may have are as those of os.File: the offset after them is none that a file has.
+func TestReadAt_LargestOffsets(t *testing.T) {
+	t.Parallel()
+	dir := filetest.Tmpfs(t, "4m")
+	name, other := filepath.Join(dir, "file"), filepath.Join(dir, "other")
+	filetest.Write(t, name, nil)
+	filetest.Write(t, other, nil)
+	want, err := os.OpenFile(other, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close()
+	f := filetest.Open(t, name)
+	for _, off := range []int64{math.MaxInt64 - 3*64<<10, math.MaxInt64 - 64<<10, math.MaxInt64 - 70, math.MaxInt64 - 64, math.MaxInt64 - 5} {
+		for i := range 400 {
+			var n, wantN int
+			var err, wantErr error
+			got, b := make([]byte, 64), bytes.Repeat([]byte{byte(i)}, 64)
+			wanted := bytes.Clone(got)
+			switch i % 4 {
+			case 0:
+				n, err = f.WriteAt(b, off)
+				wantN, wantErr = want.WriteAt(b, off)
+			case 1:
+				n, err = f.ReadAt(got, off)
+				wantN, wantErr = want.ReadAt(wanted, off)
+			case 2:
+				f.Seek(off, io.SeekStart)
+				want.Seek(off, io.SeekStart)
+				n, err = f.Write(b)
+				wantN, wantErr = want.Write(b)
+			case 3:
+				f.Seek(off, io.SeekStart)
+				want.Seek(off, io.SeekStart)
+				n, err = f.Read(got)
+				wantN, wantErr = want.Read(wanted)
+			}
+			if n != wantN || (err == nil) != (wantErr == nil) || !bytes.Equal(got, wanted) {
+				t.Fatalf("at %d, kind %d: %d, %v, want %d, %v; %x, want %x", off, i%4, n, err, wantN, wantErr, got, wanted)
+			}
 		}
 	}
 }

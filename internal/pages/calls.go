@@ -76,7 +76,7 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 		stand = recordOne
 	}
 	again, hot = true, true
-	for block := off >> blockBits; block<<blockBits < end; block++ {
+	for block := off >> blockBits; block <= (end-1)>>blockBits; block++ { // the offset after the last one may be 1<<63
 		w, pages := p.word(block), blocks.Mask(block, off, end)
 		old := w.Load()
 		again = again && old&pages == pages
@@ -230,7 +230,7 @@ func (p *Pages) wouldSave(h Host) {
 func (p *Pages) makeReady(h Host, off, n int64) {
 	r, end, size, changed := p.begin(), off+n, h.Size(off), false
 	confirm := r.confirm.Load()
-	for block := off >> blockBits; block<<blockBits < end && account.Affords(0); block++ {
+	for block := off >> blockBits; block <= (end-1)>>blockBits && account.Affords(0); block++ {
 		w := r.Word(uint64(block))
 		if w == nil || w.Load()>>readsShift&readsMax != readyFrom {
 			continue

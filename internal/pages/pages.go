@@ -237,7 +237,7 @@ func (p *Pages) word(block int64) *atomic.Uint64 {
 // blocks have some: a Sync between the two leaves them to the next one.
 func (p *Pages) Note(mark Mark, off, n int64) {
 	end := off + n
-	for block := off >> blockBits; block<<blockBits < end; block++ {
+	for block := off >> blockBits; block <= (end-1)>>blockBits; block++ { // the offset after the last one may be 1<<63
 		w, all := p.word(block), blocks.Mask(block, off, end)*uint64(mark)
 		old := w.Load()
 		if old&all != all {

@@ -67,7 +67,7 @@ func prefaultNeeds(off, end int64) int64 {
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
-	for block := off >> blockBits; block<<blockBits < end && !Eager; block++ {
+	for block := off >> blockBits; block <= (end-1)>>blockBits && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {
 			return false
