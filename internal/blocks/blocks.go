@@ -7,6 +7,7 @@ package blocks
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -26,10 +27,12 @@ type Map struct {
 	table atomic.Pointer[table]
 
 	mu      sync.Mutex // guards the table, and what follows
-	gen     uint32     // the generation of the groups that are counted
+	gen     uint32     // the generation of the groups
 	used    int64      // groups
-	end     uint64     // all groups are before it
-	written []uint64   // blocks of which Written was told, and some that were dropped
+	counted *counted   // those that Groups counts; nil while there is one place
+	closed  bool
+	end     uint64   // all groups are before it
+	written []uint64 // blocks of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
@@ -113,11 +116,9 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
-		groups.Add(-m.used)
 		m.gen, m.used = gen, 0
 	}
 	m.used++
-	groups.Add(1)
 	m.end = max(m.end, group+1)
 	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(m.used)), placesMax) {
 		moved += len(t.keys)
@@ -133,6 +134,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	}
 	t.keys[at].Store(key(group))
 	m.table.Store(t)
+	m.count(len(t.keys))
 	return &t.words[at][block%groupBlocks], moved
 }
 
@@ -155,21 +157,44 @@ func (t *table) double() *table {
 	return next
 }
 
-// groups counts the groups of all Maps, and those that an eviction has made void until their Map is used again.
-var groups atomic.Int64
+// groups counts the groups of all Maps with more than one place, and those that an eviction has made void until their
+// Map is used again.
+var groups = new(atomic.Int64)
 
 // Groups returns about how many groups the process has words of.
 func Groups() int64 { return groups.Load() }
 
-// Reset forgets the groups of all Maps, which are not used any more. It is for tests.
-func Reset() { groups.Store(0) }
+// counted is what one Map has added to a count of groups.
+type counted struct {
+	in *atomic.Int64
+	n  atomic.Int64
+}
 
-// Close says that m is not used any more.
+func (c *counted) set(n int64) { c.in.Add(n - c.n.Swap(n)) }
+
+// count has Groups count the groups of m, until m is closed, or is garbage: not every file is closed. It is called with
+// mu held.
+func (m *Map) count(places int) {
+	if places == 1 || m.closed {
+		return
+	}
+	if m.counted == nil {
+		m.counted = &counted{in: groups}
+		runtime.AddCleanup(m, func(c *counted) { c.set(0) }, m.counted)
+	}
+	m.counted.set(m.used)
+}
+
+// Reset forgets the groups of all Maps, which are not used any more. It is for tests.
+func Reset() { groups = new(atomic.Int64) }
+
+// Close says that m is not used any more, but for calls that have begun.
 func (m *Map) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	groups.Add(-m.used)
-	m.used = 0
+	if m.closed = true; m.counted != nil {
+		m.counted.set(0)
+	}
 }
 
 // Places returns the number of places of the table. It is for tests.

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -199,22 +200,49 @@ func TestClearWritten_Few(t *testing.T) {
 	}
 }
 
-// The groups of all Maps are counted, until they are closed, or used after an eviction, which makes them void.
+// The groups of all Maps with more than one place are counted, until they are closed, or used after an eviction, which
+// makes them void.
 func TestGroups(t *testing.T) {
 	Reset()
 	var a, b Map
 	for group := range uint64(300) {
 		a.Add(group * groupBlocks)
 	}
-	if b.Add(0); Groups() != 301 {
-		t.Errorf("%d groups, want 301", Groups())
+	if b.Add(0); Groups() != 300 {
+		t.Errorf("%d groups, want 300", Groups())
+	}
+	b.Add(groupBlocks)
+	if b.Add(2 * groupBlocks); Groups() != 303 {
+		t.Errorf("%d groups, want 303", Groups())
 	}
 	evictions.Evict()
-	if a.Add(0); Groups() != 2 {
-		t.Errorf("%d groups after an eviction, want 2", Groups())
+	if a.Add(0); Groups() != 4 {
+		t.Errorf("%d groups after an eviction, want 4", Groups())
 	}
 	a.Close()
 	if b.Close(); Groups() != 0 {
 		t.Errorf("%d groups after Close of both Maps, want none", Groups())
 	}
+	a.Add(groupBlocks) // a call that had begun
+	if b.Add(5 * groupBlocks); Groups() != 0 {
+		t.Errorf("%d groups of closed Maps", Groups())
+	}
+}
+
+// A program may not close its files.
+func TestGroups_Garbage(t *testing.T) {
+	Reset()
+	for range 10 {
+		m := new(Map)
+		for group := range uint64(30) {
+			m.Add(group * groupBlocks)
+		}
+	}
+	for range 1000 {
+		if Groups() == 0 {
+			return
+		}
+		runtime.GC() // a cleanup runs after it, in another goroutine
+	}
+	t.Errorf("%d groups of Maps that are garbage", Groups())
 }

@@ -294,19 +294,19 @@ func (p *Pages) unproven(h Host, off, n int64) {
 			return
 		}
 	}
-	p.giveUp(page)
+	p.giveUp(page, n)
 }
 
 // Unproven follows a mapped call of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
 	account.Spend(prices.OfRead(n) + prices.Vain)
-	p.giveUp((off + n - 1) >> pageBits)
+	p.giveUp((off+n-1)>>pageBits, n)
 }
 
-// giveUp follows a mapped call that nothing proved. Unless the account has much, page is read and written by system call,
-// and its block waits for some calls: the file may grow.
-func (p *Pages) giveUp(page int64) {
-	if account.Affords(richFrom) {
+// giveUp follows a mapped call of n bytes that nothing proved. Unless they are few and the account has much, page is read
+// and written by system call, and its block waits for some calls: the file may grow.
+func (p *Pages) giveUp(page, n int64) {
+	if n < PageSize && account.Affords(richFrom) {
 		return
 	}
 	r := p.begin()

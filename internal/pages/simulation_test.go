@@ -885,6 +885,53 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 	}
 }
 
+// Reads of the end of a far file of zeros, which nothing proves, beside reads of a hot file, whose savings would pay for
+// one vain copy after the other.
+func TestAccount_FarZerosBesideHotFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, large := range []bool{false, true} {
+		for _, n := range []int64{64, PageSize, Long, BlockSize, AheadBytes, 2 << 20} {
+			s := newSimulation(1)
+			s.open(4<<20, large, false, false)
+			hot := s.simFile
+			s.open(4<<20, large, false, false)
+			zeros := s.simFile
+			zeros.far, zeros.zeros = true, true
+			for s.calls < 20_000 && s.base < 1e9 {
+				s.simFile = hot
+				s.read(hot.size-n, n)
+				s.read(hot.size-n, n)
+				s.simFile = zeros
+				s.read(zeros.size-n, n)
+			}
+			if s.cost > s.allowed() {
+				t.Errorf("large folios %v, reads of %d: %.0f ns, %.0f with os.File: %.0f more than allowed", large, n, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
+// What a system call takes is known soon: where it takes 2 µs, the questions and periods of the first 2,000 would be paid
+// as if it took 430 ns.
+func TestLook_SlowHost(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.pread = 2_000
+	s.open(1<<20, false, false, false)
+	for range 3 * LookEvery {
+		s.read(s.random.Int64N(s.size-64), 64)
+	}
+	if now := prices.Call.Now(); now != 2_000 {
+		t.Errorf("a system call is believed to take %d ns", now)
+	}
+}
+
 // What is drawn by chance does not decide whether a program is inside: those whose pages are evicted, or prove nothing,
 // and of few long calls, once were for few seeds only.
 func TestAccount_OtherSeeds(t *testing.T) {

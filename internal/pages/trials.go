@@ -27,7 +27,7 @@ func look(h Host, off, price int64) {
 	const measureEvery = 64 // looks, since it follows by a quarter: three calls of 2,048
 	account.Earn(LookEvery * price / incomeShare)
 	evictions.Look()
-	if looks.Add(1)%measureEvery == 0 || prices.Call.Measured() == 0 {
+	if looks.Add(1)%measureEvery == 0 || !prices.Call.Known() {
 		if took := h.TimeCall(off); took > 0 {
 			prices.Call.Measure(int64(took), 1)
 		}
