@@ -210,7 +210,7 @@ func TestSystemCalls_NoBytes(t *testing.T) {
 	}
 }
 
-// Calls at the same time may be missing, but none is counted twice.
+// Calls at the same time may be missing, and those of a group that another goroutine has counted may be counted again.
 func TestSystemCalls_AtTheSameTime(t *testing.T) {
 	defer account.Set(account.Balance())
 	account.Set(0)
@@ -226,7 +226,7 @@ func TestSystemCalls_AtTheSameTime(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, all := f.SystemCalls().of("First"); all > readers*reads {
+		if _, all := f.SystemCalls().of("First"); all > readers*reads+255 || all == 0 {
 			t.Fatalf("%d calls are counted of %d", all, readers*reads)
 		}
 	}

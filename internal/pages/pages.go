@@ -21,7 +21,7 @@
 // Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
 // each, and once what the account begins with and two trials: one that was begun above zero, and mapped
 // writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
-// away, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
+// away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
 // simulation of the tests looks for programs that break this, with fixed prices.
 package pages
 
@@ -68,7 +68,7 @@ type Pages struct {
 	//	bits 48–55  calls that were not recorded, and are not in the record either
 	//	bits 56–63  system calls, modulo 2^8
 	//
-	// A call of another goroutine may be lost.
+	// A call of another goroutine may be lost, and what was counted of such calls may be counted again.
 	state atomic.Uint64
 }
 
