@@ -116,7 +116,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 		t.keys, t.words = first.keys[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
-		m.gen, m.used = gen, 0
+		m.gen, m.used, m.written = gen, 0, nil
 	}
 	m.used++
 	m.end = max(m.end, group+1)

@@ -69,6 +69,7 @@ func TestMap_Model(t *testing.T) { // evictions are those of the process
 			case k == 72 && r.IntN(20) == 0:
 				evictions.Evict()
 				clear(words)
+				clear(written)
 			default:
 				if w := m.Word(block); w != nil && w.Load() != words[block] {
 					t.Fatalf("seed %d, operation %d: the word of block %d is %x, want %x", seed, op, block, w.Load(), words[block])
@@ -197,6 +198,21 @@ func TestClearWritten_Few(t *testing.T) {
 	}
 	if n := len(m.written); n > writtenMax {
 		t.Errorf("%d blocks are to be looked at", n)
+	}
+}
+
+// An eviction makes void what ClearWritten has to look at: it is not kept for a file that is never synced.
+func TestWritten_Evicted(t *testing.T) {
+	var m Map
+	for range 100 {
+		evictions.Evict()
+		for block := range uint64(20) {
+			m.Add(block)
+			m.Written(block)
+		}
+		if n := len(m.written); n != 20 {
+			t.Fatalf("%d blocks are to be looked at, want 20", n)
+		}
 	}
 }
 

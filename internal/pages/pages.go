@@ -21,8 +21,9 @@
 // Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
 // each, and once what the account begins with and two trials: one that was begun above zero, and mapped
 // writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
-// away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that account, since its code is in no cache. The
-// simulation of the tests looks for programs that break this, with fixed prices.
+// away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that
+// account, since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed
+// prices.
 package pages
 
 import (
