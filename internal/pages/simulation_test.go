@@ -712,6 +712,26 @@ func TestAccount_RandomPrograms(t *testing.T) {
 	}
 }
 
+// Hosts differ by more than a factor of two.
+func TestAccount_SlowHosts(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	r := rand.New(rand.NewPCG(4, 0))
+	for i := range programs(120) {
+		program := randomProgram(r)
+		for life := 0; life < len(program); life += lifeBytes {
+			program[life+6] &^= 16 // a fast host
+		}
+		s := newSimulation(uint64(len(program)))
+		s.pread = []float64{1_000, 2_000}[i%2]
+		if s.run(program); s.cost > s.allowed() {
+			t.Errorf("system calls of %.0f ns, %v: %.0f ns, %.0f with os.File: %.0f more than allowed", s.pread, program, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
+}
+
 // On a busy host, what seems to take longer is no reason to try more.
 func TestAccount_BusyPrograms(t *testing.T) {
 	if Eager {
