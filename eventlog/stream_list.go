@@ -39,6 +39,14 @@ func (l *segmentList) list() *segmentList { return l }
 // segments returns all segments, ascending.
 func (l *segmentList) segments() []*segment { return *l.all.Load() }
 
+// oldest returns the first segment, or nil if there is none.
+func (l *segmentList) oldest() *segment {
+	if list := l.segments(); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
 // here returns an error if the directory's name leads to another directory than home, or to none.
 // A Stream asks that before it creates, opens or removes a file by name, so that nothing is
 // acknowledged into a backup that was restored. A StreamReader, which keeps no directory

@@ -105,13 +105,13 @@ func (a *active) sync(end int64) error {
 // and may release it meanwhile.
 func (s *Stream) need(n, k int64) error {
 	for s.full(n) && !s.closing && s.retains() {
-		first := s.First()
+		oldest := s.oldest() // not First, which is raised before the list is shorter
 		s.jobs.Add()
 		s.mu.Unlock()
 		s.retain() // an error leaves what is there
 		s.jobs.Done()
 		s.mu.Lock()
-		if s.First() == first { // else other appends may have filled it again
+		if s.oldest() == oldest { // else other appends may have filled it again
 			break
 		}
 	}
