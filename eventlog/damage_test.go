@@ -67,6 +67,7 @@ func opensTo(t testing.TB, b []byte, data []string) (n int, refused *eventlog.Co
 }
 
 func TestOpen_EveryTruncation(t *testing.T) {
+	skipOnWindows(t)
 	t.Parallel()
 	b, offs := logOf(t, smallLog...)
 	for n := range b {

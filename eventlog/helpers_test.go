@@ -16,6 +16,15 @@ import (
 	"go.dw1.io/mmapfile/internal/filetest"
 )
 
+// skipOnWindows skips a test of many files that says nothing of a platform: the format is the same on all. Under wine it
+// takes half a minute.
+func skipOnWindows(t *testing.T) {
+	t.Helper()
+	if testing.Short() && runtime.GOOS == "windows" {
+		t.Skip("it takes long under wine, and is the same on all platforms")
+	}
+}
+
 // small says that the tests do less: wasm and emulators take their time.
 func small() bool {
 	return testing.Short() || runtime.GOARCH == "wasm" || os.Getenv("MMAPFILE_EMULATOR") != ""

@@ -35,6 +35,7 @@ func damagedStream(t *testing.T, k int, damage func(b []byte, off int) []byte) (
 // Whatever byte of an event is damaged: all events before it can be read in every way, and the
 // error names the event and its offset.
 func TestStream_DamageHidesNoEventBefore(t *testing.T) {
+	skipOnWindows(t)
 	t.Parallel()
 	flip := func(at int, bit byte) func([]byte, int) []byte {
 		return func(b []byte, off int) []byte { b[off+at] ^= bit; return b }

@@ -1049,6 +1049,9 @@ func TestAccount_AdversaryInTurns(t *testing.T) {
 }
 
 func FuzzAccount(f *testing.F) {
+	if race.Detector {
+		f.Skip("it finds nothing in one goroutine")
+	}
 	f.Add([]byte{17, 160, 96, 3, 3, 0, 0, 0}) // laps of one read a block
 	f.Add([]byte{12, 123, 96, 2, 255, 0, 0, 0})
 	f.Add([]byte{55, 55, 255, 35, 0, 113, 168, 124, 250, 225, 247, 243, 228, 0, 0, 127})
