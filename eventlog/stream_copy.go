@@ -190,8 +190,8 @@ func (r *StreamReader) Copy(ctx context.Context, dir string, progress func(done,
 	}
 }
 
-// flushLast flushes the files of a list that may not be durable. It returns the number of events, and the offset where
-// those of the last file end.
+// flushLast flushes the files of a list that may not be durable. It returns the number after
+// that of the last event, and the offset where it ends.
 func flushLast(ctx context.Context, list []*segment) (next, end int64, err error) {
 	last := list[len(list)-1]
 	if next, err = last.next(); err == nil {

@@ -445,7 +445,7 @@ func TestStreamReader_CopyBesideTruncateFront(t *testing.T) {
 	for range 30 {
 		pushN(t, s, 20)
 		next := s.Next() + 10
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() { done <- s.TruncateFront(next) }()
 		for range 3 {
 			c := openStream(t, copyTo(t, r), eventlog.StreamOptions{})

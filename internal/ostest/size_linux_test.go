@@ -85,7 +85,7 @@ func TestReadAt_LargestOffsets(t *testing.T) {
 				n, err = f.Read(got)
 				wantN, wantErr = want.Read(wanted)
 			}
-			if n != wantN || (err == nil) != (wantErr == nil) || !bytes.Equal(got, wanted) {
+			if n != wantN || (err == nil) != (wantErr == nil) || (err == io.EOF) != (wantErr == io.EOF) || !bytes.Equal(got, wanted) {
 				t.Fatalf("at %d, kind %d: %d, %v, want %d, %v; %x, want %x", off, i%4, n, err, wantN, wantErr, got, wanted)
 			}
 		}

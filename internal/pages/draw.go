@@ -11,11 +11,11 @@ import (
 
 // earn adds a share of what a long call of n bytes by system call takes more than a short one, which look counts.
 func earn(n int64, writes bool) {
-	more := prices.OfRead(n) - prices.OfShortRead()
 	if writes {
-		more = prices.OfWrite(n) - prices.OfWrite(0)
+		account.Earn((prices.OfWrite(n) - prices.OfWrite(0)) / longWriteShare)
+	} else {
+		account.Earn(max(prices.OfRead(n)-prices.OfShortRead(), 0) / longReadShare)
 	}
-	account.Earn(max(more, 0) / longShare)
 }
 
 // TimesWrite reports whether the next write by system call is to be timed, for Took.

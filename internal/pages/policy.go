@@ -23,7 +23,9 @@ const (
 	waitLooks   = 64 // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
-	longShare   = 48 // and of what a long one takes more, since it has no more records and searches to pay for: reads of 32 KiB
+
+	longReadShare  = 36 // and of what a long read takes more, since it has no more records and searches to pay for: reads of 32 KiB
+	longWriteShare = 48 // and a long write, whose prefaults take more than is paid: writes of 62 KB in three files in turns
 
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10

@@ -28,7 +28,9 @@ const (
 	waitLooks   = 0
 	recordOne   = 1
 	incomeShare = 64
-	longShare   = 48
+
+	longReadShare  = 36
+	longWriteShare = 48
 
 	AheadBytes = BlockSize
 	Long       = prices.Long

@@ -1302,7 +1302,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{64, 1024, 100_000, 430, true, false, true, false, 0.37},
 		{8 << 10, 128, 20_000, 430, false, false, true, false, 0.83},
 		{32 << 10, 128, 20_000, 430, false, false, false, false, 0.65},
-		{32 << 10, 128, 20_000, 430, false, false, false, true, 0.71},
+		{32 << 10, 128, 20_000, 430, false, false, false, true, 0.68},
 		{32 << 10, 128, 20_000, 430, false, true, false, false, 0.63},
 		{32 << 10, 128, 20_000, 430, false, false, true, false, 0.77},
 		{32 << 10, 128, 20_000, 430, false, false, true, true, 0.85},
