@@ -18,11 +18,18 @@ func (f *File) copied() bool { return !canMap && f.copies.Load() != nil }
 // writeBack makes bytes stored into memory visible to system calls: n bytes at off, or all if
 // n is negative. What fails is reported by Sync and Close, which try it again.
 func (f *File) writeBack(off int64, n int) error {
-	switch {
-	case noUnifiedCache:
+	if canMap && !noUnifiedCache {
+		return nil // inlined
+	}
+	return f.writeBackStored(off, n)
+}
+
+func (f *File) writeBackStored(off int64, n int) error {
+	if noUnifiedCache {
 		return f.flush()
-	case f.copied():
-		return f.copies.Load().WriteBack(off, n)
+	}
+	if c := f.copies.Load(); c != nil {
+		return c.WriteBack(off, n)
 	}
 	return nil
 }

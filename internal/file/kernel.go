@@ -63,8 +63,8 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, tried bool,
 // early counts a call that has read, or written, n bytes at off without an error, and reports
 // whether the call needs no more work: its pages are not recorded, and it says nothing new about
 // the length, of which known was known before.
-func (f *File) early(known, off int64, n int, tried, writes bool) bool {
-	return n > 0 && (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried, writes)
+func (f *File) early(known, off int64, n int, tried bool) bool {
+	return n > 0 && (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried)
 }
 
 // onWrite is set by tests that make other calls while a write is in flight.
@@ -73,28 +73,22 @@ var onWrite func(f *File)
 // writeInner is os.File.WriteAt. The range is locked, or the write is counted.
 func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
-	was, began := f.length.Before(), f.writeBegins()
-	n, err = f.inner.WriteAt(b, off)
-	return n, f.writeAtDone(was, began, b, off, n, err)
-}
-
-// writeBegins returns when a WriteAt begins, if it is to be timed: what it saves to map it matters
-// once the file is mapped.
-func (f *File) writeBegins() (began time.Time) {
+	was, began := f.length.Before(), time.Time{}
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.TimesWrite() {
+	if f.m.Load() != nil && f.pages.TimesWrite() { // what it saves to map it matters once the file is mapped
 		began = time.Now()
 	}
-	return began
-}
-
-// writeAtDone follows a WriteAt of b, of which n bytes were written.
-func (f *File) writeAtDone(was length.Before, began time.Time, b []byte, off int64, n int, err error) error {
+	n, err = f.inner.WriteAt(b, off)
 	if err == nil && n > 0 && !began.IsZero() {
 		f.pages.Took(pages.Write, int64(n), time.Since(began))
 	}
+	return n, f.writeAtDone(was, b, off, n, err)
+}
+
+// writeAtDone follows a WriteAt of b, of which n bytes were written.
+func (f *File) writeAtDone(was length.Before, b []byte, off int64, n int, err error) error {
 	if n > 0 {
 		f.length.Reached(was, off+int64(n))
 		f.refresh(b[:n], off)
@@ -165,7 +159,7 @@ func (f *File) writeSeeked(b []byte) (n int, err error) {
 	f.writes.BeginAnywhere()
 	n, err = f.inner.Write(b)
 	f.writes.End()
-	return n, f.writeAtDone(was, time.Time{}, b, off, n, err)
+	return n, f.writeAtDone(was, b, off, n, err)
 }
 
 // writeAgain repeats a Write that has failed with the error first. os.File.WriteAt does not

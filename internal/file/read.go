@@ -26,7 +26,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b)) // as readInner
 	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if err == nil && f.early(was.Known, off, n, tried, false) {
+	if err == nil && f.early(was.Known, off, n, tried) {
 		return n, nil
 	}
 	return n, f.readAtDone(was, off, n, len(b), tried, err)
@@ -100,7 +100,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 	counted := f.cur.Enter(f.inner)
 	n, err = f.inner.Read(b)
 	off := f.cur.Leave(counted, int64(n))
-	if err == nil && f.early(f.length.Known(), off, n, false, false) {
+	if err == nil && f.early(f.length.Known(), off, n, false) {
 		return n, nil
 	}
 	return n, f.readDone(off, n, len(b), err)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -227,7 +226,7 @@ func TestWriteAt_FailedFillsNoHole(t *testing.T) {
 		t.Skip("the policy prefaults nothing")
 	}
 	was := f.length.Before()
-	if err := f.writeAtDone(was, time.Time{}, make([]byte, pageSize), 0, 0, syscall.ENOSPC); err != syscall.ENOSPC {
+	if err := f.writeAtDone(was, make([]byte, pageSize), 0, 0, syscall.ENOSPC); err != syscall.ENOSPC {
 		t.Fatal(err)
 	}
 	if isPrefaulted(f, 0, pageSize) {

@@ -22,18 +22,21 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 		}
 	}
 	f.writeBack(off, len(b)) // as writeInner
-	was, began := f.length.Before(), f.writeBegins()
+	was := f.length.Before()
+	if onWrite != nil {
+		onWrite(f)
+	}
 	n, err = f.inner.WriteAt(b, off)
 	if l != nil {
 		l.Unlock()
 	} else {
 		f.writes.End()
 	}
-	if err == nil && !f.copied() && f.early(was.Known, off, n, false, true) {
+	if err == nil && !f.copied() && f.early(was.Known, off, n, false) {
 		f.length.Reached(was, off+int64(n))
 		return n, nil
 	}
-	return n, f.writeAtDone(was, began, b, off, n, err)
+	return n, f.writeAtDone(was, b, off, n, err)
 }
 
 // writeLocks writes b through the mapping if its pages are prefaulted. locks is what Begin of f.writes has returned. Most
@@ -60,7 +63,7 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLo
 	l.Lock()
 	if closeNeedsLock || !prefaulted || !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
 		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
-			if !noUnifiedCache {
+			if !noUnifiedCache && !f.pages.TimesWrite() {
 				return l, 0, nil
 			}
 			n, err = f.writeInner(b, off)

@@ -11,16 +11,13 @@ import (
 )
 
 // Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does not if
-// the call may have to be recorded, or was tried from the mapping.
-func (p *Pages) Early(n int, tried, writes bool) bool {
+// the call may have to be recorded, is long, or was tried from the mapping. It is inlined.
+func (p *Pages) Early(n int, tried bool) bool {
 	state := p.state.Load() + oneCall
-	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || tried {
+	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || tried {
 		return false
 	}
 	p.state.Store(state + oneEarly)
-	if n >= Long {
-		earn(int64(n), writes)
-	}
 	return true
 }
 
@@ -71,13 +68,16 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
 func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, hot, due bool) {
-	end, stand := off+n, uint64(1)
+	r, end, stand := p.begin(), off+n, uint64(1)
 	if state&sampled != 0 {
 		stand = recordOne
 	}
 	again, hot = true, true
 	for block := off >> blockBits; block <= (end-1)>>blockBits; block++ { // the offset after the last one may be 1<<63
-		w, pages := p.word(block), blocks.Mask(block, off, end)
+		w, pages := r.Word(uint64(block)), blocks.Mask(block, off, end)
+		if w == nil {
+			w = p.word(block)
+		}
 		old := w.Load()
 		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
@@ -96,7 +96,7 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
 		if wrote > 0 && old&(prefaulted|writesMax<<writesShift) == 0 {
-			p.begin().Written(uint64(block))
+			r.Written(uint64(block))
 		}
 	}
 	return again, hot, due
@@ -109,7 +109,9 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	old, end := p.state.Load(), off+n
 	state, records, looks := p.next(h, old, n, end)
 	state = state&^offsetMask | uint64(end)&offsetMask
-	p.state.Store(state) // at once, or calls of other goroutines would look, too
+	if looks || !records {
+		p.state.Store(state) // at once, or calls of other goroutines would look, too
+	}
 	if looks {
 		look(h, end-1, prices.OfShortRead())
 	}
@@ -199,14 +201,18 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	if !records {
 		return
 	}
-	r, mapped := p.begin(), h.MapsTo(off+n)
+	r, end, unpaid := p.begin(), off+n, false
+	mapped := h.MapsTo(end)
 	again, _, _ := p.count(off, n, state, false, mapped)
-	if end := off + n; why == reason.None {
-		unpaid := mapped && again && !account.Affords(prefaultNeeds(off, end)) && r.wroteEnough(off, end)
+	if mapped && why == reason.None && r.wroteEnough(off, end) {
+		p.dueIn.Or(mibBit(off))
+		unpaid = !account.Affords(prefaultNeeds(off, end))
+	}
+	if why == reason.None {
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
 	r.calls.Add(why, 1)
-	if off+n <= known && again && !mapped {
+	if end <= known && again && !mapped {
 		p.wouldSave(h)
 	}
 }
@@ -256,6 +262,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 			continue
 		}
 		w.Or(set<<readyShift | set)
+		p.readyIn.Or(mibBit(from))
 		changed = true
 		if old&ready == 0 {
 			r.payLoad(took, 1)

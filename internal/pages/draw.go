@@ -64,7 +64,7 @@ var random = rand.Uint32
 // Of a size that is not known, two reads and two copies come first. Of short reads all that is only while the account is
 // not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
-	if counts && !p.searches() || !p.Ready(off, n) {
+	if !p.Ready(off, n) {
 		return System
 	}
 	if counts {

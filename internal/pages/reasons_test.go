@@ -31,7 +31,7 @@ func TestCalls_Reasons(t *testing.T) {
 	// call makes a call whose result says more than that of a simulated one.
 	call := func(s *simulation, record func()) {
 		s.simFile.calls++
-		if !s.p.Early(64, false, false) {
+		if !s.p.Early(64, false) {
 			record()
 		}
 	}

@@ -348,7 +348,10 @@ func (s *simulation) word(off int64, prices [3]float64) float64 {
 
 // miss prices a search that finds nothing, or the draw that there is none, and one of so many.
 func (s *simulation) miss(off int64) float64 {
-	if s.p.blind() {
+	switch {
+	case s.p.readyIn.Load()&mibBit(off) == 0:
+		return missPrices[0]
+	case s.p.blind():
 		return drawPrice + missPrices[2]/searchOne
 	}
 	return s.word(off, missPrices)
@@ -433,7 +436,7 @@ func (s *simulation) read(off, n int64) {
 	s.load(off, n)
 	s.simFile.calls++
 	s.cost += s.pread + bytes
-	if s.cost += earlyOverhead; s.p.Early(int(n), how != System, false) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), how != System) {
 		return
 	}
 	s.p.Read(s.simFile, off, n, false, how != System) // a read that ends where the file does is not short
@@ -450,6 +453,9 @@ func (s *simulation) write(off, n int64) {
 		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
 		if !prefaulted {
 			s.cost += s.miss(off)
+			if s.p.dueIn.Load()&mibBit(off) != 0 && !s.p.blind() && account.Affords(prefaultNeeds(off, off+n)) {
+				s.cost += s.word(off, missPrices)
+			}
 		}
 		prefaulted = prefaulted || s.p.Prefault(s.simFile, off, int(n))
 		switch {
@@ -487,7 +493,7 @@ func (s *simulation) write(off, n int64) {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
-	if s.cost += earlyOverhead; s.p.Early(int(n), false, true) {
+	if s.cost += earlyOverhead; s.p.Early(int(n), false) {
 		return
 	}
 	s.p.Write(s.simFile, off, n, s.size, reason.None)

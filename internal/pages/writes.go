@@ -16,12 +16,16 @@ import (
 // Prefault prefaults the blocks of n bytes at off if enough writes were counted in each. It does one after the
 // other, while the account pays the price that the last one had, and reports whether all of them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
-	r, end := p.begin(), off+int64(n)
-	if p.state.Load()&findMask == noSearch || !r.wroteEnough(off, end) {
+	end := off + int64(n)
+	if p.dueIn.Load()&mibBit(off) == 0 && !Eager || p.state.Load()&findMask == noSearch {
 		return false
 	}
 	if !account.Affords(prefaultNeeds(off, end)) {
 		waits.Store(waitLooks)
+		return false
+	}
+	r := p.begin()
+	if !r.wroteEnough(off, end) {
 		return false
 	}
 	all := true

@@ -174,6 +174,7 @@ func TestPrefault_NoSearch(t *testing.T) {
 	s.mapped = true
 	s.p.Note(Seen, 0, BlockSize)
 	s.p.word(0).Or(writesMax << writesShift)
+	s.p.dueIn.Store(1)
 	s.p.state.Or(noSearch)
 	if s.p.Prefault(s.simFile, 0, 64) {
 		t.Error("prefaulted")
@@ -195,6 +196,7 @@ func TestPrefault_Asks(t *testing.T) {
 			s.p.Note(Seen, 0, BlockSize)
 		}
 		s.p.word(0).Or(writesMax << writesShift)
+		s.p.dueIn.Store(1)
 		before := account.Balance()
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
@@ -250,6 +252,7 @@ func TestPrefault_Refused(t *testing.T) {
 	s.mapped, s.refuses, s.tries = true, true, 2
 	s.p.Note(Seen, 0, BlockSize)
 	s.p.begin().Word(0).Or(writesMax << writesShift)
+	s.p.dueIn.Store(1)
 	before := account.Balance()
 	if s.p.Prefault(s.simFile, 0, 64) {
 		t.Fatal("not refused")
