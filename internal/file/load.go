@@ -70,7 +70,7 @@ func (f *File) load(m *mapping, b []byte, off int) (ok, tried bool) {
 		copy(b, m.data[off:off+n])
 		ok = f.proven(m, b, off)
 	} else {
-		ok = f.copyAs(how, m, b, off) && (how == pages.TimedRead || f.proven(m, b, off))
+		ok = f.copyAs(how, m, b, off)
 	}
 	runtime.KeepAlive(f) // the range lives as long as f
 	return ok, tried
@@ -81,9 +81,9 @@ func (f *File) proven(m *mapping, b []byte, off int) bool {
 	return b[len(b)-1] != 0 || f.immutable || f.provesZero(m, off+len(b)-1)
 }
 
-// copyAs copies file bytes from m at off into b, or reads them if how says so. It reports false if that did not read
-// all of b.
-func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
+// copyAs copies file bytes from m at off into b, or reads them if how says so. It reports whether all of b was read, and
+// is in the file.
+func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) (ok bool) {
 	n, src := int64(len(b)), m.data[off:off+len(b)]
 	switch how {
 	case pages.TimedRead:
@@ -96,14 +96,17 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) bool {
 			took = time.Since(began)
 		}
 		f.pages.Took(how, n, took)
+		return true
 	case pages.TimedCopy:
 		began := time.Now()
 		guard.CopyPieces(b, src)
+		ok = f.proven(m, b, off)
 		f.pages.Took(how, n, time.Since(began))
+		return ok
 	default:
 		guard.CopyPieces(b, src)
+		return f.proven(m, b, off)
 	}
-	return true
 }
 
 // loadKnown is load for bytes whose presence in the file the caller proves afterwards. It counts nothing.

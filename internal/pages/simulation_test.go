@@ -415,15 +415,15 @@ func (s *simulation) read(off, n int64) {
 		s.cost += loadPrice
 		return
 	case Copy, TimedCopy:
+		proven := !s.zeros
 		took := s.priced(func() {
 			s.cost += hitPrice + copied
 			s.fault(off, n)
+			if s.zeros && page < s.size && s.p.Proves(page) {
+				s.fault(page, 1)
+				proven = true
+			}
 		})
-		proven := !s.zeros
-		if s.zeros && page < s.size && s.p.Proves(page) {
-			s.fault(page, 1)
-			proven = true
-		}
 		if how == TimedCopy {
 			s.cost += loadPrice
 			s.p.Took(how, n, took)
@@ -433,9 +433,14 @@ func (s *simulation) read(off, n int64) {
 		}
 		s.cost += vainPrice
 	}
+	times, before := s.mapped && n < Long && s.p.TimesCall(), s.cost
 	s.load(off, n)
 	s.simFile.calls++
-	s.cost += s.pread + bytes
+	if s.cost += s.pread + bytes; times {
+		took := s.timed(s.cost - before)
+		s.cost += loadPrice
+		s.p.Took(System, n, took)
+	}
 	if s.cost += earlyOverhead; s.p.Early(int(n), how != System) {
 		return
 	}
@@ -489,7 +494,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.TimesWrite() {
+	if s.cost += call; s.mapped && s.p.TimesCall() {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
@@ -1191,6 +1196,28 @@ func TestDraw_Changes(t *testing.T) {
 		}
 		if n := files[0].p.Calls(reason.Unpaid)[reason.Unproven]; n > 20 { // the prices may change during a call
 			t.Errorf("%d reads are believed to prove nothing", n)
+		}
+	}
+}
+
+// A short read is timed among other system calls: alone among copies it would take longer.
+func TestDraw_ShortReadsAreTimedAtLooks(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy counts nothing")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(1024*BlockSize, true, false, false)
+	for range 4000 {
+		s.read(s.random.Int64N(s.size-64), 64)
+	}
+	if read, _, _ := prices.Measured(64); read < preadPrice || read > preadPrice+10 {
+		t.Errorf("a read is believed to take %d ns", read)
+	}
+	s.p.Note(Ready, 0, s.size)
+	for range 4000 {
+		if how := s.p.Draw(s.random.Int64N(s.size-64), 64, true); how != Copy && how != TimedCopy {
+			t.Fatalf("a read of pages that are ready is made as %d", how)
 		}
 	}
 }
