@@ -27,7 +27,8 @@ func (p *Pages) TimesCall() bool {
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
 // waited for the disk if its pages were evicted after they were seen. For a short one nothing is asked, because the
-// question reads a byte of it, and what is timed would find its bytes in the caches of the processor.
+// question reads a byte of it, and what is timed would find its bytes in the caches of the processor. It is no measure if
+// it took longer than one of pages in memory.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch how {
 	case TimedCopy:
@@ -35,10 +36,12 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	case Write:
 		prices.TookWrite(n, int64(took))
 	case TimedRead:
-		p.begin().calls.Add(reason.Slower, 1)
-		fallthrough
-	default:
 		prices.TookRead(n, int64(took))
+		p.begin().calls.Add(reason.Slower, 1)
+	default:
+		if int64(took) <= 4*prices.Call.Now()*(1+n>>pageBits) { // else it has waited for the disk, or for a processor
+			prices.TookRead(n, int64(took))
+		}
 	}
 }
 

@@ -989,6 +989,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{89, 251, 225, 49, 48, 56, 65, 48},  // 9,470 reads of 17 KB a life
 		{50, 255, 255, 33, 48, 38, 152, 48}, // long writes of three files in turns, on a host with a journal
 		{124, 205, 237, 239, 98, 207, 148, 16},
+		{50, 184, 48, 57, 48, 48, 65, 57, 48}, // pages that are evicted, where each 32nd read waits for the disk
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)
