@@ -34,21 +34,9 @@ func (f *File) readInner(b []byte, off int64, tried bool) (n int, err error) {
 		return f.readPrivate(b, off)
 	}
 	f.writeBack(off, len(b))
-	was, began := f.length.Before(), time.Time{}
-	if f.timesRead(len(b)) {
-		began = time.Now()
-	}
+	was := f.length.Before()
 	n, err = f.inner.ReadAt(b, off)
-	if err == nil && !began.IsZero() {
-		f.pages.Took(pages.System, int64(n), time.Since(began))
-	}
 	return n, f.readAtDone(was, off, n, len(b), tried, err)
-}
-
-// timesRead reports whether a read of n bytes by system call is to be timed. What it saves to map it matters once the file
-// is mapped.
-func (f *File) timesRead(n int) bool {
-	return f.m.Load() != nil && n < pages.Long && f.pages.TimesCall()
 }
 
 // readAtDone follows a ReadAt of size bytes, of which n were read.
@@ -89,7 +77,7 @@ func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.TimesCall() { // what it saves to map it matters once the file is mapped
+	if f.m.Load() != nil && f.pages.TimesWrite() { // what it saves to map it matters once the file is mapped
 		began = time.Now()
 	}
 	n, err = f.inner.WriteAt(b, off)

@@ -20,7 +20,7 @@ func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, err
 		}
 	}
-	if f.private() || f.timesRead(len(b)) {
+	if f.private() {
 		return f.readInner(b, off, tried)
 	}
 	f.writeBack(off, len(b)) // as readInner

@@ -18,30 +18,24 @@ func earn(n int64, writes bool) {
 	}
 }
 
-// TimesCall reports whether the next call of a mapped file is to be timed if it is a write by system call, or a short
-// read, for Took.
-func (p *Pages) TimesCall() bool {
+// TimesWrite reports whether the next write by system call is to be timed, for Took, if it may be mapped later.
+func (p *Pages) TimesWrite() bool {
 	state := p.state.Load()
 	return state&recorded != 0 && state>>callsShift%LookEvery == 0
 }
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
 // waited for the disk if its pages were evicted after they were seen. For a short one nothing is asked, because the
-// question reads a byte of it, and what is timed would find its bytes in the caches of the processor. It is no measure if
-// it took longer than one of pages in memory.
+// question reads a byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch how {
 	case TimedCopy:
 		prices.TookCopy(n, int64(took))
 	case Write:
 		prices.TookWrite(n, int64(took))
-	case TimedRead:
+	default:
 		prices.TookRead(n, int64(took))
 		p.begin().calls.Add(reason.Slower, 1)
-	default:
-		if int64(took) <= 4*prices.Call.Now()*(1+n>>pageBits) { // else it has waited for the disk, or for a processor
-			prices.TookRead(n, int64(took))
-		}
 	}
 }
 
@@ -55,21 +49,20 @@ func copyPays(n int64) bool {
 type How int
 
 const (
-	System    How = iota // a read by system call, for Took if TimesCall says so
+	System    How = iota // a read by system call
 	Copy                 // a read from the mapping
 	TimedCopy            // one that is to be timed, for Took
-	TimedRead            // a long read by system call, for Took
+	TimedRead            // a read by system call, for Took; before a short one comes one of nothing, since one alone among copies takes longer
 	Write                // a write by system call
 )
 
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 16 copies is
-// timed. Of long reads, one of 256 is made the other way, and one of 256 system calls is timed; of a size that is not
-// known, two reads and two copies come first. Short ones are copied, and timed only while the account is not full; as
-// system calls, they are timed where the others are (see TimesCall), since one among copies takes up to twice as long. It
-// is drawn, so that no period of a program is missed.
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 reads is
+// made the other way, and of the others one of 16 is timed if they are copies, and one of 256 if they are system calls.
+// Of a size that is not known, two reads and two copies come first. Of short reads all that is only while the account is
+// not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !p.Ready(off, n) {
 		return System
@@ -84,7 +77,7 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	const every = 16
 	r, how := random(), Copy
 	switch pays, other := copyPays(int64(n)), r%256 == 0; {
-	case n >= Long && (pays && (other || !prices.ReadsKnown(int64(n))) && !always || !pays && r%256 == 1):
+	case pays && (other || !prices.ReadsKnown(int64(n))) && !always, !pays && r%256 == 1:
 		return TimedRead
 	case !pays && !other:
 		return System

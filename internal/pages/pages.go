@@ -27,6 +27,7 @@
 package pages
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -283,7 +284,9 @@ func (p *Pages) Truncated(size int64) {
 // back, it makes them read-only, so the next write to each faults again.
 func (p *Pages) Synced(off, end int64) {
 	if r := p.rec.Load(); r != nil {
-		p.dueIn.Store(0)
+		if end == math.MaxInt64 {
+			p.dueIn.Store(0) // the counts of all blocks are
+		}
 		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>blockBits, (uint64(end)+BlockSize-1)>>blockBits)
 	}
 }

@@ -404,6 +404,9 @@ func (s *simulation) read(off, n int64) {
 	switch how {
 	case TimedRead:
 		in := n < Long || s.inMemory(off, off+n)
+		if n < Long {
+			s.cost += s.pread // the call before it
+		}
 		before, took := s.cost, time.Duration(0)
 		s.load(off, n)
 		s.cost += s.pread + bytes
@@ -433,14 +436,9 @@ func (s *simulation) read(off, n int64) {
 		}
 		s.cost += vainPrice
 	}
-	times, before := s.mapped && n < Long && s.p.TimesCall(), s.cost
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += s.pread + bytes; times {
-		took := s.timed(s.cost - before)
-		s.cost += loadPrice
-		s.p.Took(System, n, took)
-	}
+	s.cost += s.pread + bytes
 	if s.cost += earlyOverhead; s.p.Early(int(n), how != System) {
 		return
 	}
@@ -494,7 +492,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.TimesCall() {
+	if s.cost += call; s.mapped && s.p.TimesWrite() {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
@@ -1201,24 +1199,30 @@ func TestDraw_Changes(t *testing.T) {
 	}
 }
 
-// A short read is timed among other system calls: alone among copies it would take longer.
-func TestDraw_ShortReadsAreTimedAtLooks(t *testing.T) {
+// What a short read takes is known of each length, from reads of pages in memory, also if no other call is made.
+func TestDraw_PricesOfShortReads(t *testing.T) {
 	if Eager {
-		t.Skip("the eager policy counts nothing")
+		t.Skip("the eager policy maps at once")
 	}
 	defer account.Unbound()
-	s := newSimulation(1)
-	s.open(1024*BlockSize, true, false, false)
-	for range 4000 {
-		s.read(s.random.Int64N(s.size-64), 64)
-	}
-	if read, _, _ := prices.Measured(64); read < preadPrice || read > preadPrice+10 {
-		t.Errorf("a read is believed to take %d ns", read)
-	}
-	s.p.Note(Ready, 0, s.size)
-	for range 4000 {
-		if how := s.p.Draw(s.random.Int64N(s.size-64), 64, true); how != Copy && how != TimedCopy {
-			t.Fatalf("a read of pages that are ready is made as %d", how)
+	for _, n := range []int64{64, 4096, 15_000} {
+		s := newSimulation(1)
+		s.open(1024*BlockSize, false, false, true)
+		for off := int64(0); off < 1000*BlockSize; off += BlockSize {
+			s.read(off, n) // waits for the disk
+		}
+		s.resident = nil
+		s.p.Note(Ready, 0, 2*BlockSize)
+		s.mapped = true
+		for range 20_000 {
+			s.read(s.random.Int64N(2*BlockSize-n), n)
+		}
+		call, _ := s.bytes(n)
+		if read := prices.OfRead(n); read < int64(s.pread+call)-10 || read > int64(s.pread+call)+10 {
+			t.Errorf("a read of %d bytes is believed to take %d ns, not %.0f", n, read, s.pread+call)
+		}
+		if account.Balance() < 0 {
+			t.Errorf("copies of %d bytes have lost %d ns", n, -account.Balance())
 		}
 	}
 }

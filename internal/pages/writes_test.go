@@ -181,6 +181,21 @@ func TestPrefault_NoSearch(t *testing.T) {
 	}
 }
 
+// A SyncRange elsewhere does not keep a block from being prefaulted.
+func TestPrefault_BesideSyncRange(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(4*BlockSize, true, false, false)
+	for range 4000 {
+		s.write(s.random.Int64N(BlockSize-64), 64)
+		s.both(syncPrice)
+		s.p.Synced(2*BlockSize, 2*BlockSize+PageSize)
+	}
+	if s.simFile.calls > 1000 {
+		t.Errorf("%d of 4,000 writes were system calls", s.simFile.calls)
+	}
+}
+
 // The question whether a block is in memory is paid with its prefault, unless that is known.
 func TestPrefault_Asks(t *testing.T) {
 	if Eager {

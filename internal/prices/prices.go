@@ -131,9 +131,8 @@ func Saves(n int64) int64 {
 	return OfRead(n) - copies.take(n)
 }
 
-// Known reports whether copies of such a size were measured, and long reads. Short reads are believed to take what a hot
-// one takes until then.
-func Known(n int64) bool { return (n < Long || ReadsKnown(n)) && copies.of(n).Known() }
+// Known reports whether reads and copies of such a size were measured.
+func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Known() }
 
 // ReadsKnown reports whether reads were.
 func ReadsKnown(n int64) bool { return reads.of(n).Known() }
