@@ -988,6 +988,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{50, 255, 255, 33, 48, 38, 152, 48}, // long writes of three files in turns, on a host with a journal
 		{124, 205, 237, 239, 98, 207, 148, 16},
 		{50, 184, 48, 57, 48, 48, 65, 57, 48}, // pages that are evicted, where each 32nd read waits for the disk
+		{88, 255, 255, 89, 48, 38, 66, 48},    // long writes of a file that grows: its last block is prefaulted page after page
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)

@@ -44,6 +44,10 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		mapped := p.Ready(from, int(to-from))
 		took, ok := h.Prefault(from, to)
+		w := r.Word(uint64(block))
+		if w != nil {
+			w.And(^uint64(writesMax << writesShift)) // a page that the file grows by has to be worth another one
+		}
 		if ok {
 			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			if !mapped { // else its end is paid
@@ -55,8 +59,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 		account.Spend(min(int64(took), 2*price))
 		all = false
-		if w := r.Word(uint64(block)); w != nil {
-			w.And(^uint64(readsMax<<readsShift | writesMax<<writesShift))
+		if w != nil {
+			w.And(^uint64(readsMax << readsShift))
 			w.Or(waiting << readsShift)
 		}
 	}
