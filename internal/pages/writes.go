@@ -51,7 +51,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if ok {
 			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			if !mapped { // else its end is paid
-				end := prices.Fault.Now() / 3
+				end := max(prices.Fault.Now()/3, min(int64(took)/8, endLeast)) // the faults may be those of another file
 				account.Spend(end)
 				r.ends.Add(end)
 			}
