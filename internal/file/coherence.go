@@ -19,7 +19,7 @@ func (f *File) copied() bool { return !canMap && f.copies.Load() != nil }
 // n is negative. What fails is reported by Sync and Close, which try it again.
 func (f *File) writeBack(off int64, n int) error {
 	if canMap && !noUnifiedCache {
-		return nil // inlined
+		return nil // system calls see what is stored; this much is inlined
 	}
 	return f.writeBackStored(off, n)
 }

@@ -89,7 +89,8 @@ func (f *File) copyAs(how pages.How, m *mapping, b []byte, off int) (ok bool) {
 	case pages.TimedRead:
 		took, times := time.Duration(0), n < pages.Long || f.mayTime(int64(off), len(b))
 		if n < pages.Long {
-			f.inner.ReadAt(b[:1], f.length.Known()) // of nothing, since the kernel's code has left the caches
+			// Alone among copies it would take longer, because the kernel's code has left the caches: a read of nothing first.
+			f.inner.ReadAt(b[:1], f.length.Known())
 		}
 		began := time.Now()
 		if n, _ := f.inner.ReadAt(b, int64(off)); n < len(b) {

@@ -41,8 +41,8 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 
 // writeLocks writes b through the mapping if its pages are prefaulted. locks is what Begin of f.writes has returned. Most
 // mapped writes are made here, because one more call costs as much as the copy. What the lock does not guard is looked
-// up before it is taken. If b lies in one block and is not to be written through the mapping, nothing is written unless the write
-// is to be timed, and held is the lock of b, with which the caller writes b through the inner file.
+// up before it is taken. If b lies in one block, and is to be written neither through the mapping nor with a timer, nothing is
+// written, and held is the lock of b, with which the caller writes b through the inner file.
 func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLock, n int, err error) {
 	m := f.m.Load()
 	var next int64             // the page after b, which proves it

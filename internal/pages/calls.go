@@ -68,16 +68,13 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 // that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
 // the pages of a block ready.
 func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, hot, due bool) {
-	r, end, stand := p.begin(), off+n, uint64(1)
+	end, stand := off+n, uint64(1)
 	if state&sampled != 0 {
 		stand = recordOne
 	}
 	again, hot = true, true
 	for block := off >> blockBits; block <= (end-1)>>blockBits; block++ { // the offset after the last one may be 1<<63
-		w, pages := r.Word(uint64(block)), blocks.Mask(block, off, end)
-		if w == nil {
-			w = p.word(block)
-		}
+		w, pages := p.word(block), blocks.Mask(block, off, end)
 		old := w.Load()
 		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
@@ -96,7 +93,7 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 			w.CompareAndSwap(old, counted) // else another call counts
 		}
 		if wrote > 0 && old&(prefaulted|writesMax<<writesShift) == 0 {
-			r.Written(uint64(block))
+			p.begin().Written(uint64(block))
 		}
 	}
 	return again, hot, due
@@ -109,9 +106,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	old, end := p.state.Load(), off+n
 	state, records, looks := p.next(h, old, n, end)
 	state = state&^offsetMask | uint64(end)&offsetMask
-	if looks || !records {
-		p.state.Store(state) // at once, or calls of other goroutines would look, too
-	}
+	p.state.Store(state) // at once, or calls of other goroutines would look, too
 	if looks {
 		look(h, end-1, prices.OfShortRead())
 	}
@@ -204,11 +199,11 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	r, end, unpaid := p.begin(), off+n, false
 	mapped := h.MapsTo(end)
 	again, _, _ := p.count(off, n, state, false, mapped)
-	if mapped && why == reason.None && r.wroteEnough(off, end) {
-		p.dueIn.Or(mibBit(off))
-		unpaid = !account.Affords(prefaultNeeds(off, end))
-	}
 	if why == reason.None {
+		if mapped && r.wroteEnough(off, end) {
+			p.dueIn.Or(mibBit(off))
+			unpaid = !account.Affords(prefaultNeeds(off, end))
+		}
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
 	r.calls.Add(why, 1)

@@ -52,7 +52,7 @@ const (
 	System    How = iota // a read by system call
 	Copy                 // a read from the mapping
 	TimedCopy            // one that is to be timed, for Took
-	TimedRead            // a read by system call, for Took; before a short one comes one of nothing, since one alone among copies takes longer
+	TimedRead            // a read by system call, for Took
 	Write                // a write by system call
 )
 

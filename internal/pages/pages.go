@@ -27,7 +27,6 @@
 package pages
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -60,7 +59,7 @@ type Pages struct {
 
 	front blocks.Front // of the pages that are ready; mapped calls do without it while they are counted
 
-	// Bits of each MiB, modulo 64, so that most calls that find nothing look at no word (see mibBit).
+	// Bits of each MiB, modulo 64, so that most calls that find nothing look at no word (see mibBit). They stay set.
 	readyIn atomic.Uint64 // it may have ready pages
 	dueIn   atomic.Uint64 // it may have blocks that are to be prefaulted
 
@@ -284,9 +283,6 @@ func (p *Pages) Truncated(size int64) {
 // back, it makes them read-only, so the next write to each faults again.
 func (p *Pages) Synced(off, end int64) {
 	if r := p.rec.Load(); r != nil {
-		if end == math.MaxInt64 {
-			p.dueIn.Store(0) // the counts of all blocks are
-		}
 		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>blockBits, (uint64(end)+BlockSize-1)>>blockBits)
 	}
 }

@@ -18,8 +18,8 @@ const (
 // the last time that it was to be made.
 var waits atomic.Int64
 
-// endLeast is what unmapping a block takes at least that was prefaulted, in nanoseconds, unless prefaulting it was cheap: it
-// is 3,000 to 5,000 with small folios.
+// endLeast is the least price, in nanoseconds, of unmapping a block that was prefaulted, if that is no more than an eighth of
+// the prefault. With small folios, unmapping takes 3,000 to 5,000.
 const endLeast = 1_000
 
 // looks counts the calls of look, to measure prices.Call.

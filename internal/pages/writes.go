@@ -45,7 +45,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		mapped := p.Ready(from, int(to-from))
 		took, ok := h.Prefault(from, to)
 		w := r.Word(uint64(block))
-		if w != nil && int64(took) >= price/2 { // not so if the block has holes, and a page of it was prefaulted
+		if w != nil {
 			w.And(^uint64(writesMax << writesShift)) // a page that the file grows by has to be worth another one
 		}
 		if ok {
@@ -60,7 +60,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		account.Spend(min(int64(took), 2*price))
 		all = false
 		if w != nil {
-			w.And(^uint64(readsMax<<readsShift | writesMax<<writesShift))
+			w.And(^uint64(readsMax << readsShift))
 			w.Or(waiting << readsShift)
 		}
 	}
