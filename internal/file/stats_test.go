@@ -210,7 +210,7 @@ func TestSystemCalls_NoBytes(t *testing.T) {
 	}
 }
 
-// Calls at the same time may be missing, and those of a group that another goroutine has counted may be counted again.
+// Calls at the same time may be missing, and are not counted twice.
 func TestSystemCalls_AtTheSameTime(t *testing.T) {
 	defer account.Set(account.Balance())
 	account.Set(0)

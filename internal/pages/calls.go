@@ -13,18 +13,19 @@ import (
 // Early counts a call of n bytes by system call, instead of Read and Write, and reports whether it did. It does not if
 // the call may have to be recorded, is long, or was tried from the mapping. It is inlined.
 func (p *Pages) Early(n int, tried bool) bool {
-	state := p.state.Load() + oneCall
+	old := p.state.Load()
+	state := old + oneCall
 	if state&recorded != 0 || state>>callsShift%LookEvery == 0 || n >= Long || tried {
 		return false
 	}
-	p.state.Store(state + oneEarly)
+	p.state.CompareAndSwap(old, state+oneEarly)
 	return true
 }
 
-// next returns the state after a call of n bytes up to end by system call that was not early, and whether the call is
-// recorded. looks says that it is time to call look.
-func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, looks bool) {
-	state = old + oneCall
+// next counts a call up to end by system call that was not early, and returns the state after it, and whether the call
+// is recorded. looks says that it is time to call look. Of calls at the same time one is counted, and looks.
+func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, records, looks bool) {
+	state += oneCall
 	if looks = state>>callsShift%LookEvery == 0; looks {
 		large := blocks.Groups() > cachedGroups && !always
 		missed := large && state&findMask != 0 // too few reads have found ready pages
@@ -51,15 +52,20 @@ func (p *Pages) next(h Host, old uint64, n, end int64) (state uint64, records, l
 	if !records {
 		state += oneEarly
 	}
-	if looks && state&earlyMask > 0 && (records || !p.holds(state)) {
-		if p.state.CompareAndSwap(old, old&^earlyMask) { // else a call of another goroutine counts them
-			why := reason.Unpaid
-			if old&findMask == noSearch {
-				why = reason.Seldom
-			}
-			p.begin().calls.AddUnrecorded(early(state), why)
-		}
+	unrecorded := uint64(0)
+	if looks && (records || !p.holds(state)) {
+		unrecorded = early(state)
 		state &^= earlyMask
+	}
+	if !p.state.CompareAndSwap(old, state) {
+		return state, false, false
+	}
+	if unrecorded > 0 {
+		why := reason.Unpaid
+		if old&findMask == noSearch {
+			why = reason.Seldom
+		}
+		p.begin().calls.AddUnrecorded(unrecorded, why)
 	}
 	return state, records, looks
 }
@@ -104,9 +110,7 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 // last byte. A positive n is required.
 func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	old, end := p.state.Load(), off+n
-	state, records, looks := p.next(h, old, n, end)
-	state = state&^offsetMask | uint64(end)&offsetMask
-	p.state.Store(state) // at once, or calls of other goroutines would look, too
+	state, records, looks := p.next(h, old, old&^offsetMask|uint64(end)&offsetMask, end)
 	if looks {
 		look(h, end-1, prices.OfShortRead())
 	}
@@ -123,7 +127,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	onPage := off%PageSize != 0 && follows // so only the read before may have seen the page
 	again, hot, due := p.count(off, n, state, !onPage, false)
 	again = again && !onPage
-	run, asks, broken := state&runMask, false, false
+	run, asks, broken, counted := state&runMask, false, false, state
 	switch {
 	case short, old&recorded == 0: // nothing is known of the reads before
 	case !follows && !p.goesOn(run, off, end):
@@ -134,7 +138,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	default:
 		asks = !hot && end >= p.begin().asked.Load()
 	}
-	p.state.Store(state)
+	p.state.CompareAndSwap(counted, state)
 	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
 	r.calls.Add(r.why(end, short, tried, again, mapped, hot, mapped && due && !account.Affords(0)), 1)
 	switch {
@@ -182,8 +186,8 @@ func (r *record) waits(end int64) bool {
 // Write records a write of n bytes at off by system call. known is the length that was known before it:
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
-	state, records, looks := p.next(h, p.state.Load(), n, off+n)
-	p.state.Store(state)
+	old := p.state.Load()
+	state, records, looks := p.next(h, old, old, off+n)
 	if looks {
 		look(h, off+n-1, prices.OfWrite(0))
 		if off+n > known && state>>callsShift == LookEvery { // at the first look of 256 calls

@@ -73,7 +73,7 @@ type Pages struct {
 	//	bits 48–55  calls that were not recorded, and are not in the record either
 	//	bits 56–63  system calls, modulo 2^8
 	//
-	// A call of another goroutine may be lost, and what was counted of such calls may be counted again.
+	// Of calls at the same time one is counted.
 	state atomic.Uint64
 }
 

@@ -13,7 +13,7 @@ func (p *Pages) Refused(why func() reason.Reason) {
 	old := p.state.Load()
 	state := old + oneCall + oneEarly
 	if state>>callsShift%LookEvery != 0 {
-		p.state.Store(state)
+		p.state.CompareAndSwap(old, state)
 	} else if p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
 		p.begin().calls.AddUnrecorded(early(state), why())
 	}
@@ -38,7 +38,8 @@ func (p *Pages) counter() *reason.Counter {
 
 // Calls returns the system calls of the file. rest is the reason of those that are not recorded.
 func (p *Pages) Calls(rest reason.Reason) reason.Counts {
-	return p.counter().With(early(p.state.Load()), rest)
+	counts := p.counter().Counts() // before the others, which may move to them meanwhile
+	return counts.With(early(p.state.Load()), rest)
 }
 
 // Closed adds the last calls of the file to those of the process. why is the reason of those that are not recorded, and

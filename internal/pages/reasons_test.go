@@ -1,7 +1,10 @@
 package pages
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/prices"
@@ -141,6 +144,57 @@ func TestCalls_Reasons(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// quiet is a file that several goroutines may ask.
+type quiet struct{ Host }
+
+func (quiet) MapsTo(int64) bool            { return false }
+func (quiet) TimeCall(int64) time.Duration { return 0 }
+func (quiet) Size(int64) int64             { return 0 }
+func (quiet) InOrder(bool)                 {}
+
+// Of calls at the same time some are not counted, and none is counted twice, whenever someone asks.
+func TestCalls_AtTheSameTime(t *testing.T) {
+	defer account.Unbound()
+	account.Set(-1 << 40)
+	for range 20 {
+		var p Pages
+		var made atomic.Uint64
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				for i := range int64(10_000) {
+					made.Add(1)
+					switch off := i % 16 << pageBits; {
+					case i%64 < 8:
+						p.Refused(func() reason.Reason { return reason.Storage })
+					case p.Early(64, false):
+					case i%64 < 40:
+						p.Read(quiet{}, off, 64, false, false)
+					default:
+						p.Write(quiet{}, off, 64, off+64, reason.None)
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { callers.Wait(); close(done) }()
+		for asked := false; !asked; {
+			select {
+			case <-done:
+				asked = true
+			default:
+			}
+			if n := total(p.Calls(reason.Unpaid)); n > made.Load() {
+				callers.Wait()
+				t.Fatalf("%d calls are counted of %d", n, made.Load())
+			}
+		}
+		if n := total(p.Calls(reason.Unpaid)); n < made.Load()/20 {
+			t.Errorf("%d calls are counted of %d", n, made.Load())
+		}
 	}
 }
 

@@ -57,39 +57,43 @@ func (c *Counter) Add(why Reason, n uint64) {
 
 // AddUnrecorded counts n calls that were not recorded. rest is why, for those after the first ones of the file.
 func (c *Counter) AddUnrecorded(n uint64, rest Reason) {
-	first := c.first(n)
+	counts := c.Counts()
+	first := counts.first(n)
 	c.Add(First, first)
 	c.Add(rest, n-first)
 }
 
 // first returns how many of n calls that were not recorded are the first ones of the file.
-func (c *Counter) first(n uint64) uint64 {
-	if c == nil || c[First].Load() == 0 {
+func (c *Counts) first(n uint64) uint64 {
+	if c[First] == 0 {
 		return min(n, Group)
 	}
 	return 0
 }
 
-// With returns the counts as they are after AddUnrecorded.
-func (c *Counter) With(n uint64, rest Reason) (all Counts) {
+// Counts returns the counts.
+func (c *Counter) Counts() (all Counts) {
 	if c != nil {
 		for why := range all {
 			all[why] = c[why].Load()
 		}
 	}
-	first := c.first(n)
-	all[First] += first
-	all[rest] += n - first
 	return all
 }
 
-// Close moves what With returns to the process, but for what it has already.
+// With returns the counts as they are after AddUnrecorded.
+func (c Counts) With(n uint64, rest Reason) Counts {
+	first := c.first(n)
+	c[First] += first
+	c[rest] += n - first
+	return c
+}
+
+// Close moves the counts, and n calls that were not recorded, to the process, but for what it has already.
 func (c *Counter) Close(n uint64, rest Reason) {
-	for why, n := range c.With(n, rest) {
-		if c != nil {
-			n -= c[why].Load() / Group * Group
-		}
-		if n > 0 {
+	has := c.Counts()
+	for why, n := range has.With(n, rest) {
+		if n -= has[why] / Group * Group; n > 0 {
 			process[why].Add(n)
 		}
 	}

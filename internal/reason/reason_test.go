@@ -33,7 +33,7 @@ func TestCounter_Model(t *testing.T) {
 					want[Unpaid] += unrecorded - first
 					unrecorded = 0
 				}
-				if got := c.With(0, Unpaid); got != want {
+				if got := c.Counts(); got != want {
 					t.Fatalf("seed %d, operation %d: %v, want %v", seed, op, got, want)
 				}
 			}
@@ -43,7 +43,7 @@ func TestCounter_Model(t *testing.T) {
 				}
 			}
 		}
-		all := c.With(unrecorded, HandedOut)
+		all := c.Counts().With(unrecorded, HandedOut)
 		sum := uint64(0)
 		for why, n := range all {
 			sum += n - want[why]
