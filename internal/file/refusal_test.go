@@ -143,7 +143,7 @@ func refuse(t *testing.T, r *refusing) {
 	vm.Memory = r
 	t.Cleanup(func() {
 		vm.Memory = r.Platform
-		if r.refused == 0 {
+		if r.refused == 0 && !t.Skipped() {
 			t.Error("nothing was refused, so the test shows nothing")
 		}
 	})

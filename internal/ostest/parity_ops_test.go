@@ -154,8 +154,32 @@ func (r *run) close(f filetest.File) {
 
 // disk records the content of a file as another handle reads it.
 func (r *run) disk(path string) {
-	b, err := os.ReadFile(path)
+	b, err := contentOf(path)
 	r.note("content of "+filepath.Base(path), filetest.Show(b), r.err(err))
+}
+
+// largest is the length of the largest file that is read whole: tmpfs lets one end at the largest offset.
+const largest = 64 << 20
+
+// contentOf returns what the file has. Of one that is larger than largest it returns the first bytes, the last ones, and the length.
+func contentOf(path string) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil || fi.Size() <= largest {
+		return os.ReadFile(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, 2*page)
+	if _, err := f.ReadAt(b[:page], 0); err != nil {
+		return nil, err
+	}
+	if _, err := f.ReadAt(b[page:], fi.Size()-page); err != nil {
+		return nil, err
+	}
+	return fmt.Append(b, fi.Size()), nil
 }
 
 // finish ends a sequence. It records the content before and after Close.

@@ -281,7 +281,7 @@ func (r *run) settle(f filetest.File, path string) {
 	if !r.st.prefaulted {
 		return
 	}
-	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
+	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() || fi.Size() > largest {
 		return // devices such as /dev/zero never end
 	}
 	was, err := os.ReadFile(path)

@@ -22,6 +22,16 @@ func TestWriteAt_HolesStay(t *testing.T) {
 		t.Skip("no blocks can be allocated past the end: ", err)
 	}
 	filetest.Map(t, f)
+	var st unix.Stat_t
+	allocated := func() int64 {
+		if err := unix.Stat(name, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Blocks*512 - after
+	}
+	if allocated() > 0 {
+		t.Skip("reading has filled the holes, as on tmpfs")
+	}
 	const pages = 10
 	for page := range int64(pages) {
 		for range 2000 {
@@ -33,11 +43,7 @@ func TestWriteAt_HolesStay(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(name, &st); err != nil {
-		t.Fatal(err)
-	}
-	if got := st.Blocks*512 - after; got > 2*pages*int64(max(st.Blksize, 4096)) {
+	if got := allocated(); got > 2*pages*int64(max(st.Blksize, 4096)) {
 		t.Errorf("%d bytes are allocated for %d pages", got, pages)
 	}
 }
