@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/filetest"
+	"go.dw1.io/mmapfile/internal/race"
 )
 
 // A sequence is one row of the matrix. It runs once for every content, flag, mode and
@@ -53,6 +54,10 @@ func TestParity_Calls(t *testing.T) {
 			if strings.HasPrefix(s.name, "copies") && slow {
 				contents, modes = contents[:1], modes[:1]
 				t.Run("further contents and modes", func(t *testing.T) { t.Skip("one only under -short, on wasm and under wine, where copies take minutes") })
+			}
+			if race.Detector && testing.Short() {
+				contents, modes = contents[len(contents)-1:], modes[:1]
+				t.Run("further contents and modes", func(t *testing.T) { t.Skip("one only under -short and the race detector, which sees no difference") })
 			}
 			for _, c := range contents {
 				for _, m := range modes {
