@@ -77,7 +77,7 @@ func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.TimesWrite() { // what it saves to map it matters once the file is mapped
+	if f.m.Load() != nil && f.pages.TimesWrite(len(b)) { // what it saves to map it matters once the file is mapped
 		began = time.Now()
 	}
 	n, err = f.inner.WriteAt(b, off)

@@ -3,6 +3,7 @@ package pages
 import (
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -46,12 +47,15 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 // unmapped is what it took to unmap the file, or 0 if that is no measure.
 func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	p.counter().Close(early(p.state.Load()), why)
-	ends := int64(0)
+	rest := int64(unmapped)
 	if r := p.rec.Load(); r != nil {
 		r.Close()
-		ends = r.ends.Load()
+		rest -= r.ends.Load()
+		owed := max(min(r.owed.Load(), rest-prices.Unmap.Now()), 0)
+		account.Spend(owed)
+		rest -= owed
 	}
-	if rest := int64(unmapped) - ends; rest > 0 { // else the system had evicted blocks
+	if rest > 0 { // else the system had evicted blocks
 		prices.Unmap.Measure(rest, 1)
 	}
 }

@@ -492,7 +492,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.TimesWrite() {
+	if s.cost += call; s.mapped && s.p.TimesWrite(int(n)) {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
@@ -987,8 +987,10 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{89, 251, 225, 49, 48, 56, 65, 48},  // 9,470 reads of 17 KB a life
 		{50, 255, 255, 33, 48, 38, 152, 48}, // long writes of three files in turns, on a host with a journal
 		{124, 205, 237, 239, 98, 207, 148, 16},
-		{50, 184, 48, 57, 48, 48, 65, 57, 48}, // pages that are evicted, where each 32nd read waits for the disk
-		{88, 255, 255, 89, 48, 38, 66, 48},    // long writes of a file that grows: its last block is prefaulted page after page
+		{50, 184, 48, 57, 48, 48, 65, 57, 48},                                       // pages that are evicted, where each 32nd read waits for the disk
+		{88, 255, 255, 89, 48, 38, 66, 48},                                          // long writes of a file that grows: its last block is prefaulted page after page
+		{109, 138, 64, 240, 33, 189, 215, 91, 240, 181, 240, 31, 173, 134, 35, 136}, // writes of 32 KB that lose, whose size was never timed
+		{153, 3, 250, 160, 102, 250, 129, 35, 230, 200, 26, 196, 57, 253, 98, 250},  // writes of 6 bytes among those of 64 KiB, which are those that are timed
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)

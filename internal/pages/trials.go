@@ -18,10 +18,6 @@ const (
 // the last time that it was to be made.
 var waits atomic.Int64
 
-// endLeast is the least price, in nanoseconds, of unmapping a block that was prefaulted, if that is no more than an eighth of
-// the prefault. With small folios, unmapping takes 3,000 to 5,000.
-const endLeast = 1_000
-
 // looks counts the calls of look, to measure prices.Call.
 var looks atomic.Int64
 

@@ -51,9 +51,10 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if ok {
 			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			if !mapped { // else its end is paid
-				end := max(prices.Fault.Now()/3, min(int64(took)/8, endLeast)) // the faults may be those of another file
+				end := prices.Fault.Now() / 3
 				account.Spend(end)
 				r.ends.Add(end)
+				r.owed.Add(max(int64(took)/2-end, 0)) // the faults may be those of another file
 			}
 			continue
 		}
@@ -115,21 +116,26 @@ func (w *Writes) Count(n int) (timed bool) {
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
 // longer than a system call was a page fault. If the account is far below zero by then, another process has
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
-// longer than any page fault has waited for a processor, and tells nothing.
+// longer than any page fault has waited for a processor, and tells nothing. Of calls of several sizes mostly a long one is
+// timed, which saves more: so if one of the others is shorter, they count as small ones.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	stands := w.n + 1
+	others, shorter := int64(w.n), w.size < w.n*size(n)
 	w.n, w.size = 0, random()>>28
 	fault := 16 * prices.OfWrite(0) * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
 		return
 	}
 	saved := max(prices.OfWrite(int64(n))-int64(took), -fault)
-	if saved *= int64(stands); saved >= 0 {
-		account.Earn(saved)
+	if saved >= 0 {
+		each := saved
+		if shorter {
+			each = min(saved, prices.OfWrite(0))
+		}
+		account.Earn(saved + others*each)
 		return
 	}
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
+	account.Spend(-saved * (1 + others) * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
 }

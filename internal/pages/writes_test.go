@@ -143,6 +143,36 @@ func TestMap_PaysItsEnd(t *testing.T) {
 	}
 }
 
+// So are prefaults, even if the faults of the process were of other files, at the latest at Close.
+func TestPrefault_PaysItsEnd(t *testing.T) {
+	defer account.Unbound()
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		prices.Fault.Set(1_000)
+		for i := range 40 {
+			s.open(16*BlockSize, large, false, false)
+			account.Set(account.Max)
+			began := s.cost
+			mapFile(s.simFile)
+			if i%8 == 7 { // what it takes to unmap the file is measured with the others
+				s.p.Note(Seen, 0, s.size)
+				for block := range int64(16) {
+					s.p.word(block).Or(writesMax << writesShift)
+				}
+				s.p.dueIn.Store(1)
+				if !s.p.Prefault(s.simFile, 0, int(s.size)) {
+					t.Fatal("not prefaulted")
+				}
+			}
+			s.both(-openPrice)
+			s.close()
+			if took, paid := int64(s.cost-began)+openPrice, account.Max-account.Balance(); i > 20 && (paid < took*9/10 || paid > took*3/2) {
+				t.Errorf("large folios %v: %d was paid for a mapping and prefaults that took %d", large, paid, took)
+			}
+		}
+	}
+}
+
 // Of a write of several blocks, those that are prefaulted already are not paid for again.
 func TestPrefault_Some(t *testing.T) {
 	defer account.Unbound()

@@ -105,6 +105,9 @@ func TookWrite(n, took int64) {
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
 
+// WritesKnown reports whether writes of n bytes were measured, or are small.
+func WritesKnown(n int64) bool { return n < small || writes.of(n).Known() }
+
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
 	if n < small {
