@@ -87,7 +87,7 @@ crashes: ## crash 300 streams of package eventlog, at every step
 HISTORIES ?= 1000000
 simulate: ## run eventlog and raftlog on a simulated disk that fails: HISTORIES (a million) from SEED on
 	@failed=; \
-	go test -count=1 -v -timeout 0 -run '^TestSimulate_(Stream|Log)$$' ./eventlog -eventlog.seed=$(SEED) -eventlog.histories=$(HISTORIES) || failed=1; \
+	go test -count=1 -v -timeout 0 -run '^TestSimulate_(Stream|Log|Copy)$$' ./eventlog -eventlog.seed=$(SEED) -eventlog.histories=$(HISTORIES) || failed=1; \
 	go -C raftlog test -count=1 -v -timeout 0 -run '^TestSimulate_Store$$' . -raftlog.seed=$(SEED) -raftlog.histories=$$(($(HISTORIES) / 10)) || failed=1; \
 	[ -z "$$failed" ]
 

@@ -189,16 +189,18 @@ func (l *line) all() iter.Seq2[int64, *simEvent] {
 
 // simulation is a model of one stream, on a machine that fails.
 type simulation struct {
-	w     *simdisk.World
-	seed  uint64
-	rnd   *rand.Rand   // of the options, and of readers
-	ops   int          // number of the last op
-	skip  map[int]bool // ops to leave out: see shrink
-	o     eventlog.StreamOptions
-	s     simStream
-	log1  bool     // it is a Log
-	log   []string // what has happened
-	fault string   // the promise that was broken
+	w      *simdisk.World
+	seed   uint64
+	rnd    *rand.Rand   // of the options, and of readers
+	ops    int          // number of the last op
+	skip   map[int]bool // ops to leave out: see shrink
+	o      eventlog.StreamOptions
+	s      simStream
+	log1   bool     // it is a Log
+	copies bool     // readers copy it, beside a writer that removes all events at times
+	live   bool     // it is open, and what OpenStream has found was compared
+	log    []string // what has happened
+	fault  string   // the promise that was broken
 
 	events  map[string]*simEvent
 	lines   []*line
@@ -413,6 +415,9 @@ func (m *simulation) op(id int) (more bool) {
 	if m.taking && rnd.IntN(4) == 0 {
 		what = 20 + rnd.IntN(2) // a truncation
 	}
+	if m.copies {
+		what = []int{0, 0, 20, what}[rnd.IntN(4)]
+	}
 	switch {
 	case what < 8:
 		e := m.newEvent()
@@ -504,7 +509,7 @@ func (m *simulation) op(id int) (more bool) {
 		return false
 	case what < 21 && id == 0 && !m.log1:
 		first := s.First() + rnd.Int64N(s.Next()-s.First()+1)
-		if rnd.IntN(3) == 0 {
+		if m.copies || rnd.IntN(3) == 0 {
 			first = s.Next() + rnd.Int64N(4)
 		}
 		m.note("%d: TruncateFront %d ...", id, first)
@@ -690,6 +695,7 @@ func (m *simulation) life(last bool) {
 			m.aged()
 		}
 		m.settle()
+		m.live = true
 		m.torn, w.Fails = false, before
 		switch {
 		case last:
@@ -739,7 +745,7 @@ func (m *simulation) life(last bool) {
 	if m.moved {
 		m.putBack()
 	}
-	m.s = nil
+	m.s, m.live = nil, false
 	if crash {
 		m.change()
 		m.torn, m.failed = true, false
@@ -759,6 +765,9 @@ func (m *simulation) drawSizes(rnd *rand.Rand) {
 // fail has calls fail from now on.
 func (m *simulation) fail(rnd *rand.Rand) {
 	w := m.w
+	if m.copies { // after a failed call, copyBeside compares nothing
+		return
+	}
 	switch rnd.IntN(8) {
 	case 0, 1, 2:
 		w.Fails[simdisk.FailFlush] = 8 << rnd.IntN(5)
@@ -807,14 +816,16 @@ func (m *simulation) read() {
 				continue
 			}
 			for n := 1 + rnd.IntN(6); n > 0 && !m.stopped && m.fault == ""; n-- {
-				switch rnd.IntN(4) {
-				case 0, 1:
+				switch what := rnd.IntN(4); {
+				case m.copies && what > 0:
+					m.copyBeside(r.(*eventlog.StreamReader), swaps)
+				case what < 2:
 					if !m.log1 {
 						m.get(r, swaps)
 					}
-				case 2:
+				case what == 2:
 					m.follow(r, swaps, rnd.IntN(2) == 0, rnd.IntN(2) == 0)
-				case 3:
+				default:
 					m.follow(r, swaps, rnd.IntN(2) == 0, true)
 				}
 			}
@@ -826,16 +837,56 @@ func (m *simulation) read() {
 	})
 }
 
-// get reads an event, and compares it with the history, unless that changes meanwhile.
-func (m *simulation) get(r simReader, swaps int) {
-	version, changing, next := m.version, m.changing, int64(0)
+// appended returns the number after the last event whose append has returned.
+func (m *simulation) appended() (next int64) {
 	for _, e := range m.cur().all() {
 		if e.acked {
 			next = max(next, e.seq+1)
 		}
 	}
+	return next
+}
+
+// keeps returns a function that reports whether no event was removed from the end since, and no call has failed.
+func (m *simulation) keeps(swaps int) func() bool {
+	lines, live := len(m.lines), m.live
+	return func() bool {
+		return live && m.live && len(m.lines) == lines && m.maybeBack < 0 && !m.failing() && !m.spoilt && !m.moved && m.swaps == swaps
+	}
+}
+
+// copyBeside calls Next and Copy of a reader. Whatever TruncateFront does meanwhile, neither may end before an event
+// whose append has returned.
+func (m *simulation) copyBeside(r *eventlog.StreamReader, swaps int) {
+	logdisk.Sleep(time.Microsecond << m.rnd.IntN(11))
+	least, kept := m.appended(), m.keeps(swaps)
+	if next, err := r.Next(); (err != nil || next < least) && kept() {
+		m.broken("Next of a reader is %d, and was %d: %v", next, least, err)
+	}
+	to := fmt.Sprintf("/simulated/copy%d", m.w.Steps())
+	least, kept = m.appended(), m.keeps(swaps)
+	err := r.Copy(context.Background(), to, nil)
+	next := int64(0)
+	if err == nil {
+		c, cerr := eventlog.OpenStreamReader(to)
+		if err = cerr; err == nil {
+			next, err = c.Next()
+			c.Close()
+		}
+	}
+	if (err != nil || next < least) && kept() {
+		m.broken("a reader's copy ends at %d of %d: %v", next, least, err)
+	}
+}
+
+// get reads an event, and compares it with the history, unless that changes meanwhile.
+func (m *simulation) get(r simReader, swaps int) {
+	version, changing, next, kept := m.version, m.changing, m.appended(), m.keeps(swaps)
 	seq := m.first + m.rnd.Int64N(max(next-m.first, 0)+3)
 	e, err := r.Get(seq)
+	if errors.Is(err, fs.ErrNotExist) && seq < next && kept() {
+		m.broken("Get(%d) of %d to %d: %v", seq, m.first, next, err)
+	}
 	if version != m.version || changing || m.changing || m.failing() || m.moved || m.swaps != swaps {
 		return
 	}
@@ -975,7 +1026,7 @@ func simulate(kind string, seed uint64, skip ...int) (m *simulation) {
 	defer w.Release()
 	defer logdisk.Mount("/simulated", w)()
 	defer logdisk.Simulate(w)()
-	m = &simulation{w: w, log1: kind == "log", seed: seed, rnd: rnd, skip: map[int]bool{}, events: map[string]*simEvent{}, maybeBack: -1, flushed: true}
+	m = &simulation{w: w, log1: kind == "log", copies: kind == "copy", seed: seed, rnd: rnd, skip: map[int]bool{}, events: map[string]*simEvent{}, maybeBack: -1, flushed: true}
 	m.newLine(0)
 	for _, op := range skip {
 		m.skip[op] = true
@@ -998,7 +1049,10 @@ func simulate(kind string, seed uint64, skip ...int) (m *simulation) {
 	m.o.Now = w.Now
 	w.NoMemory, w.Evicts = rnd.IntN(3) == 0, rnd.IntN(2) == 0
 	w.Switch = []int{2, 4, 16}[rnd.IntN(3)]
-	m.taking = rnd.IntN(6) == 0
+	if m.copies {
+		w.SlowNames = 200 * time.Microsecond
+	}
+	m.taking = rnd.IntN(6) == 0 && !m.copies
 	lives := rand.New(rand.NewPCG(seed, 8))
 	for range 1 + lives.IntN(5) {
 		if lives.IntN(2) == 0 || m.taking {
@@ -1012,7 +1066,7 @@ func simulate(kind string, seed uint64, skip ...int) (m *simulation) {
 		m.read()
 		m.life(true)
 	}
-	if m.fault == "" && w.Failed() == "" {
+	if m.fault == "" && w.Failed() == "" && !m.copies {
 		m.quiet()
 	}
 	m.stopped = true
@@ -1073,6 +1127,10 @@ var kept = []struct {
 	{"stream", 20277},     // two writers end a truncation, and readers do not see the second
 	{"stream", 950000077}, // a loop meets damage that TruncateBack is removing
 	{"stream", 900041177}, // an append that has failed comes back
+	{"copy", 5},           // a reader lists no files, since TruncateFront has removed them, with the First of before
+	{"copy", 28448},       // or does so in Get, after it has compared the bounds
+	{"copy", 3919},        // Copy meets a file whose header is not written yet
+	{"copy", 2617},        // or a segment without events before one that follows a gap
 }
 
 func TestSimulate_Kept(t *testing.T) {
@@ -1096,6 +1154,9 @@ func TestSimulate_Repeats(t *testing.T) {
 func TestSimulate_Stream(t *testing.T) { simulateAll(t, "stream", *simCount) }
 
 func TestSimulate_Log(t *testing.T) { simulateAll(t, "log", *simCount/4) }
+
+// A reader's Get, Next and Copy show no state that is older than the call, beside a TruncateFront of all events.
+func TestSimulate_Copy(t *testing.T) { simulateAll(t, "copy", *simCount/20) }
 
 func simulateAll(t *testing.T, kind string, n int) {
 	if small() || race {

@@ -139,6 +139,9 @@ func (c *readerCatalog) refresh() (eventfile.Bounds, error) {
 	b, err := c.readBounds()
 	if err == nil && (c.stale || b.Generation != c.listed.Generation || len(c.segments()) == 0) {
 		err = c.follow(b)
+		if err == nil && len(c.segments()) == 0 {
+			b, err = c.readBounds() // TruncateFront may have raised First since, and removed the files
+		}
 	}
 	return b, err
 }

@@ -264,7 +264,10 @@ func copyStream(ctx context.Context, c catalog, dir string, progress func(done, 
 			segmentEnd = end
 		}
 		after := nextFrom(list, i, next)
-		err := k.segment(seg, after, segmentEnd)
+		err := fs.ErrNotExist // of a segment before First: it may have no events, and was listed because First was read before
+		if now, berr := c.bounds(); berr != nil || now.First < after {
+			err = k.segment(seg, after, segmentEnd)
+		}
 		if k.l.closed.Load() { // first: then the lock may be another writer's
 			return k.l.fail("copy", os.ErrClosed)
 		}
@@ -325,7 +328,7 @@ func (k *copier) segment(seg *segment, next, end int64) error {
 		return err
 	}
 	defer dst.Close()
-	for off := int64(0); off < h.End; {
+	for off := int64(0); off < h.End && h.Count > 0; { // a file without events may have no header yet
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}

@@ -48,13 +48,14 @@ func tryGet(c catalog, seq int64) (e Event, changed bool, err error) {
 		s.release()
 	}
 	e, next, err := f.get(s, seq)
+	more := err == nil && next <= seq && c.grown(next) && l.at(seq) != s // before the bounds are compared: it may list again
 	if now, berr := c.bounds(); berr != nil || now.Generation != b.Generation {
 		return Event{}, true, l.fail("get", errors.Join(err, berr))
 	}
 	switch {
 	case err == nil && next > seq:
 		return e, false, nil
-	case err == nil && c.grown(next) && l.at(seq) != s:
+	case more:
 		c.relist() // there may be many more
 		return Event{}, true, l.fail("get", fs.ErrNotExist)
 	case err == nil && gap(c, seq):

@@ -41,6 +41,8 @@ type Disk struct {
 	Evicts   bool // clean pages are dropped at any time
 	LoseAll  bool // a flush that fails loses all pages
 	Hang     bool // a flush of a file does not return
+
+	SlowNames time.Duration // listing a directory takes up to this long
 }
 
 // Failure is a kind of call that fails with a probability: Fails has how many of 256.
@@ -302,6 +304,9 @@ func (d *Disk) RealPath(name string) (string, error) {
 func (d *Disk) ReadDir(name string) (list []fs.DirEntry, err error) {
 	if err := d.enter("open", name); err != nil {
 		return nil, err
+	}
+	if d.SlowNames > 0 {
+		d.w.Wait(func() bool { return false }, d.w.now.Add(time.Duration(d.w.Rand.Int64N(int64(d.SlowNames)))))
 	}
 	n, _, _ := d.find(name)
 	if n == nil || n.entries == nil {
