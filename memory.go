@@ -316,7 +316,7 @@ func ReadStats(s *Stats) {
 
 // SystemCalls counts the reads and writes that were system calls, by reason. Calls that
 // moved no bytes, copies by the kernel, and calls of a private File do not count, and some calls that are
-// made at the same time may be missing. docs/where-it-pays.md says what to do about each reason.
+// made at the same time may be missing, for a moment or for good. docs/where-it-pays.md says what to do about each reason.
 type SystemCalls struct {
 	First      uint64 // the first 31 or 32 of each File, before its pages are recorded
 	Unseen     uint64 // of bytes that the File had not read or written before

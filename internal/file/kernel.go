@@ -70,6 +70,11 @@ func (f *File) early(known, off int64, n int, tried bool) bool {
 // onWrite is set by tests that make other calls while a write is in flight.
 var onWrite func(f *File)
 
+// timesWrite reports whether writeInner times b: what it saves to map it matters once the file is mapped, and has it.
+func (f *File) timesWrite(b []byte, off int64) bool {
+	return f.m.Load() != nil && f.pages.TimesWrite(len(b)) && off+int64(len(b)) <= f.length.Known()
+}
+
 // writeInner is os.File.WriteAt. The range is locked, or the write is counted.
 func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	f.writeBack(off, len(b))
@@ -77,7 +82,7 @@ func (f *File) writeInner(b []byte, off int64) (n int, err error) {
 	if onWrite != nil {
 		onWrite(f)
 	}
-	if f.m.Load() != nil && f.pages.TimesWrite(len(b)) { // what it saves to map it matters once the file is mapped
+	if f.timesWrite(b, off) {
 		began = time.Now()
 	}
 	n, err = f.inner.WriteAt(b, off)

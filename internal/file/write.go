@@ -63,7 +63,7 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLo
 	l.Lock()
 	if closeNeedsLock || !prefaulted || !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
 		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
-			if !noUnifiedCache && !f.pages.TimesWrite(len(b)) {
+			if !noUnifiedCache && !f.timesWrite(b, off) {
 				return l, 0, nil
 			}
 			n, err = f.writeInner(b, off)

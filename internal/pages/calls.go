@@ -26,7 +26,11 @@ func (p *Pages) Early(n int, tried bool) bool {
 // is recorded. looks says that it is time to call look. Of calls at the same time one is counted, and looks.
 func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, records, looks bool) {
 	state += oneCall
+	paid := int64(0)
 	if looks = state>>callsShift%LookEvery == 0; looks {
+		if old&closed != 0 {
+			return state, false, false
+		}
 		large := blocks.Groups() > cachedGroups && !always
 		missed := large && state&findMask != 0 // too few reads have found ready pages
 		state &^= recorded | sampled | findMask
@@ -36,7 +40,7 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 		}
 		switch {
 		case waits.Add(-1) < 0 && account.Affords(needs) && (!missed || account.Affords(richFrom)):
-			account.Spend(LookEvery * prices.Record)
+			paid = LookEvery * prices.Record
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
 			state |= recorded | sampled
@@ -59,6 +63,9 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 	}
 	if !p.state.CompareAndSwap(old, state) {
 		return state, false, false
+	}
+	if paid > 0 {
+		account.Spend(paid)
 	}
 	if unrecorded > 0 {
 		why := reason.Unpaid

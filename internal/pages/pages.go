@@ -65,7 +65,8 @@ type Pages struct {
 
 	// state has what every system call changes, so that it is one store:
 	//
-	//	bits  0–40  the offset after the last read
+	//	bits  0–39  the offset after the last read
+	//	bit  40     the file is closed: no more calls are counted for the process
 	//	bits 41–43  reads of this group that are still to find ready pages, or noSearch (see searches)
 	//	bit  44     calls are recorded until the next group of LookEvery begins
 	//	bit  45     and each of them stands for recordOne
@@ -78,20 +79,21 @@ type Pages struct {
 }
 
 const (
-	offsetBits = 41
+	offsetBits = 40
 	offsetMask = 1<<offsetBits - 1
-	oneFound   = 1 << offsetBits
+	closed     = 1 << offsetBits
+	oneFound   = 1 << (offsetBits + 1)
 	toFind     = 6 * oneFound
 	noSearch   = toFind + oneFound
 	findMask   = 7 * oneFound
-	recorded   = 1 << (offsetBits + 3)
-	sampled    = 1 << (offsetBits + 4)
-	oneInOrder = 1 << (offsetBits + 5)
+	recorded   = 1 << (offsetBits + 4)
+	sampled    = 1 << (offsetBits + 5)
+	oneInOrder = 1 << (offsetBits + 6)
 	runMask    = 3 * oneInOrder // at least readyFrom
-	earlyShift = offsetBits + 7
+	earlyShift = offsetBits + 8
 	oneEarly   = 1 << earlyShift
 	earlyMask  = 255 * oneEarly
-	callsShift = offsetBits + 15
+	callsShift = offsetBits + 16
 	oneCall    = 1 << callsShift
 )
 

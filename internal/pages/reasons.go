@@ -15,7 +15,7 @@ func (p *Pages) Refused(why func() reason.Reason) {
 	state := old + oneCall + oneEarly
 	if state>>callsShift%LookEvery != 0 {
 		p.state.CompareAndSwap(old, state)
-	} else if p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
+	} else if old&closed == 0 && p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
 		p.begin().calls.AddUnrecorded(early(state), why())
 	}
 }
@@ -46,7 +46,8 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 // Closed adds the last calls of the file to those of the process. why is the reason of those that are not recorded, and
 // unmapped is what it took to unmap the file, or 0 if that is no measure.
 func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
-	p.counter().Close(early(p.state.Load()), why)
+	state := p.state.Or(closed) // before the counts, to which others may move
+	p.counter().Close(early(state), why)
 	rest := int64(unmapped)
 	if r := p.rec.Load(); r != nil {
 		r.Close()

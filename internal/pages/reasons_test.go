@@ -155,13 +155,15 @@ func (quiet) TimeCall(int64) time.Duration { return 0 }
 func (quiet) Size(int64) int64             { return 0 }
 func (quiet) InOrder(bool)                 {}
 
-// Of calls at the same time some are not counted, and none is counted twice, whenever someone asks.
+// Of calls at the same time some are not counted, and none is counted twice, whenever someone asks, and whenever the file
+// is closed.
 func TestCalls_AtTheSameTime(t *testing.T) {
 	defer account.Unbound()
 	account.Set(-1 << 40)
-	for range 20 {
+	for round := range 20 {
 		var p Pages
 		var made atomic.Uint64
+		process, open := total(reason.OfProcess()), true
 		var callers sync.WaitGroup
 		for range 2 {
 			callers.Go(func() {
@@ -187,13 +189,50 @@ func TestCalls_AtTheSameTime(t *testing.T) {
 				asked = true
 			default:
 			}
+			if open && made.Load() >= uint64(500+round*500) || open && asked {
+				p.Closed(reason.Unpaid, 0)
+				open = false
+			}
 			if n := total(p.Calls(reason.Unpaid)); n > made.Load() {
 				callers.Wait()
 				t.Fatalf("%d calls are counted of %d", n, made.Load())
 			}
 		}
-		if n := total(p.Calls(reason.Unpaid)); n < made.Load()/20 {
-			t.Errorf("%d calls are counted of %d", n, made.Load())
+		if total(p.Calls(reason.Unpaid)) == 0 {
+			t.Errorf("no calls are counted of %d", made.Load())
+		}
+		if n := total(reason.OfProcess()) - process; n > made.Load() {
+			t.Errorf("the process has %d calls of %d", n, made.Load())
+		}
+	}
+}
+
+// Those that are not recorded stay those of a closed file, and a call that ends after Close moves none of them again.
+func TestClosed_CallInFlight(t *testing.T) {
+	defer account.Unbound()
+	why := func() reason.Reason { return reason.Storage }
+	for _, call := range []func(p *Pages){
+		func(p *Pages) { p.Refused(why) },
+		func(p *Pages) {
+			if !p.Early(64, false) {
+				p.Write(quiet{}, 0, 64, 64, reason.None)
+			}
+		},
+	} {
+		var p Pages
+		before := total(reason.OfProcess())
+		for range LookEvery - 1 {
+			call(&p)
+		}
+		p.Closed(reason.Storage, 0)
+		for range 3 {
+			call(&p)
+		}
+		if n := total(reason.OfProcess()) - before; n != LookEvery-1 {
+			t.Errorf("the process has %d calls, want %d", n, LookEvery-1)
+		}
+		if n := total(p.Calls(reason.Storage)); n != LookEvery-1 {
+			t.Errorf("the file has %d calls, want %d", n, LookEvery-1)
 		}
 	}
 }

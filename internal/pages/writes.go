@@ -49,12 +49,13 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			w.And(^uint64(writesMax << writesShift)) // a page that the file grows by has to be worth another one
 		}
 		if ok {
-			account.Spend(prices.Prefault.Measure(int64(took), 1))
+			counts := prices.Prefault.Measure(int64(took), 1)
+			account.Spend(counts)
 			if !mapped { // else its end is paid
 				end := prices.Fault.Now() / 3
 				account.Spend(end)
 				r.ends.Add(end)
-				r.owed.Add(max(int64(took)/2-end, 0)) // the faults may be those of another file
+				r.owed.Add(max(counts/2-end, 0)) // the faults may be those of another file
 			}
 			continue
 		}
@@ -92,8 +93,9 @@ func (r *record) wroteEnough(off, end int64) bool {
 
 // Writes counts the mapped writes of a part of a file. It is used with that part locked.
 type Writes struct {
-	n    uint32 // since the last one that was timed,
-	size uint32 // and their sizes, from a random one on, so that no period of a program's is missed
+	n     uint16 // since the last one that was timed,
+	least uint16 // the least of their sizes, if there are any,
+	size  uint32 // and the sum, from a random one on, so that no period of a program's is missed
 }
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
@@ -108,6 +110,9 @@ func (w *Writes) Count(n int) (timed bool) {
 	if w.size+size(n) >= TimeEvery {
 		return true
 	}
+	if w.n == 0 || uint32(w.least) > size(n) {
+		w.least = uint16(size(n))
+	}
 	w.n++
 	w.size += size(n)
 	return false
@@ -119,7 +124,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // longer than any page fault has waited for a processor, and tells nothing. Of calls of several sizes mostly a long one is
 // timed, which saves more: so if one of the others is shorter, they count as small ones.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
-	others, shorter := int64(w.n), w.size < w.n*size(n)
+	others, shorter := int64(w.n), w.n > 0 && uint32(w.least) < size(n)
 	w.n, w.size = 0, random()>>28
 	fault := 16 * prices.OfWrite(0) * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {

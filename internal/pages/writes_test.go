@@ -173,6 +173,61 @@ func TestPrefault_PaysItsEnd(t *testing.T) {
 	}
 }
 
+// waitingFile is a file of which a prefault seems to take three milliseconds.
+type waitingFile struct{ *simFile }
+
+func (f waitingFile) Prefault(off, end int64) (time.Duration, bool) {
+	_, ok := f.simFile.Prefault(off, end)
+	return 3 * time.Millisecond, ok
+}
+
+// If a prefault has waited for a processor, and Close has, too, the account goes on.
+func TestPrefault_EndOfOneThatWaited(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(16*BlockSize, false, false, false)
+	mapFile(s.simFile)
+	prices.Prefault.Set(10_000)
+	s.p.Note(Seen, 0, s.size)
+	s.p.word(0).Or(writesMax << writesShift)
+	s.p.dueIn.Store(1)
+	account.Set(account.Max)
+	if !s.p.Prefault(waitingFile{s.simFile}, 0, 64) {
+		t.Fatal("not prefaulted")
+	}
+	s.p.Closed(reason.Unpaid, 3*time.Millisecond)
+	if account.Balance() < account.Max/2 {
+		t.Errorf("%d of %d are left", account.Balance(), account.Max)
+	}
+}
+
+// If one of the writes that are not timed is small, they count as small ones.
+func TestTimed_Sizes(t *testing.T) {
+	defer account.Unbound()
+	const long, saved = 12 << 10, 1_000
+	for start := range uint32(16) {
+		newSimulation(1)
+		random = func() uint32 { return start << 28 }
+		prices.Call.Set(400)
+		for range 3 {
+			prices.TookWrite(long, 4_000)
+		}
+		var p Pages
+		var w Writes
+		p.Timed(&w, 6, 400) // so that it begins there
+		account.Set(0)
+		small := prices.OfWrite(0)
+		others, n := int64(0), 6
+		for ; !w.Count(n); others++ {
+			n = 6 + long - n
+		}
+		p.Timed(&w, n, time.Duration(max(prices.OfWrite(int64(n))-saved, 0)))
+		if earned, most := account.Balance(), saved+others*small; n != 6 && others > 0 && earned > most {
+			t.Errorf("from %d on: %d are earned by %d writes, want %d at most", start, earned, others+1, most)
+		}
+	}
+}
+
 // Of a write of several blocks, those that are prefaulted already are not paid for again.
 func TestPrefault_Some(t *testing.T) {
 	defer account.Unbound()

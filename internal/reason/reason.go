@@ -47,10 +47,13 @@ func OfProcess() (c Counts) {
 // Counter counts the calls of a file. A nil Counter has none.
 type Counter [reasons]atomic.Uint64
 
+// closed is set in each count once the process has it, so that calls which end later move none of it again.
+const closed = 1 << 63
+
 // Add counts n calls.
 func (c *Counter) Add(why Reason, n uint64) {
 	after := c[why].Add(n)
-	if groups := after/Group - (after-n)/Group; groups > 0 {
+	if groups := after/Group - (after-n)/Group; groups > 0 && after < closed {
 		process[why].Add(groups * Group)
 	}
 }
@@ -75,7 +78,7 @@ func (c *Counts) first(n uint64) uint64 {
 func (c *Counter) Counts() (all Counts) {
 	if c != nil {
 		for why := range all {
-			all[why] = c[why].Load()
+			all[why] = c[why].Load() &^ closed
 		}
 	}
 	return all
@@ -89,9 +92,14 @@ func (c Counts) With(n uint64, rest Reason) Counts {
 	return c
 }
 
-// Close moves the counts, and n calls that were not recorded, to the process, but for what it has already.
+// Close moves the counts, and n calls that were not recorded, to the process, but for what it has already. It is called once.
 func (c *Counter) Close(n uint64, rest Reason) {
-	has := c.Counts()
+	var has Counts
+	if c != nil {
+		for why := range has {
+			has[why] = c[why].Or(closed)
+		}
+	}
 	for why, n := range has.With(n, rest) {
 		if n -= has[why] / Group * Group; n > 0 {
 			process[why].Add(n)

@@ -59,3 +59,18 @@ func TestCounter_Model(t *testing.T) {
 		}
 	}
 }
+
+// A call that ends after Close moves no call again.
+func TestCounter_AfterClose(t *testing.T) {
+	var c Counter
+	before := OfProcess()
+	c.Add(Seldom, Group-1)
+	c.Close(0, Unpaid)
+	c.Add(Seldom, 2)
+	if n := OfProcess()[Seldom] - before[Seldom]; n != Group-1 {
+		t.Errorf("the process has %d calls, want %d", n, Group-1)
+	}
+	if n := c.Counts()[Seldom]; n != Group+1 {
+		t.Errorf("the file has %d calls, want %d", n, Group+1)
+	}
+}
