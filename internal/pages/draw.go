@@ -18,11 +18,10 @@ func earn(n int64, writes bool) {
 	}
 }
 
-// TimesWrite reports whether the next write of n bytes by system call is to be timed, for Took, if it may be mapped later:
-// one at a look, and the first two of a size.
-func (p *Pages) TimesWrite(n int) bool {
+// TimesWrite reports whether the next write by system call is to be timed, for Took, if it may be mapped later.
+func (p *Pages) TimesWrite() bool {
 	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || !prices.WritesKnown(int64(n))
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0
 }
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have

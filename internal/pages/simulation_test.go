@@ -492,7 +492,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.TimesWrite(int(n)) {
+	if s.cost += call; s.mapped && s.p.TimesWrite() {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
@@ -990,6 +990,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{50, 184, 48, 57, 48, 48, 65, 57, 48},                                       // pages that are evicted, where each 32nd read waits for the disk
 		{88, 255, 255, 89, 48, 38, 66, 48},                                          // long writes of a file that grows: its last block is prefaulted page after page
 		{109, 138, 64, 240, 33, 189, 215, 91, 240, 181, 240, 31, 173, 134, 35, 136}, // writes of 32 KB that lose, whose size was never timed
+		{159, 102, 249, 74, 24, 189, 64, 166, 97, 120, 255, 48, 48, 38, 65, 48},     // those of another file, which were dear
 		{153, 3, 250, 160, 102, 250, 129, 35, 230, 200, 26, 196, 57, 253, 98, 250},  // writes of 6 bytes among those of 64 KiB, which are those that are timed
 	} {
 		for seed := range uint64(programs(10)) {

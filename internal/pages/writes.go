@@ -130,7 +130,11 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if int64(took) > 4*fault {
 		return
 	}
-	saved := max(prices.OfWrite(int64(n))-int64(took), -fault)
+	price := prices.OfWrite(0) // of a size that is not known, no more is believed
+	if prices.WritesKnown(int64(n)) {
+		price = prices.OfWrite(int64(n))
+	}
+	saved := max(price-int64(took), -fault)
 	if saved >= 0 {
 		each := saved
 		if shorter {
