@@ -22,8 +22,9 @@ func (p *Pages) Early(n int, tried bool) bool {
 	return true
 }
 
-// next counts a call up to end by system call that was not early, and returns the state after it, and whether the call
-// is recorded. looks says that it is time to call look. Of calls at the same time one is counted, and looks.
+// next counts a call up to end by system call that was not early. old is the state before it, and state that with the
+// offset of a read. It returns the state after it, and whether the call is recorded. looks says that it is time to call
+// look. Of calls at the same time one is counted, and looks.
 func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, records, looks bool) {
 	state += oneCall
 	paid := int64(0)
