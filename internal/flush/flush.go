@@ -28,7 +28,7 @@ type Flusher[T any] struct {
 	gate sync.RWMutex
 
 	mu    sync.Mutex  // one flush at a time
-	ended atomic.Bool // set before the last flush begins
+	ended atomic.Bool // set under mu, before the last flush begins
 	err   error       // under mu: the first failure that was not reported yet
 
 	stop func() // ends the goroutine of the interval
@@ -155,10 +155,10 @@ func (fl *Flusher[T]) KeepOut() (release func()) {
 // End ends the flushes at an interval, and flushes what is left. It returns what Failure does.
 func (fl *Flusher[T]) End(f *T) error {
 	fl.stop()
-	first := !fl.ended.Swap(true)
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if first && fl.unflushed() {
+	// Under mu: a write in Due leaves its bytes to the last flush only if it waits for that.
+	if first := !fl.ended.Swap(true); first && fl.unflushed() {
 		fl.flushPending(f)
 	}
 	return fl.err

@@ -172,6 +172,43 @@ func TestFlusher_LateBesideFlush(t *testing.T) {
 	all.Wait()
 }
 
+// A write that waits for a flush, beside the close of the file, is flushed when it returns.
+func TestFlusher_EndBesideWrites(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		flushing, goOn := make(chan struct{}), make(chan struct{})
+		var first sync.Once
+		d := new(disk)
+		fl := New(d, 1, 0, func(d *disk) error {
+			err := d.flush()
+			first.Do(func() { close(flushing); <-goOn })
+			return err
+		})
+		var all sync.WaitGroup
+		one := func() (int, error) { d.write(1); return 1, nil }
+		all.Go(func() { write(fl, d, 1, one) })
+		<-flushing
+		all.Go(func() {
+			if write(fl, d, 1, one); d.unsaved() > 0 {
+				t.Error("a write has returned that is not flushed")
+			}
+		})
+		for fl.Pending() < 2 {
+			runtime.Gosched()
+		}
+		all.Go(func() {
+			release := fl.KeepOut()
+			fl.End(d)
+			release()
+		})
+		for range 20 { // now both wait for the flush in progress, mostly
+			runtime.Gosched()
+		}
+		close(goOn)
+		all.Wait()
+	}
+}
+
 func TestFlusher_KeepOut(t *testing.T) {
 	t.Parallel()
 	d := new(disk)
