@@ -992,6 +992,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{109, 138, 64, 240, 33, 189, 215, 91, 240, 181, 240, 31, 173, 134, 35, 136}, // writes of 32 KB that lose, whose size was never timed
 		{159, 102, 249, 74, 24, 189, 64, 166, 97, 120, 255, 48, 48, 38, 65, 48},     // those of another file, which were dear
 		{153, 3, 250, 160, 102, 250, 129, 35, 230, 200, 26, 196, 57, 253, 98, 250},  // writes of 6 bytes among those of 64 KiB, which are those that are timed
+		{48, 224, 224, 89, 0, 39, 0, 0},                                             // 3,540 writes of 16 KB in a file that grows, whose prefaults end with Close
 	} {
 		for seed := range uint64(programs(10)) {
 			s := newSimulation(seed)

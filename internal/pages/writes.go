@@ -140,7 +140,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		if shorter {
 			each = min(saved, prices.OfWrite(0))
 		}
-		account.Earn(saved + others*each)
+		account.Earn(p.begin().payOwed(saved + others*each))
 		return
 	}
 	if !account.Affords(-account.Start / 2) {

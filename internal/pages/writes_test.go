@@ -201,6 +201,24 @@ func TestPrefault_EndOfOneThatWaited(t *testing.T) {
 	}
 }
 
+// What mapped writes save pays for the end of prefaults while more is owed than the account begins with, and no longer.
+func TestTimed_PaysWhatIsOwed(t *testing.T) {
+	defer account.Unbound()
+	newSimulation(1)
+	prices.Call.Set(1_000)
+	var p Pages
+	var w Writes
+	r := p.begin()
+	r.owed.Store(account.Start + 300)
+	account.Set(0)
+	for range 4 {
+		p.Timed(&w, 64, 200) // which saves 800
+	}
+	if owed, earned := r.owed.Load(), account.Balance(); owed != account.Start || earned != 4*800-300 || r.ends.Load() != 300 {
+		t.Errorf("%d are owed above what the account begins with, and of 3,200 that were saved %d are earned and %d paid", owed-account.Start, earned, r.ends.Load())
+	}
+}
+
 // If one of the writes that are not timed is small, they count as small ones.
 func TestTimed_Sizes(t *testing.T) {
 	defer account.Unbound()
