@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,39 +173,77 @@ func TestFlusher_LateBesideFlush(t *testing.T) {
 	all.Wait()
 }
 
-// A write that waits for a flush, beside the close of the file, is flushed when it returns.
-func TestFlusher_EndBesideWrites(t *testing.T) {
+// Whatever writes, Sync and the close of the file do beside each other: of the writes that have returned, fewer bytes than
+// the limit are not durable.
+func TestFlusher_AtTheSameTime(t *testing.T) {
 	t.Parallel()
-	for range 100 {
-		flushing, goOn := make(chan struct{}), make(chan struct{})
-		var first sync.Once
+	for round := range 500 {
 		d := new(disk)
-		fl := New(d, 1, 0, func(d *disk) error {
-			err := d.flush()
-			first.Do(func() { close(flushing); <-goOn })
-			return err
-		})
-		var all sync.WaitGroup
-		one := func() (int, error) { d.write(1); return 1, nil }
-		all.Go(func() { write(fl, d, 1, one) })
-		<-flushing
-		all.Go(func() {
-			if write(fl, d, 1, one); d.unsaved() > 0 {
-				t.Error("a write has returned that is not flushed")
+		limit, last := 1+int64(round%3), int64(round%11) // writes before the file is closed
+		yield := func() {
+			for range rand.IntN(8) {
+				runtime.Gosched()
 			}
-		})
-		for fl.Pending() < 2 {
-			runtime.Gosched()
+		}
+		flush := func(d *disk) error {
+			yield()
+			err := d.flush()
+			yield() // others write, and wait for this flush
+			return err
+		}
+		fl := New(d, limit, 0, flush)
+		var returned []int64 // the writes that have, and are not durable
+		closed := false
+		one := func() (n int64, err error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if closed {
+				return 0, os.ErrClosed
+			}
+			d.written++
+			return d.written, nil
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				for {
+					var n int64
+					var err error
+					write(fl, d, 1, func() (int, error) {
+						n, err = one()
+						return 1, err
+					})
+					if err != nil {
+						return
+					}
+					d.mu.Lock()
+					returned = slices.DeleteFunc(append(returned, n), func(n int64) bool { return n <= d.saved })
+					if int64(len(returned)) >= limit {
+						t.Errorf("round %d: writes %d have returned, %d of %d are durable, and the limit is %d bytes", round, returned, d.saved, d.written, limit)
+					}
+					d.mu.Unlock()
+					yield()
+				}
+			})
 		}
 		all.Go(func() {
-			release := fl.KeepOut()
-			fl.End(d)
-			release()
+			yield()
+			fl.Sync(func() error { return flush(d) })
 		})
-		for range 20 { // now both wait for the flush in progress, mostly
+		for made := int64(0); made < last; {
 			runtime.Gosched()
+			d.mu.Lock()
+			made = d.written
+			d.mu.Unlock()
 		}
-		close(goOn)
+		release := fl.KeepOut()
+		d.mu.Lock()
+		closed = true
+		d.mu.Unlock()
+		if err := fl.End(d); err != nil || d.unsaved() > 0 {
+			t.Errorf("round %d: %v, and %d bytes are not durable after the end", round, err, d.unsaved())
+		}
+		release()
 		all.Wait()
 	}
 }
