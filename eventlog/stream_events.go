@@ -98,7 +98,7 @@ func (sc *streamCursor) enter() (bool, error) {
 	seg := sc.at(sc.seq)
 	if seg == nil {
 		if sc.seq > sc.firstOf(sc.b) {
-			return false, fs.ErrInvalid
+			return false, sc.absent()
 		}
 		return false, nil // a stream that its writer has only just created
 	}
@@ -131,13 +131,10 @@ func (sc *streamCursor) enter() (bool, error) {
 			return false, nil
 		}
 		if !gap(sc.c, sc.seq) {
-			switch {
-			case sc.seq == sc.b.First:
+			if sc.seq == sc.b.First {
 				return false, errBegun // by TruncateFront past the end: the next segment begins with seq
-			case sc.entered:
-				return false, damagedEvent(sc.seq, 0, ErrTruncated)
 			}
-			return false, fs.ErrInvalid
+			return false, sc.absent()
 		}
 		if !sc.again() {
 			return false, damagedEvent(sc.seq, 0, eventfile.ErrGap)
@@ -149,6 +146,15 @@ func (sc *streamCursor) enter() (bool, error) {
 	sc.cur.pass = whole
 	sc.entered = true
 	return true, nil
+}
+
+// absent returns the error of an event for which no segment has a place: the loop began past the end, or OpenStream has
+// found less on the disk, and is about to say so in meta.
+func (sc *streamCursor) absent() error {
+	if sc.entered {
+		return damagedEvent(sc.seq, 0, ErrTruncated)
+	}
+	return fs.ErrInvalid
 }
 
 // atEnd reports whether Events has come to its end.
