@@ -112,7 +112,6 @@ type record struct {
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
 	ends    atomic.Int64   // nanoseconds that were paid to unmap blocks
-	owed    atomic.Int64   // and that may be left to pay at Close
 	calls   reason.Counter // system calls, but for those that are early
 }
 

@@ -3,7 +3,6 @@ package pages
 import (
 	"time"
 
-	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -52,9 +51,6 @@ func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	if r := p.rec.Load(); r != nil {
 		r.Close()
 		rest -= r.ends.Load()
-		owed := max(min(r.owed.Load(), rest-prices.Unmap.Now()), 0)
-		account.Spend(owed)
-		rest -= owed
 	}
 	if rest > 0 { // else the system had evicted blocks
 		prices.Unmap.Measure(rest, 1)

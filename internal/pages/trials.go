@@ -62,12 +62,3 @@ func (r *record) payLoad(took, n int64) {
 	account.Spend(price)
 	r.ends.Add(price / 3)
 }
-
-// payOwed follows mapped writes that have saved so many nanoseconds. While more is owed than the bound has room for at
-// Close, an eighth of that pays for it. It returns what is left to earn.
-func (r *record) payOwed(saved int64) int64 {
-	paid := max(min(saved/8, r.owed.Load()-account.Start), 0)
-	r.owed.Add(-paid)
-	r.ends.Add(paid)
-	return saved - paid
-}

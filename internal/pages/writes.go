@@ -52,10 +52,9 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			counts := prices.Prefault.Measure(int64(took), 1)
 			account.Spend(counts)
 			if !mapped { // else its end is paid
-				end := prices.Fault.Now() / 3
+				end := counts / 8
 				account.Spend(end)
 				r.ends.Add(end)
-				r.owed.Add(max(counts/2-end, 0)) // the faults may be those of another file
 			}
 			continue
 		}
@@ -140,7 +139,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		if shorter {
 			each = min(saved, prices.OfWrite(0))
 		}
-		account.Earn(p.begin().payOwed(saved + others*each))
+		account.Earn(saved + others*each)
 		return
 	}
 	if !account.Affords(-account.Start / 2) {
