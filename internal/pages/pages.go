@@ -27,6 +27,7 @@
 package pages
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -59,9 +60,9 @@ type Pages struct {
 
 	front blocks.Front // of the pages that are ready; mapped calls do without it while they are counted
 
-	// Bits of each MiB, modulo 64, so that most calls that find nothing look at no word (see mibBit). They stay set.
+	// Bits of each MiB, modulo 64, so that most calls that find nothing look at no word (see mibBit).
 	readyIn atomic.Uint64 // it may have ready pages
-	dueIn   atomic.Uint64 // it may have blocks that are to be prefaulted
+	dueIn   atomic.Uint64 // it may have blocks that are prefaulted, or are to be, since the last Sync of the whole file
 
 	// state has what every system call changes, so that it is one store:
 	//
@@ -170,7 +171,7 @@ func (p *Pages) Draw(off int64, n int, saves bool) How {
 	if n < Long && p.front.Before(uint64(off)+uint64(n)) && !account.Counting() {
 		return Copy
 	}
-	if saves && !p.searches(off) {
+	if saves && !p.searches(&p.readyIn, off) {
 		return System
 	}
 	return p.draw(off, n, saves)
@@ -199,7 +200,7 @@ func (r *record) knownShift() uint {
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and if so, whether the page at
 // next, which comes after them, is known to be in memory. Most often one look at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
-	if !p.searches(off) {
+	if !p.searches(&p.dueIn, off) {
 		return false, false
 	}
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
@@ -212,12 +213,12 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool
 	return p.has(prefaultedShift, off, n), p.Known(next, 1)
 }
 
-// searches reports whether a call searches for pages at off that it may use. That costs 25 ns and more, which readyIn
-// saves while few pages are ready. Where the files of the process have many words, they are in no cache, and it is
+// searches reports whether a call searches for pages at off that it may use. That costs 25 ns and more, which in, readyIn
+// or dueIn, saves while there are few. Where the files of the process have many words, they are in no cache, and it is
 // 70 ns. So if fewer than six reads found some beside LookEvery system calls, the next calls search only if they are
 // recorded, but for one of searchOne.
-func (p *Pages) searches(off int64) bool {
-	return (p.readyIn.Load()&mibBit(off) != 0 || always) && (p.state.Load()&findMask != noSearch || random()%searchOne == 0)
+func (p *Pages) searches(in *atomic.Uint64, off int64) bool {
+	return (in.Load()&mibBit(off) != 0 || always) && (p.state.Load()&findMask != noSearch || random()%searchOne == 0)
 }
 
 // mibBit returns the bit of the MiB that has off, of a word that has one for each, modulo 64.
@@ -260,8 +261,11 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 		if mark != Seen {
 			p.readyIn.Or(mibBit(block << blockBits))
 		}
-		if mark == Prefaulted && old&(prefaulted|writesMax<<writesShift) == 0 {
-			p.begin().Written(uint64(block))
+		if mark == Prefaulted {
+			p.dueIn.Or(mibBit(block << blockBits))
+			if old&(prefaulted|writesMax<<writesShift) == 0 {
+				p.begin().Written(uint64(block))
+			}
 		}
 	}
 	if mark != Seen {
@@ -285,6 +289,9 @@ func (p *Pages) Truncated(size int64) {
 // back, it makes them read-only, so the next write to each faults again.
 func (p *Pages) Synced(off, end int64) {
 	if r := p.rec.Load(); r != nil {
+		if off == 0 && end == math.MaxInt64 {
+			p.dueIn.Store(0)
+		}
 		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>blockBits, (uint64(end)+BlockSize-1)>>blockBits)
 	}
 }

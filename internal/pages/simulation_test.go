@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -355,9 +356,9 @@ func (s *simulation) word(off int64, prices [3]float64) float64 {
 }
 
 // miss prices a search that finds nothing, or the draw that there is none, and one of so many.
-func (s *simulation) miss(off int64) float64 {
+func (s *simulation) miss(in *atomic.Uint64, off int64) float64 {
 	switch {
-	case s.p.readyIn.Load()&mibBit(off) == 0:
+	case in.Load()&mibBit(off) == 0:
 		return missPrices[0]
 	case s.p.blind():
 		return drawPrice + missPrices[2]/searchOne
@@ -406,7 +407,7 @@ func (s *simulation) read(off, n int64) {
 	if s.mapped {
 		how = s.p.Draw(off, int(n), true)
 		if how == System {
-			s.cost += s.miss(off)
+			s.cost += s.miss(&s.p.readyIn, off)
 		}
 	}
 	switch how {
@@ -463,7 +464,7 @@ func (s *simulation) write(off, n int64) {
 	if s.mapped {
 		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
 		if !prefaulted {
-			s.cost += s.miss(off)
+			s.cost += s.miss(&s.p.dueIn, off)
 			if s.p.dueIn.Load()&mibBit(off) != 0 && !s.p.blind() && account.Affords(prefaultNeeds(off, off+n)) {
 				s.cost += s.word(off, missPrices)
 			}
@@ -1008,6 +1009,34 @@ func TestAccount_OtherSeeds(t *testing.T) {
 			s.run(program)
 			if s.cost > s.allowed() {
 				t.Errorf("%v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, seed, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
+// What each call takes too much counts in long lives: a program that the bytes describe ends after some 10,000 calls.
+func TestAccount_LongLives(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, c := range []struct {
+		pread     float64
+		large     bool
+		syncEvery int
+	}{{preadPrice, true, 1280}, {preadPrice, false, 5120}, {preadPrice / 2, false, 320}} {
+		for seed := range uint64(programs(6)) {
+			s := newSimulation(seed)
+			s.pread = c.pread
+			s.open(1024*BlockSize, c.large, false, false)
+			for i := range 200_000 {
+				s.write(s.random.Int64N(s.size-64), 64)
+				if i%c.syncEvery == c.syncEvery-1 {
+					s.sync()
+				}
+			}
+			if s.close(); s.cost > s.allowed() {
+				t.Errorf("%+v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", c, seed, s.cost, s.base, s.cost-s.allowed())
 			}
 		}
 	}
