@@ -72,7 +72,7 @@ var onWrite func(f *File)
 
 // timesWrite reports whether writeInner times b: what it saves to map it matters once the file is mapped, and has it.
 func (f *File) timesWrite(b []byte, off int64) bool {
-	return f.m.Load() != nil && f.pages.TimesWrite() && off+int64(len(b)) <= f.length.Known()
+	return f.m.Load() != nil && f.pages.TimesWrite(len(b)) && off+int64(len(b)) <= f.length.Known()
 }
 
 // writeInner is os.File.WriteAt. The range is locked, or the write is counted.

@@ -18,10 +18,36 @@ func earn(n int64, writes bool) {
 	}
 }
 
-// TimesWrite reports whether the next write by system call is to be timed, for Took, if it may be mapped later.
-func (p *Pages) TimesWrite() bool {
+// TimesWrite reports whether the next write by system call, of n bytes, is to be timed, for Took, if it may be mapped
+// later.
+func (p *Pages) TimesWrite(n int) bool {
 	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || prices.Size(int64(n)) > 0 && !p.wasTimed(Write, int64(n))
+}
+
+// Compares reports whether a mapped write of n bytes that is to be timed is to be made by system call instead, and timed
+// so. What long ones save is the difference of the two, and all of a file's may be mapped.
+func (p *Pages) Compares(n int) bool {
+	if n < Long || random()%compareEvery > 0 || always || account.IsUnbound() {
+		return false
+	}
+	p.begin().timed.And(^timedBit(Write, int64(n)))
+	return true
+}
+
+// wasTimed reports whether a call of the size was timed in this file: the price may be that of another one, of which
+// all bytes were in no cache.
+func (p *Pages) wasTimed(how How, n int64) bool {
+	return p.begin().timed.Load()&timedBit(how, n) != 0
+}
+
+// timedBit returns the bit of a size: a low one for reads, and a high one for writes.
+func timedBit(how How, n int64) uint32 {
+	bit := uint32(1) << prices.Size(n)
+	if how == Write {
+		bit <<= 16
+	}
+	return bit
 }
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
@@ -31,12 +57,14 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	switch how {
 	case TimedCopy:
 		prices.TookCopy(n, int64(took))
+		return
 	case Write:
 		prices.TookWrite(n, int64(took))
 	default:
 		prices.TookRead(n, int64(took))
 		p.begin().calls.Add(reason.Slower, 1)
 	}
+	p.begin().timed.Or(timedBit(how, n))
 }
 
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
@@ -64,7 +92,8 @@ var random = rand.Uint32
 // Of a size that is not known, two reads and two copies come first. Of short reads all that is only while the account is
 // not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
-	if !p.Ready(off, n) {
+	pays := copyPays(int64(n))
+	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
 		return System
 	}
 	if counts {
@@ -76,12 +105,10 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	}
 	const every = 16
 	r, how := random(), Copy
-	switch pays, other := copyPays(int64(n)), r%256 == 0; {
-	case pays && (other || !prices.ReadsKnown(int64(n))) && !always, !pays && r%256 == 1:
+	switch {
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || n >= Long && !p.wasTimed(TimedRead, int64(n))) && !always, !pays && r%2 == 0:
 		return TimedRead
-	case !pays && !other:
-		return System
-	case other || !prices.Known(int64(n)) && !always || r%every == 1:
+	case !pays || !prices.Known(int64(n)) && !always || r%every == 1:
 		how = TimedCopy
 	}
 	switch {

@@ -5,7 +5,7 @@
 // no more than with os.File. The package keeps a record of what system calls have read and
 // written, and has its [Host], the File, do what follows from it:
 //
-//   - map the file, after some reads that came back to seen pages
+//   - map the file, after some calls that came back to seen pages
 //   - load a page of a block, which is ready then: reads copy its pages from the mapping
 //   - prefault a block, once its writes since the last Sync have taken as long as that takes
 //   - ask what is in memory, and tell the system about reads in order
@@ -112,7 +112,8 @@ type record struct {
 	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
-	ends    atomic.Int64   // nanoseconds that were paid to unmap blocks
+	ends    atomic.Int64   // nanoseconds that unmapping blocks takes at most
+	timed   atomic.Uint32  // bits of the sizes of long reads and of writes that were timed (see timedBit)
 	calls   reason.Counter // system calls, but for those that are early
 }
 

@@ -29,6 +29,9 @@ const (
 	recordOne   = 1
 	incomeShare = 64
 
+	compareEvery = 1
+	dearEvery    = 1
+
 	longReadShare  = 36
 	longWriteShare = 48
 

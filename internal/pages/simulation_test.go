@@ -356,10 +356,12 @@ func (s *simulation) word(off int64, prices [3]float64) float64 {
 }
 
 // miss prices a search that finds nothing, or the draw that there is none, and one of so many.
-func (s *simulation) miss(in *atomic.Uint64, off int64) float64 {
+func (s *simulation) miss(in *atomic.Uint64, off, n int64) float64 {
 	switch {
 	case in.Load()&mibBit(off) == 0:
 		return missPrices[0]
+	case n >= Long && in == &s.p.readyIn && !copyPays(n):
+		return drawPrice + missPrices[2]/dearEvery
 	case s.p.blind():
 		return drawPrice + missPrices[2]/searchOne
 	}
@@ -407,7 +409,7 @@ func (s *simulation) read(off, n int64) {
 	if s.mapped {
 		how = s.p.Draw(off, int(n), true)
 		if how == System {
-			s.cost += s.miss(&s.p.readyIn, off)
+			s.cost += s.miss(&s.p.readyIn, off, n)
 		}
 	}
 	switch how {
@@ -464,18 +466,23 @@ func (s *simulation) write(off, n int64) {
 	if s.mapped {
 		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
 		if !prefaulted {
-			s.cost += s.miss(&s.p.dueIn, off)
+			s.cost += s.miss(&s.p.dueIn, off, n)
 			if s.p.dueIn.Load()&mibBit(off) != 0 && !s.p.blind() && account.Affords(prefaultNeeds(off, off+n)) {
 				s.cost += s.word(off, missPrices)
 			}
 		}
 		prefaulted = prefaulted || s.p.Prefault(s.simFile, off, int(n))
+		timed := false
+		if prefaulted && s.period {
+			timed = s.writes.Count(int(n))
+		}
 		switch {
 		case prefaulted && !s.period:
 			if BeginsPeriod() {
 				s.period = true
 				s.cost += s.system(periodCost)
 			}
+		case timed && s.p.Compares(int(n)): // a system call, which is timed
 		case prefaulted:
 			took := s.priced(func() {
 				s.cost += storePrice + copied
@@ -492,7 +499,7 @@ func (s *simulation) write(off, n int64) {
 					}
 				}
 			})
-			if s.writes.Count(int(n)) {
+			if timed {
 				s.cost += loadPrice
 				s.p.Timed(&s.writes, int(n), took)
 			}
@@ -501,7 +508,7 @@ func (s *simulation) write(off, n int64) {
 	}
 	s.load(off, n)
 	s.simFile.calls++
-	if s.cost += call; s.mapped && s.p.TimesWrite() {
+	if s.cost += call; s.mapped && s.p.TimesWrite(int(n)) {
 		s.cost += loadPrice
 		s.p.Took(Write, n, s.timed(call))
 	}
@@ -1001,6 +1008,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{109, 138, 64, 240, 33, 189, 215, 91, 240, 181, 240, 31, 173, 134, 35, 136}, // writes of 32 KB that lose, whose size was never timed
 		{159, 102, 249, 74, 24, 189, 64, 166, 97, 120, 255, 48, 48, 38, 65, 48},     // those of another file, which were dear
 		{153, 3, 250, 160, 102, 250, 129, 35, 230, 200, 26, 196, 57, 253, 98, 250},  // writes of 6 bytes among those of 64 KiB, which are those that are timed
+		{80, 200, 255, 31, 2, 172, 89, 61, 61, 128, 255, 61, 61, 61, 61, 22},        // long calls of near files, after those of three whose bytes are in no cache
 		{50, 220, 59, 49, 0, 15, 128, 134},                                          // 3,060 small writes at random, whose prefaults end with Close
 		{48, 224, 224, 89, 0, 39, 0, 0},                                             // and 3,540 of 16 KB in a file that grows
 	} {
@@ -1020,23 +1028,74 @@ func TestAccount_LongLives(t *testing.T) {
 		t.Skip("the eager policy has no bound")
 	}
 	defer account.Unbound()
+	anywhere := func(s *simulation, n int64) int64 { return s.random.Int64N(s.size - n + 1) }
+	writes := func(s *simulation, i, syncEvery int) {
+		s.write(anywhere(s, 64), 64)
+		if i%syncEvery == syncEvery-1 {
+			s.sync()
+		}
+	}
+	const (
+		mib  = 1 << 20
+		half = mib / 2
+	)
+	type file struct {
+		size       int64
+		large, far bool
+	}
 	for _, c := range []struct {
-		pread     float64
-		large     bool
-		syncEvery int
-	}{{preadPrice, true, 1280}, {preadPrice, false, 5120}, {preadPrice / 2, false, 320}} {
+		what  string
+		pread float64
+		files []file
+		calls int
+		call  func(s *simulation, files []*simFile, i int)
+	}{
+		{"writes, Sync each 1,280", preadPrice, []file{{64 * mib, true, false}}, 200_000, func(s *simulation, _ []*simFile, i int) { writes(s, i, 1280) }},
+		{"writes with small folios, Sync each 5,120", preadPrice, []file{{64 * mib, false, false}}, 200_000, func(s *simulation, _ []*simFile, i int) { writes(s, i, 5120) }},
+		{"writes with small folios, Sync each 320", preadPrice / 2, []file{{64 * mib, false, false}}, 200_000, func(s *simulation, _ []*simFile, i int) { writes(s, i, 320) }},
+		{"reads of 32 KiB, of which copies take longer", preadPrice / 2, []file{{64 * mib, true, false}}, 300_000, func(s *simulation, _ []*simFile, _ int) { s.read(anywhere(s, 32<<10), 32<<10) }},
+		{"long writes of two files, which save in one and lose in the other", preadPrice, []file{{BlockSize, true, false}, {256 * mib, false, false}, {half, true, false}}, 12_000, func(s *simulation, files []*simFile, i int) {
+			switch k := i % 152; {
+			case k < 72:
+				s.simFile = files[0]
+				s.write(anywhere(s, 64), 64)
+			case k < 137 && s.random.IntN(10) > 0:
+				s.simFile = files[1]
+				s.write(anywhere(s, half), half)
+			case k < 137:
+				s.simFile = files[1]
+				s.read(anywhere(s, half), half)
+			default:
+				s.simFile = files[2]
+				s.write(0, half)
+			}
+		}},
+		{"long reads of a far file, and of one whose copies take longer", preadPrice, []file{{512 * mib, false, true}, {8 * mib, true, false}}, 3_000, func(s *simulation, files []*simFile, i int) {
+			if s.simFile = files[1]; i%280 < 69 {
+				s.simFile = files[0]
+				s.read(s.size-half, half)
+			} else {
+				s.read(anywhere(s, half), half)
+			}
+		}},
+	} {
 		for seed := range uint64(programs(6)) {
 			s := newSimulation(seed)
 			s.pread = c.pread
-			s.open(1024*BlockSize, c.large, false, false)
-			for i := range 200_000 {
-				s.write(s.random.Int64N(s.size-64), 64)
-				if i%c.syncEvery == c.syncEvery-1 {
-					s.sync()
-				}
+			var files []*simFile
+			for _, f := range c.files {
+				s.open(f.size, f.large, false, false)
+				s.far = f.far
+				files = append(files, s.simFile)
 			}
-			if s.close(); s.cost > s.allowed() {
-				t.Errorf("%+v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", c, seed, s.cost, s.base, s.cost-s.allowed())
+			for i := range c.calls {
+				c.call(s, files, i)
+			}
+			for _, s.simFile = range files {
+				s.close()
+			}
+			if s.cost > s.allowed() {
+				t.Errorf("%s, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", c.what, seed, s.cost, s.base, s.cost-s.allowed())
 			}
 		}
 	}

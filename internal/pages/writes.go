@@ -52,9 +52,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			counts := prices.Prefault.Measure(int64(took), 1)
 			account.Spend(counts)
 			if !mapped { // else its end is paid
-				end := counts / 8
-				account.Spend(end)
-				r.ends.Add(end)
+				account.Spend(counts / 8)
+				r.ends.Add(counts) // more than it takes, so that Close is no measure of a mapping
 			}
 			continue
 		}
@@ -130,7 +129,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		return
 	}
 	price := prices.OfWrite(0) // of a size that is not known, no more is believed
-	if prices.WritesKnown(int64(n)) {
+	if prices.Size(int64(n)) == 0 || prices.WritesKnown(int64(n)) && p.wasTimed(Write, int64(n)) {
 		price = prices.OfWrite(int64(n))
 	}
 	saved := max(price-int64(took), -fault)

@@ -143,7 +143,7 @@ func TestMap_PaysItsEnd(t *testing.T) {
 	}
 }
 
-// So are prefaults, but for a sixth, even if the faults of the process were of other files.
+// So are prefaults, but for a fifth, even if the faults of the process were of other files.
 func TestPrefault_PaysItsEnd(t *testing.T) {
 	defer account.Unbound()
 	for _, large := range []bool{false, true} {
@@ -167,9 +167,33 @@ func TestPrefault_PaysItsEnd(t *testing.T) {
 			s.both(-openPrice)
 			s.close()
 			took, paid, prefaults := int64(s.cost-began)+openPrice, account.Max-account.Balance(), int64(len(s.dirty))*int64(s.prefaultPrice())
-			if i > 20 && (paid < took-prefaults/6 || paid > took*3/2) {
+			if i > 20 && (paid < took-prefaults/5 || paid > took*3/2) {
 				t.Errorf("large folios %v: %d was paid for a mapping and prefaults that took %d", large, paid, took)
 			}
+		}
+	}
+}
+
+// What Close takes for blocks that were prefaulted is no price of the next mapping.
+func TestClosed_LeavesOutPrefaults(t *testing.T) {
+	defer account.Unbound()
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		for range 20 {
+			account.Set(account.Max)
+			s.open(16*BlockSize, large, false, false)
+			mapFile(s.simFile)
+			for block := range int64(16) {
+				s.p.word(block).Or(writesMax << writesShift)
+			}
+			s.p.dueIn.Store(1)
+			if !s.p.Prefault(s.simFile, 0, int(s.size)) {
+				t.Fatal("not prefaulted")
+			}
+			s.close()
+		}
+		if price := prices.Unmap.Now(); price > 6_000 {
+			t.Errorf("large folios %v: the end of a mapping is believed to take %d", large, price)
 		}
 	}
 }

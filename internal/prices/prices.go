@@ -66,12 +66,16 @@ func Reset() {
 func Mapping() int64 { return min(Map.Now()+Unmap.Now()+later, account.Start) }
 
 // of returns the price for calls of n bytes.
-func (s *sizes) of(n int64) *account.Price {
-	return &s[min(bits.Len64(uint64(n)>>10), len(s)-1)]
-}
+func (s *sizes) of(n int64) *account.Price { return &s[Size(n)] }
+
+// Size returns which of the prices by size is that of calls of n bytes. It is below 14, and 0 for less than 1 KiB.
+func Size(n int64) int { return min(bits.Len64(uint64(n)>>10), len(sizes{})-1) }
 
 // take returns what a call of n bytes takes.
 func (s *sizes) take(n int64) int64 { return units(n) * s.of(n).Now() }
+
+// least returns the least of that and what the last one took, which may be the first one of another file.
+func (s *sizes) least(n int64) int64 { return units(n) * s.of(n).Least() }
 
 // units returns the number of prices that a call of n bytes takes.
 func units(n int64) int64 {
@@ -113,7 +117,7 @@ func OfWrite(n int64) int64 {
 	if n < small {
 		return writeCall()
 	}
-	return writeCall() + writes.take(n)
+	return writeCall() + writes.least(n)
 }
 
 // OfRead returns what a read of n bytes takes by system call.
@@ -131,7 +135,7 @@ func Saves(n int64) int64 {
 	if !Known(n) {
 		return Call.Now()
 	}
-	return OfRead(n) - copies.take(n)
+	return max(Call.Now(), reads.least(n)) - copies.take(n)
 }
 
 // Known reports whether reads and copies of such a size were measured.
