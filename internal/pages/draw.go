@@ -22,7 +22,7 @@ func earn(n int64, writes bool) {
 // later.
 func (p *Pages) TimesWrite(n int) bool {
 	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || prices.Size(int64(n)) > 0 && !p.wasTimed(Write, int64(n))
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || !p.wasTimed(Write, int64(n))
 }
 
 // Compares reports whether a mapped write of n bytes that is to be timed is to be made by system call instead, and timed
@@ -35,10 +35,10 @@ func (p *Pages) Compares(n int) bool {
 	return true
 }
 
-// wasTimed reports whether a call of the size was timed in this file: the price may be that of another one, of which
-// all bytes were in no cache.
+// wasTimed reports whether a call of the size, if that is long, was timed in this file: the price may be that of another
+// one, whose bytes were in no cache.
 func (p *Pages) wasTimed(how How, n int64) bool {
-	return p.begin().timed.Load()&timedBit(how, n) != 0
+	return n < Long || p.begin().timed.Load()&timedBit(how, n) != 0
 }
 
 // timedBit returns the bit of a size: a low one for reads, and a high one for writes.
@@ -106,7 +106,7 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	const every = 16
 	r, how := random(), Copy
 	switch {
-	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || n >= Long && !p.wasTimed(TimedRead, int64(n))) && !always, !pays && r%2 == 0:
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || !p.wasTimed(TimedRead, int64(n))) && !always, !pays && r%2 == 0:
 		return TimedRead
 	case !pays || !prices.Known(int64(n)) && !always || r%every == 1:
 		how = TimedCopy

@@ -113,7 +113,7 @@ type record struct {
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
 	ends    atomic.Int64   // nanoseconds that unmapping blocks takes at most
-	timed   atomic.Uint32  // bits of the sizes of long reads and of writes that were timed (see timedBit)
+	timed   atomic.Uint32  // bits of the sizes of long calls that were timed (see timedBit)
 	calls   reason.Counter // system calls, but for those that are early
 }
 

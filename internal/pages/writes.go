@@ -129,7 +129,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		return
 	}
 	price := prices.OfWrite(0) // of a size that is not known, no more is believed
-	if prices.Size(int64(n)) == 0 || prices.WritesKnown(int64(n)) && p.wasTimed(Write, int64(n)) {
+	if prices.WritesKnown(int64(n)) && p.wasTimed(Write, int64(n)) {
 		price = prices.OfWrite(int64(n))
 	}
 	saved := max(price-int64(took), -fault)
