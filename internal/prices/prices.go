@@ -41,7 +41,7 @@ type sizes [14]account.Price
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
 	copies sizes // from the mapping, and so
-	writes sizes // and so by system call, without the call, but for small ones
+	writes sizes // by system call; those of less than Long as a whole, and of the others a page, without the call
 )
 
 func init() {
@@ -106,9 +106,12 @@ func TookCopy(n, took int64) { copies.of(n).Measure(took/units(n), 1) }
 func TookWrite(n, took int64) {
 	if n < small {
 		Write.Measure(took, 1)
-	} else {
-		writes.of(n).Measure((took-writeCall())/units(n), 1)
+		return
 	}
+	if n >= Long {
+		took = (took - writeCall()) / units(n)
+	}
+	writes.of(n).Measure(took, 1)
 }
 
 // writeCall returns what a write by system call takes without its bytes.
@@ -119,8 +122,11 @@ func WritesKnown(n int64) bool { return n < small || writes.of(n).Known() }
 
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
-	if n < small {
+	switch {
+	case n < small:
 		return writeCall()
+	case n < Long && WritesKnown(n):
+		return writes.take(n)
 	}
 	return writeCall() + writes.least(n)
 }
