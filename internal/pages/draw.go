@@ -87,10 +87,10 @@ const (
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 reads is
-// made the other way, and of the others one of 16 is timed if they are copies, and one of 256 if they are system calls.
-// Of a size that is not known, two reads and two copies come first. Of short reads all that is only while the account is
-// not full. It is drawn, so that no period of a program is missed.
+// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 copies is
+// a timed system call, and of the others one of 16 is timed. Where copies take longer, one of dearEvery system calls is a
+// copy, or is timed. Of a size that is not known, two reads and two copies come first, and one long read in each file. Of
+// short reads all that is only while the account is not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	pays := copyPays(int64(n))
 	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
