@@ -112,7 +112,8 @@ type record struct {
 	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
-	ends    atomic.Int64   // nanoseconds that unmapping blocks takes at most
+	ends    atomic.Int64   // nanoseconds that were paid to unmap blocks
+	owed    atomic.Int64   // and that those which were prefaulted may take more
 	timed   atomic.Uint32  // bits of the sizes of long calls that were timed (see timedBit)
 	calls   reason.Counter // system calls, but for those that are early
 }

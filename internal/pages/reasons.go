@@ -3,6 +3,7 @@ package pages
 import (
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -51,6 +52,10 @@ func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	if r := p.rec.Load(); r != nil {
 		r.Close()
 		rest -= r.ends.Load()
+		if owed := r.owed.Load(); owed > 0 { // then it is no measure of a mapping
+			account.Spend(max(min(owed, rest-prices.Unmap.Now()), 0))
+			return
+		}
 	}
 	if rest > 0 { // else the system had evicted blocks
 		prices.Unmap.Measure(rest, 1)

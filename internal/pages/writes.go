@@ -53,7 +53,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			account.Spend(counts)
 			if !mapped { // else its end is paid
 				account.Spend(counts / 8)
-				r.ends.Add(counts) // more than it takes, so that Close is no measure of a mapping
+				r.ends.Add(counts / 8)
+				r.owed.Add(counts/2 - counts/8)
 			}
 			continue
 		}
