@@ -214,7 +214,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	if why == reason.None {
 		if mapped && r.wroteEnough(off, end) {
 			p.dueIn.Or(mibBit(off))
-			unpaid = !account.Affords(prefaultNeeds(off, end))
+			unpaid = !account.Affords(prices.Prefault.Now())
 		}
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
@@ -271,10 +271,8 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		p.readyIn.Or(mibBit(from))
 		changed = true
-		if old&ready == 0 {
+		if old&ready == 0 { // else the block is mapped
 			r.payLoad(took, 1)
-		} else { // the block is mapped, so that is no measure
-			account.Spend(min(took, 2*prices.Fault.Now()))
 		}
 	}
 	if changed {

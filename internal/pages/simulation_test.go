@@ -467,7 +467,7 @@ func (s *simulation) write(off, n int64) {
 		prefaulted, _ := s.p.PrefaultedBefore(off+n, off, int(n))
 		if !prefaulted {
 			s.cost += s.miss(&s.p.dueIn, off, n)
-			if s.p.dueIn.Load()&mibBit(off) != 0 && !s.p.blind() && account.Affords(prefaultNeeds(off, off+n)) {
+			if s.p.dueIn.Load()&mibBit(off) != 0 && !s.p.blind() && account.Affords(prices.Prefault.Now()) {
 				s.cost += s.word(off, missPrices)
 			}
 		}

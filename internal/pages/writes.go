@@ -20,7 +20,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	if p.dueIn.Load()&mibBit(off) == 0 && !Eager || p.state.Load()&findMask == noSearch {
 		return false
 	}
-	if !account.Affords(prefaultNeeds(off, end)) {
+	if !account.Affords(prices.Prefault.Now()) {
 		waits.Store(waitLooks)
 		return false
 	}
@@ -66,12 +66,6 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		}
 	}
 	return all
-}
-
-// prefaultNeeds returns what the account must have to prefault the blocks from off to end: their price, or what it
-// begins with.
-func prefaultNeeds(off, end int64) int64 {
-	return min(((end-1)>>blockBits-off>>blockBits+1)*prices.Prefault.Now(), account.Start)
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
@@ -130,7 +124,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		return
 	}
 	price := prices.OfWrite(0) // of a size that is not known, no more is believed
-	if prices.WritesKnown(int64(n)) && p.wasTimed(Write, int64(n)) {
+	if p.wasTimed(Write, int64(n)) {
 		price = prices.OfWrite(int64(n))
 	}
 	saved := max(price-int64(took), -fault)
@@ -145,5 +139,5 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved * (1 + others) * 3 / 2) // more than that, since few writes are timed, and the others may have been worse
+	account.Spend(-saved * (1 + others))
 }

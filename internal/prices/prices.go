@@ -19,7 +19,6 @@ var (
 	Prefault = account.Price{First: 1_000} // prefaulting a block: 1,500 to 100,000
 	Map      = account.Price{First: 4_000} // mapping a file
 	Unmap    = account.Price{First: 6_000} // and its end, but for blocks: 5,000, or 23,000 if other processors have to know
-	Write    = account.Price{First: 1_000} // a small write by system call
 )
 
 // Prices that are not measured. All prices are in nanoseconds.
@@ -31,6 +30,9 @@ const (
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstPage = 64     // a page of a long call, until it is measured
 )
+
+// Write is the price of a small write by system call.
+var Write = &writes[0]
 
 // small is the number of bytes from which on those of a write have a price.
 const small = 1 << 10
@@ -48,11 +50,12 @@ func init() {
 	for i := range reads {
 		reads[i].First, copies[i].First, writes[i].First = firstPage, firstPage, firstPage
 	}
+	Write.First = 1_000
 }
 
 // Reset forgets what was measured. It is for tests.
 func Reset() {
-	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Map, &Unmap, &Write} {
+	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Map, &Unmap} {
 		p.Set(0)
 	}
 	for i := range reads {
@@ -104,10 +107,6 @@ func TookCopy(n, took int64) { copies.of(n).Measure(took/units(n), 1) }
 
 // TookWrite records what a write of n bytes has taken by system call.
 func TookWrite(n, took int64) {
-	if n < small {
-		Write.Measure(took, 1)
-		return
-	}
 	if n >= Long {
 		took = (took - writeCall()) / units(n)
 	}
@@ -117,15 +116,12 @@ func TookWrite(n, took int64) {
 // writeCall returns what a write by system call takes without its bytes.
 func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
 
-// WritesKnown reports whether writes of n bytes were measured, or are small.
-func WritesKnown(n int64) bool { return n < small || writes.of(n).Known() }
-
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
 	switch {
 	case n < small:
 		return writeCall()
-	case n < Long && WritesKnown(n):
+	case n < Long && writes.of(n).Known():
 		return writes.take(n)
 	}
 	return writeCall() + writes.least(n)
