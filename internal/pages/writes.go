@@ -139,5 +139,5 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved * (1 + others))
+	account.Spend(-saved * (1 + others) * 3 / 2) // more than that, since few are timed, and the others may have been worse
 }
