@@ -110,8 +110,8 @@ func TestWriteAt_ComparesLongOnes(t *testing.T) {
 	if !only {
 		t.Fatal("a block has more than one lock")
 	}
+	defer account.Set(account.Balance())
 	account.Set(account.Max)
-	defer account.Unbound()
 	const writes = 4_000
 	mapped := 0
 	f.needCold().mtime.Start()
