@@ -271,8 +271,10 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		p.readyIn.Or(mibBit(from))
 		changed = true
-		if old&ready == 0 { // else the block is mapped
+		if old&ready == 0 {
 			r.payLoad(took, 1)
+		} else { // the block is mapped, so that is no measure
+			account.Spend(min(took, 2*prices.Fault.Now()))
 		}
 	}
 	if changed {
