@@ -1011,7 +1011,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{80, 200, 255, 31, 2, 172, 89, 61, 61, 128, 255, 61, 61, 61, 61, 22},        // long calls of near files, after those of three whose bytes are in no cache
 		{50, 220, 59, 49, 0, 15, 128, 134},                                          // 3,060 small writes at random, whose prefaults end with Close
 		{48, 224, 224, 89, 0, 39, 0, 0},                                             // and 3,540 of 16 KB in a file that grows
-		{48, 255, 48, 88, 88, 75, 255, 122},                                         // pages that join blocks where the system does not tell what is in memory
+		{48, 255, 48, 88, 88, 75, 255, 122},                                         // short reads of zeros in a file that grows, whose pages join one by one
 		{33, 200, 255, 64, 19, 196, 81, 196},                                        // calls of 4 MiB, of which one of 20 is a write: few of those are timed
 	} {
 		for seed := range uint64(programs(10)) {
