@@ -35,10 +35,10 @@ func (p *Pages) Compares(n int) bool {
 	return true
 }
 
-// wasTimed reports whether a call of the size, if that is long, was timed in this file: the price may be that of another
-// one, whose bytes were in no cache.
+// wasTimed reports whether a call of the size was timed in this file: the price may be that of another one, whose bytes
+// were in no cache.
 func (p *Pages) wasTimed(how How, n int64) bool {
-	return n < Long || p.begin().timed.Load()&timedBit(how, n) != 0
+	return p.begin().timed.Load()&timedBit(how, n) != 0
 }
 
 // timedBit returns the bit of a size: a low one for reads, and a high one for writes.
@@ -89,7 +89,7 @@ var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 copies is
 // a timed system call, and of the others one of 16 is timed. Where copies take longer, one of dearEvery system calls is a
-// copy, or is timed. Of a size that is not known, two reads and two copies come first, and one long read in each file. Of
+// copy, or is timed. Of a size that is not known, two reads and two copies come first, and one read in each file. Of
 // short reads all that is only while the account is not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	pays := copyPays(int64(n))

@@ -1240,8 +1240,9 @@ func FuzzAccount(f *testing.F) {
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
-	f.Add([]byte{48, 224, 219, 112, 48, 169, 221, 48}) // copies of 13 KiB that prove nothing
-	f.Add([]byte{98, 218, 255, 57, 0, 48, 218, 50})    // each second long copy proves nothing
+	f.Add([]byte{48, 224, 219, 112, 48, 169, 221, 48})                               // copies of 13 KiB that prove nothing
+	f.Add([]byte{98, 218, 255, 57, 0, 48, 218, 50})                                  // each second long copy proves nothing
+	f.Add([]byte{48, 120, 0, 0, 0, 160, 198, 108, 45, 124, 142, 48, 48, 16, 48, 48}) // short reads, after those of a file whose bytes are in no cache
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()

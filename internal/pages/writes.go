@@ -123,7 +123,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if int64(took) > 4*fault {
 		return
 	}
-	price := prices.OfWrite(0) // of a long one that was not timed in this file, no more is believed
+	price := prices.OfWrite(0) // of one whose size was not timed in this file, no more is believed
 	if p.wasTimed(Write, int64(n)) {
 		price = prices.OfWrite(int64(n))
 	}

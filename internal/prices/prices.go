@@ -77,13 +77,8 @@ func Size(n int64) int { return min(bits.Len64(uint64(n)>>10), len(sizes{})-1) }
 // take returns what a call of n bytes takes.
 func (s *sizes) take(n int64) int64 { return units(n) * s.of(n).Now() }
 
-// least returns that, or of a long call what the last one took, if that is less: it may be the first one of another file.
-func (s *sizes) least(n int64) int64 {
-	if n < Long {
-		return s.take(n)
-	}
-	return units(n) * s.of(n).Least()
-}
+// least returns that, or what the last one took, if that is less: it may be the first one of another file.
+func (s *sizes) least(n int64) int64 { return units(n) * s.of(n).Least() }
 
 // units returns the number of prices that a call of n bytes takes.
 func units(n int64) int64 {
