@@ -60,6 +60,9 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 		return
 	case Write:
 		prices.TookWrite(n, int64(took))
+		if n < prices.Small {
+			p.begin().small.Measure(int64(took), 1)
+		}
 	default:
 		prices.TookRead(n, int64(took))
 		p.begin().calls.Add(reason.Slower, 1)

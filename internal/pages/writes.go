@@ -123,15 +123,16 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if int64(took) > 4*fault {
 		return
 	}
-	price := prices.OfWrite(0) // of one whose size was not timed in this file, no more is believed
-	if p.wasTimed(Write, int64(n)) {
+	small := max(prices.Call.Now(), p.begin().small.Measured())
+	price := small // of a size that was not timed in this file, no more is believed
+	if n >= prices.Small && p.wasTimed(Write, int64(n)) {
 		price = prices.OfWrite(int64(n))
 	}
 	saved := max(price-int64(took), -fault)
 	if saved >= 0 {
 		each := saved
 		if shorter {
-			each = min(saved, prices.OfWrite(0))
+			each = min(saved, small)
 		}
 		account.Earn(saved + others*each)
 		return

@@ -34,8 +34,8 @@ const (
 // Write is the price of a small write by system call.
 var Write = &writes[0]
 
-// small is the number of bytes from which on those of a write have a price.
-const small = 1 << 10
+// Small is the number of bytes from which on those of a write have a price.
+const Small = 1 << 10
 
 // sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
 type sizes [14]account.Price
@@ -114,7 +114,7 @@ func writeCall() int64 { return max(Call.Now(), Write.Measured()) }
 // OfWrite returns what a write of n bytes takes by system call.
 func OfWrite(n int64) int64 {
 	switch {
-	case n < small:
+	case n < Small:
 		return writeCall()
 	case n < Long && writes.of(n).Known():
 		return writes.take(n)
