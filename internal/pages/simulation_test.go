@@ -959,6 +959,70 @@ func TestAccount_FarZerosBesideHotFile(t *testing.T) {
 	}
 }
 
+// The same with short reads of all of a small file, whose copies take far more than those that are measured.
+func TestAccount_ShortFarZerosBesideHotFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, pread := range []float64{preadPrice / 2, preadPrice} {
+		for _, n := range []int64{64, 911, 2_000, 4_000} {
+			s := newSimulation(1)
+			s.pread = pread
+			s.open(4*BlockSize, true, false, false)
+			hot := s.simFile
+			s.open(n, true, false, false)
+			zeros := s.simFile
+			zeros.far, zeros.zeros = true, true
+			for s.base < 60e6 {
+				s.simFile = zeros
+				s.read(0, n)
+				s.simFile = hot
+				s.read(s.random.Int64N(hot.size-572), 572)
+			}
+			if s.cost > s.allowed() {
+				t.Errorf("where a call takes %.0f, %d zeros: %.0f ns, %.0f with os.File: %.0f more than allowed", pread, n, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
+// Small writes of a hot file, in turns with calls at random of a far one: what a write of the hot one saves is not what one
+// of the other takes.
+func TestAccount_HotWritesBesideFarFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, times := range []int{2, 3} { // that each offset is read
+		for _, writes := range []int{3, 10} { // of 100 calls of the far one
+			s := newSimulation(1)
+			s.open(2*BlockSize, true, false, false)
+			hot := s.simFile
+			s.open(2<<30, false, false, false)
+			far := s.simFile
+			far.far = true
+			off := int64(0)
+			for i := 0; s.base < 120e6; i++ {
+				s.simFile = far
+				if i%times == 0 {
+					off = s.random.Int64N(far.size - 8)
+				}
+				if s.random.IntN(100) < writes {
+					s.write(off, 8)
+				} else {
+					s.read(off, 8)
+				}
+				s.simFile = hot
+				s.write(s.random.Int64N(BlockSize-64), 64)
+			}
+			if s.cost > s.allowed() {
+				t.Errorf("%d reads of an offset, %d%% writes: %.0f ns, %.0f with os.File: %.0f more than allowed", times, writes, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
 // What a system call takes is known soon: where it takes 2 µs, the questions and periods of the first 2,000 would be paid
 // as if it took 430 ns.
 func TestLook_SlowHost(t *testing.T) {

@@ -23,9 +23,8 @@ var (
 
 // Prices that are not measured. All prices are in nanoseconds.
 const (
-	Record = 40  // a call that is recorded, above what each may cost, if its word is in no cache
-	Place  = 20  // a place that is added to a table
-	Vain   = 100 // a copy that nothing proves, beside its bytes
+	Record = 40 // a call that is recorded, above what each may cost, if its word is in no cache
+	Place  = 20 // a place that is added to a table
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstPage = 64     // a page of a long call, until it is measured
