@@ -8,7 +8,7 @@ package account
 import "sync/atomic"
 
 const (
-	// Start is the number of nanoseconds that trying may cost at first: lives of 200 reads.
+	// Start is the number of nanoseconds that trying may cost at first: random reads gain later with less, and short lives lose with more.
 	Start = 160 * 430
 	// Max is the most that the account can have, whatever was saved.
 	Max = 8 * Start

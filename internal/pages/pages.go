@@ -140,7 +140,7 @@ const (
 	writesMax  = 1<<8 - 1
 
 	// waiting is the count of reads in a block of which nothing could be made ready, or proved. From there on it counts
-	// all calls, up to readsMax, and then begins anew.
+	// the calls that are recorded, up to readsMax, and then begins anew.
 	waiting = readyFrom + 1
 )
 
