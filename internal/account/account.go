@@ -8,7 +8,8 @@ package account
 import "sync/atomic"
 
 const (
-	// Start is the number of nanoseconds that trying may cost at first: random reads gain later with less, and short lives lose with more.
+	// Start is the number of nanoseconds that trying may cost at first: with less, random reads gain later, and with more,
+	// short lives lose more.
 	Start = 160 * 430
 	// Max is the most that the account can have, whatever was saved.
 	Max = 8 * Start
