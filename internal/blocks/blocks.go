@@ -7,7 +7,6 @@ package blocks
 
 import (
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -29,24 +28,35 @@ type Map struct {
 	mu      sync.Mutex // guards the table, and what follows
 	gen     uint32     // the generation of the groups
 	used    int64      // groups
-	counted *counted   // those that Groups counts; nil while there is one place
-	closed  bool
-	end     uint64   // all groups are before it
-	written []uint64 // blocks of which Written was told, and some that were dropped
+	end     uint64     // all groups are before it
+	written []uint64   // blocks of which Written was told, and some that were dropped
 
 	first struct { // most files need no other
 		table
 		keys  [1]atomic.Uint64
+		flags [1]atomic.Uint32
 		words [1]group
 	}
 }
 
 // table has the groups. The keys stand side by side, so that a look for a group that has no place finds them in a
-// cache.
+// cache, and so do the flags.
 type table struct {
 	keys  []atomic.Uint64 // of another generation is void
+	flags []atomic.Uint32 // of the groups with that first place: a bit of each block for each Flag
 	words []group
 }
+
+// A Flag says that the word of a block is worth a look: those of most blocks are not, and are in no cache of the processor.
+// A block may have one without reason.
+type Flag uint32
+
+// A block has each flag groupBlocks bits after the one before.
+const (
+	ForReads  Flag = 1 << (groupBlocks * iota)
+	ForWrites      // ClearWritten of all blocks clears it,
+	Due            // and this one
+)
 
 type group [groupBlocks]atomic.Uint64
 
@@ -113,7 +123,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	if t == nil {
 		first := &m.first
 		t = &first.table
-		t.keys, t.words = first.keys[:], first.words[:]
+		t.keys, t.flags, t.words = first.keys[:], first.flags[:], first.words[:]
 	}
 	if gen := evictions.Generation(); gen != m.gen {
 		m.gen, m.used, m.written = gen, 0, nil
@@ -134,14 +144,13 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	}
 	t.keys[at].Store(key(group))
 	m.table.Store(t)
-	m.count(len(t.keys))
 	return &t.words[at][block%groupBlocks], moved
 }
 
 // double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
 	n := 2 * len(t.keys)
-	next := &table{make([]atomic.Uint64, n), make([]group, n)}
+	next := &table{make([]atomic.Uint64, n), make([]atomic.Uint32, n), make([]group, n)}
 	for from := range t.keys {
 		if group, ok := t.group(from); ok { // two groups of different places stay so
 			to := next.place(group)
@@ -152,49 +161,33 @@ func (t *table) double() *table {
 				next.words[to][i].Store(t.words[from][i].Load())
 			}
 			next.keys[to].Store(t.keys[from].Load())
+			next.flags[next.place(group)].Or(t.flags[t.place(group)].Load())
 		}
 	}
 	return next
 }
 
-// groups counts the groups of all Maps with more than one place, and those that an eviction has made void until their
-// Map is used again.
-var groups = new(atomic.Int64)
-
-// Groups returns about how many groups the process has words of.
-func Groups() int64 { return groups.Load() }
-
-// counted is what one Map has added to a count of groups.
-type counted struct {
-	in *atomic.Int64
-	n  atomic.Int64
+// Flag sets a flag of a block, which has a word.
+func (m *Map) Flag(f Flag, block uint64) {
+	if m.Flags(block)&f == 0 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.flags(block).Or(uint32(f) << (block % groupBlocks))
+	}
 }
 
-func (c *counted) set(n int64) { c.in.Add(n - c.n.Swap(n)) }
-
-// count has Groups count the groups of m, until m is closed, or is garbage: not every file is closed. It is called with
-// mu held.
-func (m *Map) count(places int) {
-	if places == 1 || m.closed {
-		return
+// Flags returns the flags that a block may have.
+func (m *Map) Flags(block uint64) Flag {
+	if m.table.Load() == nil {
+		return 0
 	}
-	if m.counted == nil {
-		m.counted = &counted{in: groups}
-		runtime.AddCleanup(m, func(c *counted) { c.set(0) }, m.counted)
-	}
-	m.counted.set(m.used)
+	return Flag(m.flags(block).Load()>>(block%groupBlocks)) & (ForReads | ForWrites | Due)
 }
 
-// Reset forgets the groups of all Maps, which are not used any more. It is for tests.
-func Reset() { groups = new(atomic.Int64) }
-
-// Close says that m is not used any more, but for calls that have begun.
-func (m *Map) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed = true; m.counted != nil {
-		m.counted.set(0)
-	}
+// flags returns the flags of a block, and of others. There is a table.
+func (m *Map) flags(block uint64) *atomic.Uint32 {
+	t := m.table.Load()
+	return &t.flags[t.place(block/groupBlocks)]
 }
 
 // Places returns the number of places of the table. It is for tests.
@@ -265,8 +258,13 @@ func (m *Map) clearWritten(mask, first, end uint64) {
 	for _, block := range m.written {
 		if block < first || block >= end {
 			kept = append(kept, block)
-		} else if w := m.Word(block); w != nil {
+			continue
+		}
+		if w := m.Word(block); w != nil {
 			w.And(^mask)
+		}
+		if first == 0 && end >= m.end*groupBlocks { // else that of another block may be lost
+			m.flags(block).And(^uint32((ForWrites | Due) << (block % groupBlocks)))
 		}
 	}
 	m.written = kept

@@ -1,8 +1,8 @@
 package blocks
 
 import (
+	"math"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -216,49 +216,47 @@ func TestWritten_Evicted(t *testing.T) {
 	}
 }
 
-// The groups of all Maps with more than one place are counted, until they are closed, or used after an eviction, which
-// makes them void.
-func TestGroups(t *testing.T) {
-	Reset()
-	var a, b Map
-	for group := range uint64(300) {
-		a.Add(group * groupBlocks)
-	}
-	if b.Add(0); Groups() != 300 {
-		t.Errorf("%d groups, want 300", Groups())
-	}
-	b.Add(groupBlocks)
-	if b.Add(2 * groupBlocks); Groups() != 303 {
-		t.Errorf("%d groups, want 303", Groups())
-	}
-	evictions.Evict()
-	if a.Add(0); Groups() != 4 {
-		t.Errorf("%d groups after an eviction, want 4", Groups())
-	}
-	a.Close()
-	if b.Close(); Groups() != 0 {
-		t.Errorf("%d groups after Close of both Maps, want none", Groups())
-	}
-	a.Add(groupBlocks) // a call that had begun
-	if b.Add(5 * groupBlocks); Groups() != 0 {
-		t.Errorf("%d groups of closed Maps", Groups())
-	}
-}
-
-// A program may not close its files.
-func TestGroups_Garbage(t *testing.T) {
-	Reset()
-	for range 10 {
-		m := new(Map)
-		for group := range uint64(30) {
-			m.Add(group * groupBlocks)
+// A flag stays while the table grows, until ClearWritten of all blocks, and says little of others.
+func TestFlags(t *testing.T) {
+	for _, step := range []uint64{1, 5, groupBlocks, 3 * groupBlocks} {
+		r := rand.New(rand.NewPCG(step, 0))
+		var m Map
+		flags, without := map[uint64]Flag{}, 0
+		for i := range uint64(4000) {
+			block := i * step
+			m.Add(block)
+			if m.Flags(block) != 0 {
+				without++
+			}
+			for _, f := range []Flag{ForReads, ForWrites, Due} {
+				if r.IntN(8) == 0 {
+					m.Flag(f, block)
+					m.Written(block)
+					flags[block] |= f
+				}
+			}
+			if r.IntN(1000) == 0 {
+				m.ClearWritten(0, r.Uint64N(2), block) // not of all
+				for block := range flags {
+					m.Written(block)
+				}
+			}
+			if i%100 == 0 {
+				for block, want := range flags {
+					if got := m.Flags(block); got&want != want && m.Word(block) != nil { // else its group was dropped
+						t.Fatalf("step %d: after %d blocks, block %d has the flags %x, want %x", step, i, block, got, want)
+					}
+				}
+			}
+		}
+		if without > 400 {
+			t.Errorf("step %d: %d of 4,000 blocks have flags that were not set", step, without)
+		}
+		m.ClearWritten(0, 0, math.MaxUint64)
+		for block := range flags {
+			if got := m.Flags(block); got&(ForWrites|Due) != 0 {
+				t.Fatalf("step %d: block %d has the flags %x", step, block, got)
+			}
 		}
 	}
-	for range 1000 {
-		if Groups() == 0 {
-			return
-		}
-		runtime.GC() // a cleanup runs after it, in another goroutine
-	}
-	t.Errorf("%d groups of Maps that are garbage", Groups())
 }

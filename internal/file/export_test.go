@@ -102,7 +102,7 @@ func prefaultAll(f *File) {
 
 // isPrefaulted reports whether writes of n bytes at off go to the mapping.
 func isPrefaulted(f *File, off int64, n int) bool {
-	prefaulted, _ := f.pages.PrefaultedBefore(off, off, n)
+	prefaulted, _, _ := f.pages.PrefaultedBefore(off, off, n)
 	return prefaulted
 }
 

@@ -24,11 +24,11 @@ import (
 // was truncated, so what comes after the bytes has to prove that they are in the file.
 
 // tryWrite writes b at off through the mapping. If it writes nothing, and returns no error, the caller writes
-// all of b through the inner file. prefaulted and nextKnown are what PrefaultedBefore has returned. Called with the range
+// all of b through the inner file. prefaulted, nextKnown and due are what PrefaultedBefore has returned. Called with the range
 // locked; l is the lock of its first block.
-func (f *File) tryWrite(l *rangeLock, b []byte, off int64, prefaulted, nextKnown bool) (n int, err error) {
+func (f *File) tryWrite(l *rangeLock, b []byte, off int64, prefaulted, nextKnown, due bool) (n int, err error) {
 	m := f.m.Load()
-	if m == nil || !f.mayWrite(m, off, len(b)) {
+	if m == nil || !prefaulted && !due || !f.mayWrite(m, off, len(b)) {
 		return 0, nil
 	}
 	if !prefaulted {

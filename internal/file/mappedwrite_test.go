@@ -68,14 +68,14 @@ func TestWriteAt_PageAfterUnknown(t *testing.T) {
 		off := end - int64(len(b))
 		f.pages.Note(pages.Prefaulted, end-int64(pageSize), int64(pageSize))
 		f.needCold().mtime.Start()
-		prefaulted, known := f.pages.PrefaultedBefore(end, off, len(b))
-		if n, err := f.tryWrite(lock, b, off, prefaulted, known); n > 0 || err != nil {
+		prefaulted, known, due := f.pages.PrefaultedBefore(end, off, len(b))
+		if n, err := f.tryWrite(lock, b, off, prefaulted, known, due); n > 0 || err != nil {
 			t.Errorf("a write up to %d is mapped, and the page after it is not known", end)
 		}
 		f.pages.Note(pages.Ready, end, 1)
 		f.needCold().mtime.Start()
-		prefaulted, known = f.pages.PrefaultedBefore(end, off, len(b))
-		if n, err := f.tryWrite(lock, b, off, prefaulted, known); n < len(b) || err != nil {
+		prefaulted, known, due = f.pages.PrefaultedBefore(end, off, len(b))
+		if n, err := f.tryWrite(lock, b, off, prefaulted, known, due); n < len(b) || err != nil {
 			t.Errorf("a write up to %d is not mapped", end)
 		}
 	}

@@ -81,7 +81,7 @@ func (f *File) whyWrite(off, n int64) reason.Reason {
 	case f.wholeWrites, f.flag&sys.FlagsSync != 0, m != nil && !m.writes:
 		return reason.Unmappable
 	case m != nil && f.needCold().mtime.Active():
-		if prefaulted, _ := f.pages.PrefaultedBefore(off, off, int(n)); prefaulted {
+		if prefaulted, _, _ := f.pages.PrefaultedBefore(off, off, int(n)); prefaulted {
 			return reason.Unproven
 		}
 	}

@@ -45,16 +45,16 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 // written, and held is the lock of b, with which the caller writes b through the inner file.
 func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLock, n int, err error) {
 	m := f.m.Load()
-	var next int64             // the page after b, which proves it
-	var prefaulted, known bool // that b may be mapped, and that next is in memory
+	var next int64                  // the page after b, which proves it
+	var prefaulted, known, due bool // that b may be mapped, that next is in memory, and that b may be prefaulted
 	if m != nil && f.covers(m, off, len(b)) {
 		next = pageAfter(int(off) + len(b) - 1)
-		prefaulted, known = f.pages.PrefaultedBefore(next, off, len(b))
+		prefaulted, known, due = f.pages.PrefaultedBefore(next, off, len(b))
 	}
 	l, only := locks.Of(off, len(b))
 	if !only {
 		all := locks.Lock(off, len(b))
-		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
+		if n, err = f.tryWrite(l, b, off, prefaulted, known, due); n < len(b) && err == nil {
 			n, err = f.writeInner(b, off)
 		}
 		locks.Unlock(all)
@@ -62,7 +62,7 @@ func (f *File) writeLocks(locks *rangeLocks, b []byte, off int64) (held *rangeLo
 	}
 	l.Lock()
 	if closeNeedsLock || !prefaulted || !known || !f.mayWrite(m, off, len(b)) || f.isLast(m, next) || !f.needCold().mtime.Active() || l.State.Count(len(b)) {
-		if n, err = f.tryWrite(l, b, off, prefaulted, known); n < len(b) && err == nil {
+		if n, err = f.tryWrite(l, b, off, prefaulted, known, due); n < len(b) && err == nil {
 			if !noUnifiedCache && !f.timesWrite(b, off) {
 				return l, 0, nil
 			}

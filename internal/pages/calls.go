@@ -32,25 +32,17 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 		if old&closed != 0 {
 			return state, false, false
 		}
-		large := blocks.Groups() > cachedGroups && !always
-		missed := large && state&findMask != 0 // too few reads have found ready pages
-		state &^= recorded | sampled | findMask
+		state &^= recorded | sampled
 		needs := int64(LookEvery * prices.Record)
 		if !h.MapsTo(end) {
 			needs += prices.Mapping() // without a mapping, the record is of no use
 		}
 		switch {
-		case waits.Add(-1) < 0 && account.Affords(needs) && (!missed || account.Affords(richFrom)):
+		case waits.Add(-1) < 0 && account.Affords(needs):
 			paid = LookEvery * prices.Record
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
 			state |= recorded | sampled
-		}
-		switch {
-		case missed && state&recorded == 0:
-			state |= noSearch
-		case large:
-			state |= toFind
 		}
 	}
 	records = (old|state)&recorded != 0
@@ -69,11 +61,7 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 		account.Spend(paid)
 	}
 	if unrecorded > 0 {
-		why := reason.Unpaid
-		if old&findMask == noSearch {
-			why = reason.Seldom
-		}
-		p.begin().calls.AddUnrecorded(unrecorded, why)
+		p.begin().calls.AddUnrecorded(unrecorded, reason.Unpaid)
 	}
 	return state, records, looks
 }
@@ -213,7 +201,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	again, _, _ := p.count(off, n, state, false, mapped)
 	if why == reason.None {
 		if mapped && r.wroteEnough(off, end) {
-			p.dueIn.Or(mibBit(off))
+			r.Flag(blocks.Due, uint64(off)>>blockBits)
 			unpaid = !account.Affords(prices.Prefault.Now())
 		}
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
@@ -269,7 +257,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 			continue
 		}
 		w.Or(set<<readyShift | set)
-		p.readyIn.Or(mibBit(from))
+		r.Flag(blocks.ForReads, uint64(block))
 		changed = true
 		if old&ready == 0 {
 			r.payLoad(took, 1)

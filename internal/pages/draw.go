@@ -99,9 +99,6 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
 		return System
 	}
-	if counts {
-		p.found()
-	}
 	counts = counts && account.Counting()
 	if account.IsUnbound() || n < Long && !counts {
 		return Copy

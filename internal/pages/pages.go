@@ -27,7 +27,6 @@
 package pages
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -60,18 +59,13 @@ type Pages struct {
 
 	front blocks.Front // of the pages that are ready; mapped calls do without it while they are counted
 
-	// Bits of each MiB, modulo 64, so that most calls that find nothing look at no word (see mibBit).
-	readyIn atomic.Uint64 // it may have ready pages
-	dueIn   atomic.Uint64 // it may have blocks that are prefaulted, or are to be, since the last Sync of the whole file
-
 	// state has what every system call changes, so that it is one store:
 	//
 	//	bits  0–39  the offset after the last read
 	//	bit  40     the file is closed: no more calls are counted for the process
-	//	bits 41–43  reads of this group that are still to find ready pages, or noSearch (see searches)
-	//	bit  44     calls are recorded until the next group of LookEvery begins
-	//	bit  45     and each of them stands for recordOne
-	//	bits 46–47  reads in order, up to readyFrom
+	//	bit  41     calls are recorded until the next group of LookEvery begins
+	//	bit  42     and each of them stands for recordOne
+	//	bits 43–44  reads in order, up to readyFrom
 	//	bits 48–55  calls that were not recorded, and are not in the record either
 	//	bits 56–63  system calls, modulo 2^8
 	//
@@ -83,13 +77,9 @@ const (
 	offsetBits = 40
 	offsetMask = 1<<offsetBits - 1
 	closed     = 1 << offsetBits
-	oneFound   = 1 << (offsetBits + 1)
-	toFind     = 6 * oneFound
-	noSearch   = toFind + oneFound
-	findMask   = 7 * oneFound
-	recorded   = 1 << (offsetBits + 4)
-	sampled    = 1 << (offsetBits + 5)
-	oneInOrder = 1 << (offsetBits + 6)
+	recorded   = 1 << (offsetBits + 1)
+	sampled    = 1 << (offsetBits + 2)
+	oneInOrder = 1 << (offsetBits + 3)
 	runMask    = 3 * oneInOrder // at least readyFrom
 	earlyShift = offsetBits + 8
 	oneEarly   = 1 << earlyShift
@@ -174,7 +164,7 @@ func (p *Pages) Draw(off int64, n int, saves bool) How {
 	if n < Long && p.front.Before(uint64(off)+uint64(n)) && !account.Counting() {
 		return Copy
 	}
-	if saves && !p.searches(&p.readyIn, off) {
+	if saves && p.flags(off)&blocks.ForReads == 0 {
 		return System
 	}
 	return p.draw(off, n, saves)
@@ -201,37 +191,33 @@ func (r *record) knownShift() uint {
 }
 
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and if so, whether the page at
-// next, which comes after them, is known to be in memory. Most often one look at a word tells both.
-func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known bool) {
-	if !p.searches(&p.dueIn, off) {
-		return false, false
+// next, which comes after them, is known to be in memory. If not, due says whether to call Prefault. Most often one look
+// at a word tells both.
+func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known, due bool) {
+	flags := p.flags(off)
+	due = flags&blocks.Due != 0 || Eager
+	if flags&blocks.ForWrites == 0 {
+		return false, false, due
 	}
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
-	if r := p.rec.Load(); r != nil && first/16 == after/16 && !always {
+	if r := p.rec.Load(); first/16 == after/16 && !always {
 		if w := r.Word(first / 16); w != nil {
 			v := w.Load()
-			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0
+			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0, due
 		}
 	}
-	return p.has(prefaultedShift, off, n), p.Known(next, 1)
+	return p.has(prefaultedShift, off, n), p.Known(next, 1), due
 }
 
-// searches reports whether a call searches for pages at off that it may use. That costs 25 ns and more, which in, readyIn
-// or dueIn, saves while there are few. Where the files of the process have many words, they are in no cache, and it is
-// 70 ns. So if fewer than six reads found some beside LookEvery system calls, the next calls search only if they are
-// recorded, but for one of searchOne.
-func (p *Pages) searches(in *atomic.Uint64, off int64) bool {
-	return (in.Load()&mibBit(off) != 0 || always) && (p.state.Load()&findMask != noSearch || random()%searchOne == 0)
-}
-
-// mibBit returns the bit of the MiB that has off, of a word that has one for each, modulo 64.
-func mibBit(off int64) uint64 { return 1 << (uint64(off) >> 20 % 64) }
-
-// found counts a read that found ready pages.
-func (p *Pages) found() {
-	if state := p.state.Load(); state&findMask != 0 {
-		p.state.CompareAndSwap(state, state-oneFound) // else another call counts
+// flags returns the flags of the block at off: they tell most calls that they find nothing.
+func (p *Pages) flags(off int64) blocks.Flag {
+	if always {
+		return blocks.ForReads | blocks.ForWrites
 	}
+	if r := p.rec.Load(); r != nil {
+		return r.Flags(uint64(off) >> blockBits)
+	}
+	return 0
 }
 
 // begin returns the record, and makes an empty one if there is none.
@@ -262,17 +248,16 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 			old = w.Or(all)
 		}
 		if mark != Seen {
-			p.readyIn.Or(mibBit(block << blockBits))
+			p.begin().Flag(blocks.ForReads, uint64(block))
 		}
 		if mark == Prefaulted {
-			p.dueIn.Or(mibBit(block << blockBits))
+			p.begin().Flag(blocks.ForWrites, uint64(block))
 			if old&(prefaulted|writesMax<<writesShift) == 0 {
 				p.begin().Written(uint64(block))
 			}
 		}
 	}
 	if mark != Seen {
-		p.state.And(^uint64(findMask))
 		p.begin().Advance(&p.front, readyShift)
 	}
 }
@@ -292,9 +277,6 @@ func (p *Pages) Truncated(size int64) {
 // back, it makes them read-only, so the next write to each faults again.
 func (p *Pages) Synced(off, end int64) {
 	if r := p.rec.Load(); r != nil {
-		if off == 0 && end == math.MaxInt64 {
-			p.dueIn.Store(0)
-		}
 		r.ClearWritten(prefaulted|writesMax<<writesShift, uint64(off)>>blockBits, (uint64(end)+BlockSize-1)>>blockBits)
 	}
 }

@@ -15,10 +15,7 @@ const (
 	mapFrom   = 8 // calls on seen pages before the file is mapped: with fewer, little of a block is seen by then
 	readyFrom = 2 // and in a block before it is ready, or in order before the next are predicted: each costs as much as some calls
 
-	richFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of (few zeros of the last page), and calls that find little are not recorded
-
-	cachedGroups = 256 // the words of more groups, each for 512 KiB, are in no cache: reads of 64 B in 1 GiB
-	searchOne    = 64  // there, one of so many calls searches if few find something: a part of 4 GiB
+	richFrom = account.Max / 2 // with less, a page is given up that a mapped call proved nothing of (few zeros of the last page)
 
 	waitLooks   = 64 // looks for which a trial waits that is not to be made any more: lives of 200 reads after other work
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns

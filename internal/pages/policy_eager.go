@@ -22,9 +22,6 @@ const (
 
 	richFrom = math.MaxInt64
 
-	cachedGroups = 0
-	searchOne    = 1
-
 	waitLooks   = 0
 	recordOne   = 1
 	incomeShare = 64

@@ -14,7 +14,7 @@ const (
 	farPerKiB      = 150   // and more for each KiB of both
 	journalPrice   = 1_500 // more for a write by system call on ext4 of some hosts
 	earlyOverhead  = 2     // counting a call; what the depth of the calls costs is not the package's
-	hotWords       = 16    // words that are in the first cache of the processor
+	hotWords       = 16    // lines of words, or of flags, that are in the first cache of the processor
 	recentWords    = 256   // and in any
 	hitPrice       = 15    // a read from the mapping
 	vainPrice      = 80    // and one that nothing proves, more,
@@ -60,4 +60,5 @@ const (
 var (
 	recordPrices = [3]float64{24, 24, 52} // recording a call, and why it was one
 	missPrices   = [3]float64{5, 25, 70}  // finding that a mapping does not have the pages
+	flagPrices   = [3]float64{5, 10, 15}  // or that its block has no flag: 8 to 15 beside system calls in 64 MiB to 8 GiB
 )

@@ -50,7 +50,6 @@ func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	p.counter().Close(early(state), why)
 	rest := int64(unmapped)
 	if r := p.rec.Load(); r != nil {
-		r.Close()
 		rest -= r.ends.Load()
 		if owed := r.owed.Load(); owed > 0 { // then it is no measure of a mapping
 			account.Spend(max(min(owed, rest-prices.Unmap.Now()), 0))

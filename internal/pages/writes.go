@@ -13,13 +13,11 @@ import (
 // Prefaulting a block of pages in one call is far cheaper. So the writes of a block go through pwrite
 // until they have taken as long as prefaulting it takes. Both are measured.
 
-// Prefault prefaults the blocks of n bytes at off if enough writes were counted in each. It does one after the
-// other, while the account pays the price that the last one had, and reports whether all of them are done.
+// Prefault prefaults the blocks of n bytes at off, which PrefaultedBefore has called due, if enough writes were counted in
+// each. It does one after the other, while the account pays the price that the last one had, and reports whether all of
+// them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	end := off + int64(n)
-	if p.dueIn.Load()&mibBit(off) == 0 && !Eager || p.state.Load()&findMask == noSearch {
-		return false
-	}
 	if !account.Affords(prices.Prefault.Now()) {
 		waits.Store(waitLooks)
 		return false

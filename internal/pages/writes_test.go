@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -159,7 +160,7 @@ func TestPrefault_PaysItsEnd(t *testing.T) {
 				for block := range int64(16) {
 					s.p.word(block).Or(writesMax << writesShift)
 				}
-				s.p.dueIn.Store(1)
+				s.p.begin().Flag(blocks.Due, 0)
 				if !s.p.Prefault(s.simFile, 0, int(s.size)) {
 					t.Fatal("not prefaulted")
 				}
@@ -185,7 +186,7 @@ func TestClosed_LeavesOutPrefaults(t *testing.T) {
 			for block := range int64(16) {
 				s.p.word(block).Or(writesMax << writesShift)
 			}
-			s.p.dueIn.Store(1)
+			s.p.begin().Flag(blocks.Due, 0)
 			if !s.p.Prefault(s.simFile, 0, int(s.size)) {
 				t.Fatal("not prefaulted")
 			}
@@ -214,7 +215,7 @@ func TestPrefault_EndOfOneThatWaited(t *testing.T) {
 	prices.Prefault.Set(10_000)
 	s.p.Note(Seen, 0, s.size)
 	s.p.word(0).Or(writesMax << writesShift)
-	s.p.dueIn.Store(1)
+	s.p.begin().Flag(blocks.Due, 0)
 	account.Set(account.Max)
 	if !s.p.Prefault(waitingFile{s.simFile}, 0, 64) {
 		t.Fatal("not prefaulted")
@@ -272,24 +273,6 @@ func TestPrefault_Some(t *testing.T) {
 	}
 }
 
-// Where few calls find something, a write does not look whether its block is to be prefaulted.
-func TestPrefault_NoSearch(t *testing.T) {
-	if Eager {
-		t.Skip("the eager policy searches always")
-	}
-	s := newSimulation(1)
-	defer account.Unbound()
-	s.open(BlockSize, true, false, false)
-	s.mapped = true
-	s.p.Note(Seen, 0, BlockSize)
-	s.p.word(0).Or(writesMax << writesShift)
-	s.p.dueIn.Store(1)
-	s.p.state.Or(noSearch)
-	if s.p.Prefault(s.simFile, 0, 64) {
-		t.Error("prefaulted")
-	}
-}
-
 // A SyncRange elsewhere does not keep a block from being prefaulted.
 func TestPrefault_BesideSyncRange(t *testing.T) {
 	defer account.Unbound()
@@ -320,7 +303,7 @@ func TestPrefault_Asks(t *testing.T) {
 			s.p.Note(Seen, 0, BlockSize)
 		}
 		s.p.word(0).Or(writesMax << writesShift)
-		s.p.dueIn.Store(1)
+		s.p.begin().Flag(blocks.Due, 0)
 		before := account.Balance()
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
@@ -376,7 +359,7 @@ func TestPrefault_Refused(t *testing.T) {
 	s.mapped, s.refuses, s.tries = true, true, 2
 	s.p.Note(Seen, 0, BlockSize)
 	s.p.begin().Word(0).Or(writesMax << writesShift)
-	s.p.dueIn.Store(1)
+	s.p.begin().Flag(blocks.Due, 0)
 	before := account.Balance()
 	if s.p.Prefault(s.simFile, 0, 64) {
 		t.Fatal("not refused")
