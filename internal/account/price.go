@@ -43,13 +43,13 @@ func (p *Price) Measure(took, n int64) int64 {
 		p.usual.Store(min(took/n, p.First))
 		return min(took, Start/2) // the first one of a process runs code that is in no cache
 	}
-	took = min(took, max(2*last, 2*before, Start/16)*n, Max/2)
-	least, old := min(took/n, last), p.usual.Load()
+	each := min(took/n, max(2*last, 2*before, Start/16), Max/2)
+	least, old := min(each, last), p.usual.Load()
 	if before == 0 {
 		old = least
 	}
 	p.usual.Store(max(old+min((least-old)/4, old/4+1), 1))
-	return took
+	return each * n
 }
 
 // Fall lowers a price that forbids what would measure it, if it is higher than expected.

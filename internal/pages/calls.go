@@ -335,7 +335,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if end <= off {
 		return
 	}
-	costs := (rest>>blockBits + 1) * prices.Fault.Now()
+	costs := (rest>>blockBits + 1) * (prices.Fault.Now() + prices.EndOfBlock())
 	if !mapped {
 		costs += prices.Mapping()
 	}

@@ -102,8 +102,7 @@ type record struct {
 	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
 	credit  atomic.Uint32  // calls that a mapping would have saved
 	asked   atomic.Int64   // up to this offset the system was asked what is in memory
-	ends    atomic.Int64   // nanoseconds that were paid to unmap blocks
-	owed    atomic.Int64   // and that those which were prefaulted may take more
+	loaded  atomic.Int64   // blocks whose end is paid
 	small   account.Price  // of a small write by system call: that of the process may be of files whose bytes are in no cache
 	timed   atomic.Uint32  // bits of the sizes of calls that were timed (see timedBit)
 	calls   reason.Counter // system calls, but for those that are early

@@ -336,7 +336,7 @@ func TestClosed_LeavesOutBlocks(t *testing.T) {
 	}
 	price := prices.Unmap.Now()
 	s.open(BlockSize, false, false, false)
-	s.p.begin().ends.Store(100_000) // of blocks that the system has taken away meanwhile
+	s.p.begin().loaded.Store(1_000) // of blocks that the system has taken away meanwhile
 	if s.p.Closed(reason.Unpaid, revokePrice); prices.Unmap.Now() != price {
 		t.Errorf("after a Close that took less than its blocks the price is %d, not %d", prices.Unmap.Now(), price)
 	}

@@ -40,7 +40,7 @@ const (
 	laterPrice     = 9_000  // and what nothing times: memory, page tables, and what is in no cache any more
 	smallFault     = 4_280  // 64 KiB with small folios
 	largeFault     = 720    // and with large ones
-	unmapShare     = 0.6    // to unmap a block, of its fault: 0.4 to 0.65 (0.85 with small folios on tmpfs)
+	unmapShare     = 0.6    // to unmap a block, of its fault: 0.4 to 0.65 (0.75 of a file that is in no cache, 0.85 with small folios on tmpfs)
 	dirtyShare     = 0.3    // and if it was prefaulted, of that: 0.12 to 0.31, seldom 0.5, but no less than of its fault
 	pageFault      = 900    // one page that was added to the file since the fault of its block
 	smallPrefault  = 9_000  // 64 KiB made writable, and its pages

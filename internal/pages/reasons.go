@@ -3,7 +3,6 @@ package pages
 import (
 	"time"
 
-	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -48,15 +47,20 @@ func (p *Pages) Calls(rest reason.Reason) reason.Counts {
 func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	state := p.state.Or(closed) // before the counts, to which others may move
 	p.counter().Close(early(state), why)
-	rest := int64(unmapped)
-	if r := p.rec.Load(); r != nil {
-		rest -= r.ends.Load()
-		if owed := r.owed.Load(); owed > 0 { // then it is no measure of a mapping
-			account.Spend(max(min(owed, rest-prices.Unmap.Now()), 0))
-			return
-		}
+	if r := p.rec.Load(); r != nil && unmapped > 0 {
+		r.unmapped(int64(unmapped))
 	}
-	if rest > 0 { // else the system had evicted blocks
-		prices.Unmap.Measure(rest, 1)
+}
+
+// unmapped measures what it took to unmap the file: one of two prices, by which of them it mostly was.
+func (r *record) unmapped(took int64) {
+	n := r.loaded.Load()
+	ends, rest := n*prices.EndOfBlock(), prices.Unmap.Now()
+	switch {
+	case took <= min(ends, rest): // the system had evicted blocks
+	case ends < rest:
+		prices.Unmap.Measure(took-ends, 1)
+	case took > rest:
+		prices.End.Measure(took-rest, n)
 	}
 }

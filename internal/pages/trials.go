@@ -56,9 +56,14 @@ func mapFile(h Host) bool {
 	return true
 }
 
-// payLoad pays for the first load in each of n blocks, and for unmapping them, which takes half as long.
+// payLoad pays for the first load in each of n blocks, and for their end.
 func (r *record) payLoad(took, n int64) {
-	price := prices.Fault.Measure(took+took/2, n)
-	account.Spend(price)
-	r.ends.Add(price / 3)
+	account.Spend(prices.Fault.Measure(took, n))
+	r.payEnd(n)
+}
+
+// payEnd pays for unmapping n blocks.
+func (r *record) payEnd(n int64) {
+	account.Spend(n * prices.EndOfBlock())
+	r.loaded.Add(n)
 }

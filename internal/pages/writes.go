@@ -47,12 +47,9 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			w.And(^uint64(writesMax << writesShift)) // a page that the file grows by has to be worth another one
 		}
 		if ok {
-			counts := prices.Prefault.Measure(int64(took), 1)
-			account.Spend(counts)
+			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			if !mapped { // else its end is paid
-				account.Spend(counts / 8)
-				r.ends.Add(counts / 8)
-				r.owed.Add(counts/2 - counts/8)
+				r.payEnd(1)
 			}
 			continue
 		}

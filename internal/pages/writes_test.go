@@ -296,7 +296,7 @@ func TestPrefault_Asks(t *testing.T) {
 	defer account.Unbound()
 	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + preadPrice} {
 		s := newSimulation(1)
-		want += largePrefault / 8 // to unmap the block
+		want += prices.EndOfBlock()
 		s.open(BlockSize, true, false, false)
 		s.mapped = true
 		if !asks {

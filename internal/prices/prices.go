@@ -15,10 +15,11 @@ import (
 // Prices that are measured as things happen.
 var (
 	Call     = account.Price{First: 430}   // a read of 64 bytes by system call that is hot, of which mapping saves nearly all
-	Fault    = account.Price{First: 1_000} // the first load in a block, and its end: 1,080 with large folios, 6,400 with small ones
+	Fault    = account.Price{First: 700}   // the first load in a block: 720 with large folios, 4,280 with small ones
+	End      = account.Price{First: 400}   // unmapping a block: 360 to 4,000
 	Prefault = account.Price{First: 1_000} // prefaulting a block: 1,500 to 100,000
 	Map      = account.Price{First: 4_000} // mapping a file
-	Unmap    = account.Price{First: 6_000} // and its end, but for blocks: 5,000, or 23,000 if other processors have to know
+	Unmap    = account.Price{First: 6_000} // and its end, without blocks: 5,000, or 23,000 if other processors have to know
 )
 
 // Prices that are not measured. All prices are in nanoseconds.
@@ -54,7 +55,7 @@ func init() {
 
 // Reset forgets what was measured. It is for tests.
 func Reset() {
-	for _, p := range []*account.Price{&Call, &Fault, &Prefault, &Map, &Unmap} {
+	for _, p := range []*account.Price{&Call, &Fault, &End, &Prefault, &Map, &Unmap} {
 		p.Set(0)
 	}
 	for i := range reads {
@@ -66,6 +67,9 @@ func Reset() {
 
 // Mapping returns what a mapping takes, and its end. It is never so much that no account could pay it.
 func Mapping() int64 { return min(Map.Now()+Unmap.Now()+later, account.Start) }
+
+// EndOfBlock returns what unmapping a block takes: at least half of its load, since only Close measures it.
+func EndOfBlock() int64 { return max(End.Now(), Fault.Now()/2) }
 
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price { return &s[Size(n)] }
