@@ -286,7 +286,7 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 // prove that. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> pageBits
-	account.Spend(2 * prices.OfRead(n)) // Draw has counted what a copy saves
+	account.Spend(prices.InVain(n))
 	next := (page + 1) << pageBits
 	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
 		h.ReadPage(next)
@@ -301,7 +301,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 
 // Unproven follows a mapped call of n bytes at off that is repeated by system call for that reason.
 func (p *Pages) Unproven(off, n int64) {
-	account.Spend(2 * prices.OfRead(n))
+	account.Spend(prices.InVain(n))
 	p.giveUp((off+n-1)>>pageBits, n)
 }
 

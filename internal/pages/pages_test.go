@@ -312,6 +312,25 @@ func TestTruncated_IsPaid(t *testing.T) {
 	}
 }
 
+// A page that would prove a copy is read only if the account can pay for it.
+func TestRead_UnprovenIsUnpaid(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	for balance, want := range map[int64]bool{-1: false, account.Max: true} {
+		s := newSimulation(1)
+		s.open(2*BlockSize, true, false, false)
+		s.mapped = true
+		s.p.Note(Ready, 0, PageSize)
+		account.Set(balance)
+		s.p.Read(s.simFile, 0, 64, false, true)
+		if got := s.p.Ready(PageSize, 1); got != want {
+			t.Errorf("with %d ns in the account, the next page is ready: %v", balance, got)
+		}
+	}
+}
+
 // What Close takes for the blocks of a file was paid with their loads, and is no price of the next mapping.
 func TestClosed_LeavesOutBlocks(t *testing.T) {
 	if Eager {

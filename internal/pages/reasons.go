@@ -56,11 +56,10 @@ func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 func (r *record) unmapped(took int64) {
 	n := r.loaded.Load()
 	ends, rest := n*prices.EndOfBlock(), prices.Unmap.Now()
-	switch {
-	case took <= min(ends, rest): // the system had evicted blocks
-	case ends < rest:
-		prices.Unmap.Measure(took-ends, 1)
-	case took > rest:
+	switch { // less than that if the system had evicted blocks
+	case ends > rest && took > rest:
 		prices.End.Measure(took-rest, n)
+	case ends <= rest && took > ends:
+		prices.Unmap.Measure(took-ends, 1)
 	}
 }

@@ -961,57 +961,46 @@ func TestAccount_UnlikeFiles(t *testing.T) {
 }
 
 // Reads of the end of a far file of zeros, which nothing proves, beside reads of a hot file, whose savings would pay for
-// one vain copy after the other.
+// one vain copy after the other. Copies of all of a small one take far more than those that are measured.
 func TestAccount_FarZerosBesideHotFile(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
 	defer account.Unbound()
-	for _, large := range []bool{false, true} {
-		for _, n := range []int64{64, PageSize, Long, BlockSize, AheadBytes, 2 << 20} {
-			s := newSimulation(1)
-			s.open(4<<20, large, false, false)
-			hot := s.simFile
-			s.open(4<<20, large, false, false)
-			zeros := s.simFile
-			zeros.far, zeros.zeros = true, true
-			for s.calls < 20_000 && s.base < 1e9 {
-				s.simFile = hot
-				s.read(hot.size-n, n)
-				s.read(hot.size-n, n)
-				s.simFile = zeros
-				s.read(zeros.size-n, n)
-			}
-			if s.cost > s.allowed() {
-				t.Errorf("large folios %v, reads of %d: %.0f ns, %.0f with os.File: %.0f more than allowed", large, n, s.cost, s.base, s.cost-s.allowed())
-			}
-		}
+	type reads struct{ size, n int64 }
+	var cases [][2]reads
+	for _, n := range []int64{64, PageSize, Long, BlockSize, AheadBytes, 2 << 20} {
+		cases = append(cases, [2]reads{{4 << 20, n}, {4 << 20, n}})
 	}
-}
-
-// The same with short reads of all of a small file, whose copies take far more than those that are measured.
-func TestAccount_ShortFarZerosBesideHotFile(t *testing.T) {
-	if Eager {
-		t.Skip("the eager policy has no bound")
+	for _, n := range []int64{64, 911, 2_000, 4_000, Long} {
+		cases = append(cases, [2]reads{{4 * BlockSize, 572}, {n, n}})
 	}
-	defer account.Unbound()
-	for _, pread := range []float64{preadPrice / 2, preadPrice} {
-		for _, n := range []int64{64, 911, 2_000, 4_000} {
-			s := newSimulation(1)
-			s.pread = pread
-			s.open(4*BlockSize, true, false, false)
-			hot := s.simFile
-			s.open(n, true, false, false)
-			zeros := s.simFile
-			zeros.far, zeros.zeros = true, true
-			for s.base < 60e6 {
-				s.simFile = zeros
-				s.read(0, n)
-				s.simFile = hot
-				s.read(s.random.Int64N(hot.size-572), 572)
-			}
-			if s.cost > s.allowed() {
-				t.Errorf("where a call takes %.0f, %d zeros: %.0f ns, %.0f with os.File: %.0f more than allowed", pread, n, s.cost, s.base, s.cost-s.allowed())
+	for _, c := range cases {
+		for _, order := range [][]int{{0, 0, 1}, {0, 1}, {1, 0}} {
+			for _, large := range []bool{false, true} {
+				for _, pread := range []float64{preadPrice / 2, preadPrice} {
+					s := newSimulation(1)
+					s.pread = pread
+					var files [2]*simFile
+					for i := range files {
+						s.open(c[i].size, large, false, false)
+						s.far, s.zeros = i == 1, i == 1
+						files[i] = s.simFile
+					}
+					for s.base < 60e6 {
+						for _, i := range order {
+							s.simFile = files[i]
+							off := s.size - c[i].n
+							if c[0].n < c[0].size/100 {
+								off = s.random.Int64N(off + 1)
+							}
+							s.read(off, c[i].n)
+						}
+					}
+					if s.cost > s.allowed() {
+						t.Errorf("%v in the order %v, large folios %v, where a call takes %.0f: %.0f ns, %.0f with os.File: %.0f more than allowed", c, order, large, pread, s.cost, s.base, s.cost-s.allowed())
+					}
+				}
 			}
 		}
 	}

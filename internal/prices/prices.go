@@ -128,6 +128,10 @@ func OfWrite(n int64) int64 {
 // OfRead returns what a read of n bytes takes by system call.
 func OfRead(n int64) int64 { return max(Call.Now(), reads.take(n)) }
 
+// InVain returns what a copy of n bytes takes that nothing proves, and what it was believed to save: of a far file it takes
+// longer than a system call of a hot one.
+func InVain(n int64) int64 { return 5 * OfRead(n) / 2 }
+
 // OfShortRead returns what a short read takes by system call that is not mapped. Where some are far dearer than a hot
 // one, others may not be: so no more than twice that, and they earn no more than a 32nd.
 func OfShortRead() int64 {

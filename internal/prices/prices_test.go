@@ -3,6 +3,7 @@ package prices
 import (
 	"testing"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/blocks"
 )
 
@@ -99,5 +100,15 @@ func TestTook_Waited(t *testing.T) {
 	TookRead(n, 3_000_000)
 	if now := OfRead(n); now > 2*74_000 {
 		t.Errorf("a read is believed to take %d after one that waited", now)
+	}
+}
+
+// A mapping whose pages or processors make it dear can still be paid.
+func TestMapping_AtMostStart(t *testing.T) {
+	Reset()
+	defer Reset()
+	Unmap.Set(10 * account.Start)
+	if price := Mapping(); price != account.Start {
+		t.Errorf("a mapping takes %d, want no more than %d", price, account.Start)
 	}
 }
