@@ -184,6 +184,25 @@ func (m *Map) Flags(block uint64) Flag {
 	return Flag(m.flags(block).Load()>>(block%groupBlocks)) & (ForReads | ForWrites | Due)
 }
 
+// Flagged is Flags, and the word of the block if it has f and a word, or nil: most calls of a file that is mapped want both.
+func (m *Map) Flagged(f Flag, block uint64) (flags Flag, w *atomic.Uint64) {
+	t := m.table.Load()
+	if t == nil {
+		return 0, nil
+	}
+	group := block / groupBlocks
+	at := t.place(group)
+	flags = Flag(t.flags[at].Load()>>(block%groupBlocks)) & (ForReads | ForWrites | Due)
+	switch {
+	case flags&f == 0:
+	case t.keys[at].Load() == key(group):
+		w = &t.words[at][block%groupBlocks]
+	default:
+		w = m.Word(block)
+	}
+	return flags, w
+}
+
 // flags returns the flags of a block, and of others. There is a table.
 func (m *Map) flags(block uint64) *atomic.Uint32 {
 	t := m.table.Load()

@@ -243,8 +243,14 @@ func TestFlags(t *testing.T) {
 			}
 			if i%100 == 0 {
 				for block, want := range flags {
-					if got := m.Flags(block); got&want != want && m.Word(block) != nil { // else its group was dropped
+					w := m.Word(block)
+					if got := m.Flags(block); got&want != want && w != nil { // else its group was dropped
 						t.Fatalf("step %d: after %d blocks, block %d has the flags %x, want %x", step, i, block, got, want)
+					}
+					for _, f := range []Flag{ForReads, ForWrites, Due} {
+						if flags, found := m.Flagged(f, block); flags != m.Flags(block) || want&f != 0 && found != w || flags&f == 0 && found != nil {
+							t.Fatalf("step %d: after %d blocks, block %d has the flags %x and the word %p, want %x and %p", step, i, block, flags, found, want, w)
+						}
 					}
 				}
 			}

@@ -193,19 +193,21 @@ func (r *record) knownShift() uint {
 // next, which comes after them, is known to be in memory. If not, due says whether to call Prefault. Most often one look
 // at a word tells both.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known, due bool) {
-	flags := p.flags(off)
-	due = flags&blocks.Due != 0 || Eager
-	if flags&blocks.ForWrites == 0 {
-		return false, false, due
+	r := p.rec.Load()
+	if r == nil || always {
+		return always, always, Eager
 	}
 	first, last, after := uint64(off)>>pageBits, uint64(off+int64(n)-1)>>pageBits, uint64(next)>>pageBits
-	if r := p.rec.Load(); first/16 == after/16 && !always {
-		if w := r.Word(first / 16); w != nil {
-			v := w.Load()
-			return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0, due
-		}
+	flags, w := r.Flagged(blocks.ForWrites, first/16)
+	due = flags&blocks.Due != 0 || Eager
+	switch {
+	case w == nil:
+		return false, false, due
+	case first/16 != after/16:
+		return p.has(prefaultedShift, off, n), p.Known(next, 1), due
 	}
-	return p.has(prefaultedShift, off, n), p.Known(next, 1), due
+	v := w.Load()
+	return blocks.Run(v, prefaultedShift, first) > last-first, v>>r.knownShift()>>(after%16)&1 != 0, due
 }
 
 // flags returns the flags of the block at off: they tell most calls that they find nothing.
