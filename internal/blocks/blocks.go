@@ -7,6 +7,7 @@ package blocks
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -54,7 +55,7 @@ type Flag uint32
 // A block has each flag groupBlocks bits after the one before.
 const (
 	ForReads  Flag = 1 << (groupBlocks * iota)
-	ForWrites      // ClearWritten of all blocks clears it,
+	ForWrites      // ClearWritten clears it if no other block is left to be cleared,
 	Due            // and this one
 )
 
@@ -273,18 +274,18 @@ func (m *Map) ClearWritten(mask, first, end uint64) {
 }
 
 func (m *Map) clearWritten(mask, first, end uint64) {
-	kept := m.written[:0]
+	outside := func(block uint64) bool { return block < first || block >= end }
+	all := !slices.ContainsFunc(m.written, outside)
 	for _, block := range m.written {
-		if block < first || block >= end {
-			kept = append(kept, block)
+		if outside(block) {
 			continue
+		}
+		if all { // else that of another block may be lost; before the word, which a call may change meanwhile
+			m.flags(block).And(^uint32((ForWrites | Due) << (block % groupBlocks)))
 		}
 		if w := m.Word(block); w != nil {
 			w.And(^mask)
 		}
-		if first == 0 && end >= m.end*groupBlocks { // else that of another block may be lost
-			m.flags(block).And(^uint32((ForWrites | Due) << (block % groupBlocks)))
-		}
 	}
-	m.written = kept
+	m.written = slices.DeleteFunc(m.written, func(block uint64) bool { return !outside(block) })
 }

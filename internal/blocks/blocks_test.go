@@ -236,6 +236,7 @@ func TestFlags(t *testing.T) {
 				}
 			}
 			if r.IntN(1000) == 0 {
+				m.Written(block)
 				m.ClearWritten(0, r.Uint64N(2), block) // not of all
 				for block := range flags {
 					m.Written(block)

@@ -342,6 +342,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	pays := rest*prices.Call.Now()/n > costs || Eager
 	if !pays {
 		prices.Fault.Fall()
+		prices.End.Fall()
 	}
 	in, err := h.InMemory(off, end)
 	account.Spend(2 * askCalls * prices.Call.Now()) // of eight blocks

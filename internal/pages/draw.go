@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
@@ -22,7 +24,7 @@ func earn(n int64, writes bool) {
 // later.
 func (p *Pages) TimesWrite(n int) bool {
 	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || !p.wasTimed(Write, int64(n))
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)).Load() == 0
 }
 
 // Compares reports whether a mapped write of n bytes that is to be timed is to be made by system call instead, and timed
@@ -31,49 +33,44 @@ func (p *Pages) Compares(n int) bool {
 	if n < Long || random()%compareEvery > 0 || always || account.IsUnbound() {
 		return false
 	}
-	p.begin().timed.And(^timedBit(Write, int64(n)))
+	p.begin().own(Write, int64(n)).Store(0)
 	return true
 }
 
-// wasTimed reports whether a call of the size was timed in this file: the price may be that of another one, whose bytes
-// were in no cache.
-func (p *Pages) wasTimed(how How, n int64) bool {
-	return p.begin().timed.Load()&timedBit(how, n) != 0
-}
-
-// timedBit returns the bit of a size: a low one for reads, and a high one for writes.
-func timedBit(how How, n int64) uint32 {
-	bit := uint32(1) << prices.Size(n)
+// own returns what the last call of that size has taken in this file by system call for each of its prices.Units, or 0. The
+// price may be that of another file, whose bytes were in no cache.
+func (r *record) own(how How, n int64) *atomic.Uint32 {
 	if how == Write {
-		bit <<= 16
+		return &r.took[1][prices.Size(n)]
 	}
-	return bit
+	return &r.took[0][prices.Size(n)]
 }
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
 // waited for the disk if its pages were evicted after they were seen. For a short one nothing is asked, because the
 // question reads a byte of it, and what is timed would find its bytes in the caches of the processor.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
+	ns := int64(took)
 	switch how {
 	case TimedCopy:
-		prices.TookCopy(n, int64(took))
+		prices.TookCopy(n, ns)
 		return
 	case Write:
-		prices.TookWrite(n, int64(took))
-		if n < prices.Small {
-			p.begin().small.Measure(int64(took), 1)
-		}
+		prices.TookWrite(n, ns)
 	default:
-		prices.TookRead(n, int64(took))
+		prices.TookRead(n, ns)
+		if ns == 0 {
+			ns = prices.OfRead(n)
+		}
 		p.begin().calls.Add(reason.Slower, 1)
 	}
-	p.begin().timed.Or(timedBit(how, n))
+	p.begin().own(how, n).Store(uint32(min(max(ns/prices.Units(n), 1), math.MaxUint32)))
 }
 
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
 // not to depend on that.
 func copyPays(n int64) bool {
-	return n < Long || prices.Saves(n) >= 0 || always || account.IsUnbound()
+	return n < Long || prices.Saves(n, math.MaxInt64) >= 0 || always || account.IsUnbound()
 }
 
 // How is how a call is made.
@@ -105,8 +102,9 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	}
 	const every = 16
 	r, how := random(), Copy
+	own := int64(p.begin().own(TimedRead, int64(n)).Load()) * prices.Units(int64(n))
 	switch {
-	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || !p.wasTimed(TimedRead, int64(n))) && !always, !pays && r%2 == 0:
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
 		return TimedRead
 	case !pays || !prices.Known(int64(n)) && !always || r%every == 1:
 		how = TimedCopy
@@ -114,9 +112,9 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	switch {
 	case !counts:
 	case n >= Long:
-		account.Earn(prices.Saves(int64(n)))
+		account.Earn(prices.Saves(int64(n), own))
 	case r%every == 1:
-		account.Earn(every * prices.Saves(int64(n)))
+		account.Earn(every * prices.Saves(int64(n), own))
 	}
 	return how
 }

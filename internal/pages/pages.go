@@ -99,13 +99,12 @@ const (
 type record struct {
 	blocks.Map
 
-	confirm atomic.Bool    // the system must confirm that a page exists before it is ready
-	credit  atomic.Uint32  // calls that a mapping would have saved
-	asked   atomic.Int64   // up to this offset the system was asked what is in memory
-	loaded  atomic.Int64   // blocks whose end is paid
-	small   account.Price  // of a small write by system call: that of the process may be of files whose bytes are in no cache
-	timed   atomic.Uint32  // bits of the sizes of calls that were timed (see timedBit)
-	calls   reason.Counter // system calls, but for those that are early
+	confirm atomic.Bool                    // the system must confirm that a page exists before it is ready
+	credit  atomic.Uint32                  // calls that a mapping would have saved
+	asked   atomic.Int64                   // up to this offset the system was asked what is in memory
+	loaded  atomic.Int64                   // blocks whose end is paid
+	took    [2][prices.Sizes]atomic.Uint32 // of the last reads, and writes, by system call that were timed (see own)
+	calls   reason.Counter                 // system calls, but for those that are early
 }
 
 const (

@@ -21,7 +21,7 @@ const (
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
-	dearEvery    = 72 // reads of a size of which copies take longer, of which one is a copy or timed: with more, they are not tried again
+	dearEvery    = 96 // reads of a size of which copies take longer, of which one is a copy or timed: with more, they are not tried again
 	compareEvery = 32 // timed mapped writes of Long and more, of which one is a system call: files of unlike folios
 
 	longReadShare  = 36 // and of what a long read takes more, since it has no more records and searches to pay for: reads of 32 KiB

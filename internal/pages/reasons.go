@@ -56,10 +56,13 @@ func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 func (r *record) unmapped(took int64) {
 	n := r.loaded.Load()
 	ends, rest := n*prices.EndOfBlock(), prices.Unmap.Now()
-	switch { // less than that if the system had evicted blocks
+	switch {
 	case ends > rest && took > rest:
 		prices.End.Measure(took-rest, n)
 	case ends <= rest && took > ends:
 		prices.Unmap.Measure(took-ends, 1)
+	default: // the system had evicted blocks, or both prices are too high
+		prices.End.Fall()
+		prices.Unmap.Fall()
 	}
 }

@@ -106,6 +106,19 @@ func (w *Writes) Count(n int) (timed bool) {
 	return false
 }
 
+// ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last one took,
+// or a small one, if none of that size was timed.
+func (r *record) ofWrite(n int64) int64 {
+	own := int64(r.own(Write, n).Load()) * prices.Units(n)
+	switch {
+	case own > 0:
+		return max(prices.Call.Now(), min(prices.OfWrite(n), own))
+	case n >= prices.Small:
+		return r.ofWrite(0)
+	}
+	return prices.Call.Now()
+}
+
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
 // longer than a system call was a page fault. If the account is far below zero by then, another process has
 // had the file written back, which protects its pages. So no page counts as prefaulted any more. One that took
@@ -118,16 +131,11 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	if int64(took) > 4*fault {
 		return
 	}
-	small := max(prices.Call.Now(), p.begin().small.Measured())
-	price := small // of a size that was not timed in this file, no more is believed
-	if n >= prices.Small && p.wasTimed(Write, int64(n)) {
-		price = prices.OfWrite(int64(n))
-	}
-	saved := max(price-int64(took), -fault)
+	saved := max(p.begin().ofWrite(int64(n))-int64(took), -fault)
 	if saved >= 0 {
 		each := saved
 		if shorter {
-			each = min(saved, small)
+			each = min(saved, p.begin().ofWrite(0))
 		}
 		account.Earn(saved + others*each)
 		return

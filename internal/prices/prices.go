@@ -37,8 +37,11 @@ var Write = &writes[0]
 // Small is the number of bytes from which on those of a write have a price.
 const Small = 1 << 10
 
-// sizes has the prices of calls of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
-type sizes [14]account.Price
+// Sizes is the number of sizes that have prices: of less than 1 KiB, of 1 KiB and more, of 2… and of 4 MiB and more.
+const Sizes = 14
+
+// sizes has the prices of calls of each size.
+type sizes [Sizes]account.Price
 
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
@@ -74,17 +77,17 @@ func EndOfBlock() int64 { return max(End.Now(), Fault.Now()/2) }
 // of returns the price for calls of n bytes.
 func (s *sizes) of(n int64) *account.Price { return &s[Size(n)] }
 
-// Size returns which of the prices by size is that of calls of n bytes. It is below 14, and 0 for less than 1 KiB.
-func Size(n int64) int { return min(bits.Len64(uint64(n)>>10), len(sizes{})-1) }
+// Size returns which of the prices by size is that of calls of n bytes. It is 0 for less than 1 KiB.
+func Size(n int64) int { return min(bits.Len64(uint64(n)>>10), Sizes-1) }
 
 // take returns what a call of n bytes takes.
-func (s *sizes) take(n int64) int64 { return units(n) * s.of(n).Now() }
+func (s *sizes) take(n int64) int64 { return Units(n) * s.of(n).Now() }
 
 // least returns that, or what the last one took, if that is less: it may be the first one of another file.
-func (s *sizes) least(n int64) int64 { return units(n) * s.of(n).Least() }
+func (s *sizes) least(n int64) int64 { return Units(n) * s.of(n).Least() }
 
-// units returns the number of prices that a call of n bytes takes.
-func units(n int64) int64 {
+// Units returns the number of prices that a call of n bytes takes.
+func Units(n int64) int64 {
 	if n < Long {
 		return 1
 	}
@@ -97,16 +100,16 @@ func TookRead(n, took int64) {
 	if took == 0 {
 		took = OfRead(n)
 	}
-	reads.of(n).Measure(took/units(n), 1)
+	reads.of(n).Measure(took/Units(n), 1)
 }
 
 // TookCopy records what a read of n bytes has taken from the mapping.
-func TookCopy(n, took int64) { copies.of(n).Measure(took/units(n), 1) }
+func TookCopy(n, took int64) { copies.of(n).Measure(took/Units(n), 1) }
 
 // TookWrite records what a write of n bytes has taken by system call.
 func TookWrite(n, took int64) {
 	if n >= Long {
-		took = (took - writeCall()) / units(n)
+		took = (took - writeCall()) / Units(n)
 	}
 	writes.of(n).Measure(took, 1)
 }
@@ -139,12 +142,18 @@ func OfShortRead() int64 {
 	return max(hot, min(reads[0].Measured(), 2*hot))
 }
 
-// Saves returns what a read of n bytes saves from the mapping.
-func Saves(n int64) int64 {
+// Saves returns what a read of n bytes saves from the mapping of a file in which the last one took own by system call: no
+// more than that is believed. No short one loses: if one seems to, the price of its copy is that of another file, whose
+// bytes are in no cache.
+func Saves(n, own int64) int64 {
 	if !Known(n) {
 		return Call.Now()
 	}
-	return max(Call.Now(), reads.least(n)) - copies.take(n)
+	saves := max(Call.Now(), min(reads.least(n), own)) - copies.take(n)
+	if n < Long {
+		saves = max(saves, 0)
+	}
+	return saves
 }
 
 // Known reports whether reads and copies of such a size were measured.

@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"math"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/account"
@@ -50,10 +51,10 @@ func TestSaves_Known(t *testing.T) {
 	for _, n := range []int64{64, Long, 100 * Long} {
 		Reset()
 		Call.Set(200)
-		reads, copies := units(n)*300, units(n)*100
+		reads, copies := Units(n)*300, Units(n)*100
 		for i := range 2 {
-			if Known(n) || Saves(n) != Call.Now() {
-				t.Errorf("%d bytes: %d measures of each are believed to tell what is saved: %d", n, i, Saves(n))
+			if Known(n) || Saves(n, math.MaxInt64) != Call.Now() {
+				t.Errorf("%d bytes: %d measures of each are believed to tell what is saved: %d", n, i, Saves(n, math.MaxInt64))
 			}
 			TookRead(n, reads)
 			TookCopy(n, copies)
@@ -65,8 +66,8 @@ func TestSaves_Known(t *testing.T) {
 			TookRead(n, reads)
 			TookCopy(n, copies)
 		}
-		if want := reads - copies; Saves(n) < want*9/10 || Saves(n) > want*11/10 {
-			t.Errorf("a read of %d bytes is believed to save %d, not %d", n, Saves(n), want)
+		if want := reads - copies; Saves(n, math.MaxInt64) < want*9/10 || Saves(n, math.MaxInt64) > want*11/10 {
+			t.Errorf("a read of %d bytes is believed to save %d, not %d", n, Saves(n, math.MaxInt64), want)
 		}
 		TookRead(n, 0) // it may have waited for the disk
 		if now := OfRead(n); now < reads*9/10 || now > reads*11/10 {
@@ -91,8 +92,8 @@ func TestTook_Waited(t *testing.T) {
 		TookRead(n, 74_000)
 		TookCopy(n, 127_000)
 	}
-	if Saves(n) >= 0 {
-		t.Errorf("copies that take longer are believed to save %d", Saves(n))
+	if Saves(n, math.MaxInt64) >= 0 {
+		t.Errorf("copies that take longer are believed to save %d", Saves(n, math.MaxInt64))
 	}
 	for range 20 {
 		TookRead(n, 74_000)
