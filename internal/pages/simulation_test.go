@@ -1006,28 +1006,41 @@ func TestAccount_FarZerosBesideHotFile(t *testing.T) {
 	}
 }
 
-// Small writes of a hot file, in turns with calls at random of a far one: what a write of the hot one saves is not what one
-// of the other takes. Nor is the end of a block what it is elsewhere: only Close tells.
+// Writes of a hot file, in turns with calls at random of a far one: what a write of the hot one saves is not what one of the
+// other takes. Nor is the end of a block what it is elsewhere: only Close tells.
 func TestAccount_HotWritesBesideFarFile(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
 	defer account.Unbound()
+	type file struct {
+		size, n int64
+		calls   int // of a turn
+	}
+	small := file{2 * BlockSize, 64, 1}
 	for _, c := range []struct {
-		size  int64
+		far   file
+		large bool
 		life  int // of the far one
+		hot   file
 		share float64
+		pread float64
 	}{
-		{2 << 30, math.MaxInt, unmapShare},
-		{100 << 20, 2_000, unmapShare},
-		{100 << 20, 2_000, 0.75},
-		{100 << 20, 2_000, 1},
+		{file{2 << 30, 8, 1}, false, math.MaxInt, small, unmapShare, preadPrice},
+		{file{100 << 20, 8, 1}, false, 2_000, small, unmapShare, preadPrice},
+		{file{100 << 20, 8, 1}, false, 2_000, small, 0.75, preadPrice},
+		{file{100 << 20, 8, 1}, false, 2_000, small, 1, preadPrice},
+		{file{64 << 20, 1 << 10, 183}, false, 640, file{2 << 20, 1 << 10, 100}, unmapShare, preadPrice / 2},
+		{file{64 << 20, 4 << 10, 183}, true, 640, file{2 << 20, 4 << 10, 100}, unmapShare, preadPrice},
+		{file{64 << 20, 8 << 10, 183}, false, 640, file{2 << 20, 8 << 10, 100}, unmapShare, preadPrice / 2},
+		{file{64 << 20, 8 << 10, 183}, false, 640, file{2 << 20, 8 << 10, 14}, unmapShare, 1_000},
+		{file{64 << 20, 16 << 10, 183}, true, 640, file{2 << 20, 16 << 10, 14}, unmapShare, preadPrice},
 	} {
 		for _, times := range []int{2, 3} { // that each offset is read
 			for _, writes := range []int{3, 10} { // of 100 calls of the far one
 				s := newSimulation(1)
-				s.share = c.share
-				s.open(2*BlockSize, true, false, false)
+				s.share, s.pread = c.share, c.pread
+				s.open(c.hot.size, true, false, false)
 				hot := s.simFile
 				var far *simFile
 				off := int64(0)
@@ -1036,19 +1049,22 @@ func TestAccount_HotWritesBesideFarFile(t *testing.T) {
 						if far != nil {
 							s.close()
 						}
-						s.open(c.size, false, false, false)
+						s.open(c.far.size, c.large, false, false)
 						s.far, far = true, s.simFile
 					}
 					if i%times == 0 {
-						off = s.random.Int64N(far.size - 8)
+						off = s.random.Int64N(far.size - c.far.n)
 					}
 					if s.random.IntN(100) < writes {
-						s.write(off, 8)
+						s.write(off, c.far.n)
 					} else {
-						s.read(off, 8)
+						s.read(off, c.far.n)
 					}
-					s.simFile = hot
-					s.write(s.random.Int64N(BlockSize-64), 64)
+					if s.simFile = hot; i%c.far.calls == 0 {
+						for range c.hot.calls {
+							s.write(s.random.Int64N(s.size/2-c.hot.n), c.hot.n)
+						}
+					}
 				}
 				if t.Logf("%+v, %d reads of an offset, %d%% writes: %.2f", c, times, writes, s.cost/s.base); s.cost > s.allowed() {
 					t.Errorf("%+v, %d reads of an offset, %d%% writes: %.0f ns, %.0f with os.File: %.0f more than allowed", c, times, writes, s.cost, s.base, s.cost-s.allowed())
@@ -1835,21 +1851,84 @@ func TestRead_NextOrder(t *testing.T) {
 	}
 }
 
-// Faults that were dear do not forbid for ever to read ahead, which would show that they are not any more.
+// Faults that were dear, and ends of blocks, do not forbid for ever to read ahead, which would show that they are not any
+// more.
 func TestRead_AfterDearFaults(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy does not weigh prices")
 	}
 	defer account.Unbound()
-	s := newSimulation(1)
-	prices.Fault.Set(8_000)
-	s.open(1024*BlockSize, true, false, false)
-	for off := int64(0); off < s.size; off += 4096 {
-		s.read(off, 4096)
+	for _, price := range []*account.Price{&prices.Fault, &prices.End} {
+		s := newSimulation(1)
+		price.Set(8_000)
+		s.open(1024*BlockSize, true, false, false)
+		for off := int64(0); off < s.size; off += 4096 {
+			s.read(off, 4096)
+		}
+		s.close()
+		if s.cost > 0.75*s.base {
+			t.Errorf("%.2f of os.File", s.cost/s.base)
+		}
 	}
-	s.close()
-	if s.cost > 0.75*s.base {
+}
+
+// If both prices of what Close takes are too high, they do not stay so.
+func TestClosed_BothPricesTooHigh(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy does not weigh prices")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	prices.End.Set(8_000)
+	prices.Unmap.Set(23_000)
+	for range 200 {
+		s.open(16*BlockSize, true, false, false)
+		for range 1000 {
+			s.read(s.random.Int64N(s.size-64), 64)
+		}
+		s.close()
+	}
+	if s.cost > 0.70*s.base {
 		t.Errorf("%.2f of os.File", s.cost/s.base)
+	}
+}
+
+// Short copies of a far file, and system calls of a hot one, do not make a debt that no later file pays.
+func TestDraw_NoDebtOfShortReads(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	for _, n := range []int64{8 << 10, 12_000} {
+		s := newSimulation(1)
+		s.pread = preadPrice / 2
+		var files [2]*simFile
+		for i, size := range []int64{64 << 20, 2 << 20} {
+			s.open(size, true, false, false)
+			s.far = i == 0
+			files[i] = s.simFile
+		}
+		off := int64(0)
+		for i := 0; s.base < 100e6; i++ {
+			if s.simFile = files[0]; i%3 == 0 {
+				off = s.random.Int64N(s.size - n)
+			}
+			s.read(off, n)
+			if s.simFile = files[1]; i%2 == 0 {
+				s.read(s.random.Int64N(s.size-n), n)
+			}
+		}
+		s.cost, s.base = 0, 0
+		for range 500 {
+			s.open(BlockSize, true, false, false)
+			for range 400 {
+				s.read(100, 64)
+			}
+			s.close()
+		}
+		if s.cost > 0.5*s.base {
+			t.Errorf("lives after reads of %d bytes: %.2f of os.File", n, s.cost/s.base)
+		}
 	}
 }
 
