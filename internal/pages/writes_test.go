@@ -288,19 +288,25 @@ func TestPrefault_BesideSyncRange(t *testing.T) {
 	}
 }
 
-// The question whether a block is in memory is paid with its prefault, unless that is known.
+// The question whether a block is in memory is paid with its prefault, unless that is known, and so is its end, unless the
+// block is mapped.
 func TestPrefault_Asks(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer account.Unbound()
-	for asks, want := range map[bool]int64{false: largePrefault, true: largePrefault + preadPrice} {
+	for _, c := range []struct {
+		known Mark
+		pays  func() int64
+	}{
+		{0, func() int64 { return largePrefault + preadPrice + prices.EndOfBlock() }},
+		{Seen, func() int64 { return largePrefault + prices.EndOfBlock() }},
+		{Ready, func() int64 { return largePrefault }},
+	} {
 		s := newSimulation(1)
-		want += prices.EndOfBlock()
 		s.open(BlockSize, true, false, false)
-		s.mapped = true
-		if !asks {
-			s.p.Note(Seen, 0, BlockSize)
+		if s.mapped = true; c.known > 0 {
+			s.p.Note(c.known, 0, BlockSize)
 		}
 		s.p.word(0).Or(writesMax << writesShift)
 		s.p.begin().Flag(blocks.Due, 0)
@@ -308,8 +314,8 @@ func TestPrefault_Asks(t *testing.T) {
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
 		}
-		if got := before - account.Balance(); got != want {
-			t.Errorf("asks: %v; %d ns are paid, want %d", asks, got, want)
+		if got, want := before-account.Balance(), c.pays(); got != want {
+			t.Errorf("known: %x; %d ns are paid, want %d", c.known, got, want)
 		}
 	}
 }
