@@ -59,11 +59,11 @@ func mapFile(h Host) bool {
 // payLoad pays for the first load in each of n blocks, and for their end.
 func (r *record) payLoad(took, n int64) {
 	account.Spend(prices.Fault.Measure(took, n))
-	r.payEnd(n)
+	r.payEnd(n, 0)
 }
 
-// payEnd pays for unmapping n blocks.
-func (r *record) payEnd(n int64) {
-	account.Spend(n * prices.EndOfBlock())
+// payEnd pays for unmapping n blocks, at least so much for each: no load may have been measured yet.
+func (r *record) payEnd(n, least int64) {
+	account.Spend(n * max(prices.EndOfBlock(), least))
 	r.loaded.Add(n)
 }
