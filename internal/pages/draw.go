@@ -48,7 +48,8 @@ func (r *record) own(how How, n int64) *atomic.Uint32 {
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
 // waited for the disk if its pages were evicted after they were seen. For a short one nothing is asked, because the
-// question reads a byte of it, and what is timed would find its bytes in the caches of the processor.
+// question reads a byte of it, and what is timed would find its bytes in the caches of the processor. One that takes as
+// long as 16 hot ones has waited.
 func (p *Pages) Took(how How, n int64, took time.Duration) {
 	ns := int64(took)
 	switch how {
@@ -58,6 +59,9 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	case Write:
 		prices.TookWrite(n, ns)
 	default:
+		if n < Long && ns > 16*prices.Call.Now() { // it has waited
+			ns = 0
+		}
 		prices.TookRead(n, ns)
 		if ns == 0 {
 			ns = prices.OfRead(n)
