@@ -24,7 +24,7 @@ func earn(n int64, writes bool) {
 // later.
 func (p *Pages) TimesWrite(n int) bool {
 	state := p.state.Load()
-	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)).Load() == 0
+	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)) == 0
 }
 
 // Compares reports whether a mapped write of n bytes that is to be timed is to be made by system call instead, and timed
@@ -33,13 +33,21 @@ func (p *Pages) Compares(n int) bool {
 	if n < Long || random()%compareEvery > 0 || always || account.IsUnbound() {
 		return false
 	}
-	p.begin().own(Write, int64(n)).Store(0)
+	p.begin().setOwn(Write, int64(n), 0)
 	return true
 }
 
-// own returns what the last call of that size has taken in this file by system call for each of its prices.Units, or 0. The
-// price may be that of another file, whose bytes were in no cache.
-func (r *record) own(how How, n int64) *atomic.Uint32 {
+// own returns what the last call of the size of n bytes that was timed in this file takes by system call, or 0. The price
+// may be that of another file, whose bytes were in no cache.
+func (r *record) own(how How, n int64) int64 {
+	return int64(r.ownUnit(how, n).Load()) * prices.Units(n)
+}
+
+func (r *record) setOwn(how How, n, ns int64) {
+	r.ownUnit(how, n).Store(uint32(min((ns+prices.Units(n)-1)/prices.Units(n), math.MaxUint32)))
+}
+
+func (r *record) ownUnit(how How, n int64) *atomic.Uint32 {
 	if how == Write {
 		return &r.took[1][prices.Size(n)]
 	}
@@ -68,7 +76,7 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 		}
 		p.begin().calls.Add(reason.Slower, 1)
 	}
-	p.begin().own(how, n).Store(uint32(min(max(ns/prices.Units(n), 1), math.MaxUint32)))
+	p.begin().setOwn(how, n, max(ns, 1))
 }
 
 // copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
@@ -106,7 +114,7 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	}
 	const every = 16
 	r, how := random(), Copy
-	own := int64(p.begin().own(TimedRead, int64(n)).Load()) * prices.Units(int64(n))
+	own := p.begin().own(TimedRead, int64(n))
 	switch {
 	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
 		return TimedRead

@@ -1,11 +1,13 @@
 package pages
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/account"
+	"go.dw1.io/mmapfile/internal/blocks"
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
@@ -308,6 +310,23 @@ func TestTruncated_IsPaid(t *testing.T) {
 	for _, c := range []struct{ size, balance int64 }{{BlockSize, 0}, {0, -prices.Unmap.Now()}, {0, -prices.Unmap.Now()}} {
 		if s.p.Truncated(c.size); account.Balance() != c.balance {
 			t.Errorf("after a truncation to %d bytes the account has %d ns, want %d", c.size, account.Balance(), c.balance)
+		}
+	}
+}
+
+// After a Sync of all, writes look at no word: the file's length need not be that of its last block.
+func TestSynced_ClearsFlags(t *testing.T) {
+	defer account.Unbound()
+	for _, end := range []int64{3*BlockSize + 100, math.MaxInt64} {
+		s := newSimulation(1)
+		s.open(3*BlockSize+100, true, false, false)
+		s.p.Note(Prefaulted, 0, s.size)
+		s.p.begin().Flag(blocks.Due, 2)
+		s.p.Synced(0, end)
+		for block := range int64(4) {
+			if got := s.p.flags(block * BlockSize); got&(blocks.ForWrites|blocks.Due) != 0 && !always {
+				t.Errorf("after a sync up to %d block %d has the flags %x", end, block, got)
+			}
 		}
 	}
 }

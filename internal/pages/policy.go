@@ -24,7 +24,7 @@ const (
 	dearEvery    = 96 // reads of a size of which copies take longer, of which one is a copy or timed: with more, they are not tried again
 	compareEvery = 32 // timed mapped writes of Long and more, of which one is a system call: files of unlike folios
 
-	longReadShare  = 36 // and of what a long read takes more, since it has no more records and searches to pay for: reads of 32 KiB
+	longReadShare  = 36 // and of what a long read takes more, since its record costs no more than that of a short one: reads of 32 KiB
 	longWriteShare = 48 // and a long write, whose prefaults take more than is paid: writes of 62 KB in three files in turns
 
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.

@@ -60,5 +60,5 @@ const (
 var (
 	recordPrices = [3]float64{24, 24, 52} // recording a call, and why it was one
 	missPrices   = [3]float64{5, 25, 70}  // finding that a mapping does not have the pages
-	flagPrices   = [3]float64{5, 10, 15}  // or that its block has no flag: 8 to 15 beside system calls in 64 MiB to 8 GiB
+	flagPrices   = [3]float64{5, 10, 15}  // or that its block has no flag: 8 to 20 beside system calls in 64 MiB to 8 GiB, 12 on average
 )

@@ -796,8 +796,8 @@ func TestAccount_BusyPrograms(t *testing.T) {
 	}
 }
 
-// The account is that of all files: records of one do not take what a trial of another waits for, and what little loads of a
-// large one save leaves much to the other.
+// The account is that of all files: records of one do not take what a trial of another waits for. Nor do loads of a large
+// one take all of it.
 func TestAccount_OfTwoFiles(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
@@ -1927,16 +1927,21 @@ func TestDraw_NoDebtOfShortReads(t *testing.T) {
 			}
 		}
 		s.cost, s.base = 0, 0
-		for range 500 {
-			s.open(BlockSize, true, false, false)
-			for range 400 {
-				s.read(100, 64)
-			}
-			s.close()
-		}
+		s.lives(500, 400, true)
 		if s.cost > 0.5*s.base {
 			t.Errorf("lives after reads of %d bytes: %.2f of os.File", n, s.cost/s.base)
 		}
+	}
+}
+
+// lives opens a file of a block, reads it, and closes it, so many times.
+func (s *simulation) lives(times, reads int, large bool) {
+	for range times {
+		s.open(BlockSize, large, false, false)
+		for range reads {
+			s.read(100, 64)
+		}
+		s.close()
 	}
 }
 
@@ -1955,13 +1960,7 @@ func TestPrefault_TrialThatWaited(t *testing.T) {
 		t.Fatal("no trial waits")
 	}
 	s.cost, s.base = 0, 0 // the file stays open
-	for range 2000 {
-		s.open(BlockSize, false, false, false)
-		for range 200 {
-			s.read(100, 64)
-		}
-		s.close()
-	}
+	s.lives(2000, 200, false)
 	if s.cost > 0.6*s.base {
 		t.Errorf("%.2f of os.File", s.cost/s.base)
 	}

@@ -109,7 +109,7 @@ func (w *Writes) Count(n int) (timed bool) {
 // ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last one took,
 // or a small one, if none of that size was timed.
 func (r *record) ofWrite(n int64) int64 {
-	own := int64(r.own(Write, n).Load()) * prices.Units(n)
+	own := r.own(Write, n)
 	switch {
 	case own > 0:
 		return max(prices.Call.Now(), min(prices.OfWrite(n), own))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.dw1.io/mmapfile/internal/account"
-	"go.dw1.io/mmapfile/internal/blocks"
 	"go.dw1.io/mmapfile/internal/prices"
 	"go.dw1.io/mmapfile/internal/reason"
 )
@@ -160,7 +159,6 @@ func TestPrefault_PaysItsEnd(t *testing.T) {
 				for block := range int64(16) {
 					s.p.word(block).Or(writesMax << writesShift)
 				}
-				s.p.begin().Flag(blocks.Due, 0)
 				if !s.p.Prefault(s.simFile, 0, int(s.size)) {
 					t.Fatal("not prefaulted")
 				}
@@ -186,7 +184,6 @@ func TestClosed_LeavesOutPrefaults(t *testing.T) {
 			for block := range int64(16) {
 				s.p.word(block).Or(writesMax << writesShift)
 			}
-			s.p.begin().Flag(blocks.Due, 0)
 			if !s.p.Prefault(s.simFile, 0, int(s.size)) {
 				t.Fatal("not prefaulted")
 			}
@@ -215,7 +212,6 @@ func TestPrefault_EndOfOneThatWaited(t *testing.T) {
 	prices.Prefault.Set(10_000)
 	s.p.Note(Seen, 0, s.size)
 	s.p.word(0).Or(writesMax << writesShift)
-	s.p.begin().Flag(blocks.Due, 0)
 	account.Set(account.Max)
 	if !s.p.Prefault(waitingFile{s.simFile}, 0, 64) {
 		t.Fatal("not prefaulted")
@@ -309,7 +305,6 @@ func TestPrefault_Asks(t *testing.T) {
 			s.p.Note(c.known, 0, BlockSize)
 		}
 		s.p.word(0).Or(writesMax << writesShift)
-		s.p.begin().Flag(blocks.Due, 0)
 		before := account.Balance()
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
@@ -365,7 +360,6 @@ func TestPrefault_Refused(t *testing.T) {
 	s.mapped, s.refuses, s.tries = true, true, 2
 	s.p.Note(Seen, 0, BlockSize)
 	s.p.begin().Word(0).Or(writesMax << writesShift)
-	s.p.begin().Flag(blocks.Due, 0)
 	before := account.Balance()
 	if s.p.Prefault(s.simFile, 0, 64) {
 		t.Fatal("not refused")
