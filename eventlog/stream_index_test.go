@@ -3,6 +3,7 @@ package eventlog_test
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"go.dw1.io/mmapfile/eventlog"
@@ -103,4 +104,33 @@ func TestStream_IndexBound(t *testing.T) {
 	closeStream(t, s)
 	s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 	check()
+}
+
+// Goroutines that read segments for the first time at once leave as many points as one of them would.
+func TestStream_IndexBoundOfManyReaders(t *testing.T) {
+	const most = 2000
+	restore := eventlog.BoundIndexes(most)
+	defer restore()
+	dir := newDir(t)
+	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, 10_000)
+	closeStream(t, s)
+	for range 10 {
+		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+		var wg sync.WaitGroup
+		for i := range int64(8) {
+			wg.Go(func() {
+				for seq := i; seq < 10_000; seq += 8 {
+					if e, err := s.Get(seq); err != nil || string(e.Data) != nth(seq) {
+						t.Errorf("Get(%d): %.20q, %v", seq, e.Data, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := eventlog.IndexPoints(s); n > most || n < most-20 {
+			t.Errorf("%d points, want up to %d", n, most)
+		}
+		closeStream(t, s)
+	}
 }

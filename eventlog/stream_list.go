@@ -26,6 +26,8 @@ type segmentList struct {
 
 	mu  logdisk.Mutex              // guards changes of all; locked before the mu of segment
 	all atomic.Pointer[[]*segment] // ascending
+
+	thinning logdisk.Mutex // held by thinIndexes: two calls at once would each remove what one has to
 }
 
 func (l *segmentList) init(dir string) {
@@ -144,6 +146,8 @@ func (l *segmentList) add(first int64) *segment {
 
 // thinIndexes bounds the memory of the indexes, but for the last.
 func (l *segmentList) thinIndexes() {
+	l.thinning.Lock()
+	defer l.thinning.Unlock()
 	list := l.segments()
 	indexes := make([]*eventfile.Index, 0, len(list))
 	for _, s := range list[:max(len(list)-1, 0)] {
