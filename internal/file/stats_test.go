@@ -232,27 +232,43 @@ func TestSystemCalls_AtTheSameTime(t *testing.T) {
 	}
 }
 
-// What memory takes to unmap is no price of mappings for calls.
+// What memory takes to unmap is no price of mappings for calls, nor what two mappings take.
 func TestClose_MemoryIsNoPrice(t *testing.T) {
-	f := lazyFileEvicted(t, 1<<20)
-	before := prices.Unmap.Measured()
-	if f.Bytes() == nil {
-		t.Fatal("no memory")
+	defer prices.Reset()
+	memory := func(f *File) {
+		if f.Bytes() == nil {
+			t.Fatal("no memory")
+		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
+	forCalls := func(f *File) {
+		if f.mapForCalls(); f.m.Load() == nil || !f.m.Load().trial {
+			t.Fatal("not mapped")
+		}
 	}
-	if now := prices.Unmap.Measured(); now != before {
-		t.Errorf("the price was %d, and is %d", before, now)
-	}
-	f = lazyFile(t, 1<<20)
-	if f.mapForCalls(); f.m.Load() == nil {
-		t.Fatal("not mapped")
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if prices.Unmap.Measured() == 0 {
-		t.Error("the end of a mapping for calls is not measured")
+	for _, tc := range []struct {
+		name     string
+		maps     func(f *File)
+		measured bool
+	}{
+		{"for calls", forCalls, true},
+		{"memory", memory, false},
+		{"memory, and then for calls", func(f *File) {
+			memory(f)
+			if _, err := f.WriteAt([]byte{1}, 4<<20); err != nil {
+				t.Fatal(err)
+			}
+			forCalls(f)
+		}, false},
+	} {
+		f := lazyFile(t, 1<<20)
+		f.pages.Note(pages.Seen, 0, 1)
+		tc.maps(f)
+		prices.Unmap.Set(0)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := prices.Unmap.Measured() > 0; got != tc.measured {
+			t.Errorf("%s: the end is measured: %t, want %t", tc.name, got, tc.measured)
+		}
 	}
 }
