@@ -12,12 +12,23 @@ import (
 )
 
 // earn adds a share of what a long call of n bytes by system call takes more than a short one, which look counts.
-func earn(n int64, writes bool) {
+func (p *Pages) earn(n int64, writes bool) {
 	if writes {
 		account.Earn((prices.OfWrite(n) - prices.OfWrite(0)) / longWriteShare)
 	} else {
-		account.Earn(max(prices.OfRead(n)-prices.OfShortRead(), 0) / longReadShare)
+		account.Earn(max(p.ofRead(n)-prices.OfShortRead(), 0) / longReadShare)
 	}
+}
+
+// ofRead returns what a long read of n bytes is believed to take in this file by system call: no more than the last one
+// took, or one that is hot, if none of that size was timed.
+func (p *Pages) ofRead(n int64) int64 {
+	if r := p.rec.Load(); r != nil {
+		if own := r.own(TimedRead, n); own > 0 {
+			return min(prices.OfRead(n), own)
+		}
+	}
+	return min(prices.OfRead(n), prices.OfHotRead(n))
 }
 
 // TimesWrite reports whether the next write by system call, of n bytes, is to be timed, for Took, if it may be mapped

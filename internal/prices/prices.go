@@ -131,6 +131,9 @@ func OfWrite(n int64) int64 {
 // OfRead returns what a read of n bytes takes by system call.
 func OfRead(n int64) int64 { return max(Call.Now(), reads.take(n)) }
 
+// OfHotRead returns what a long read of n bytes takes at least by system call in most files.
+func OfHotRead(n int64) int64 { return Call.Now() + Units(n)*firstPage }
+
 // InVain returns what a copy of n bytes takes that nothing proves, and what it was believed to save: of a far file it takes
 // longer than a system call of a hot one.
 func InVain(n int64) int64 { return 5 * OfRead(n) / 2 }
