@@ -87,9 +87,7 @@ func TestStream_IndexBound(t *testing.T) {
 	check := func() {
 		t.Helper()
 		for seq := range s.Next() {
-			if e, err := s.Get(seq); err != nil || string(e.Data) != nth(seq) {
-				t.Fatalf("Get(%d): %.20q, %v", seq, e.Data, err)
-			}
+			wantGet(t, s, seq)
 		}
 		if n := eventlog.IndexPoints(s); n > most || n < most/4 {
 			t.Errorf("%d points, want up to %d", n, most)
@@ -108,22 +106,20 @@ func TestStream_IndexBound(t *testing.T) {
 
 // Goroutines that read segments for the first time at once leave as many points as one of them would.
 func TestStream_IndexBoundOfManyReaders(t *testing.T) {
-	const most = 2000
+	const most, readers, events = 500, 8, 10_000
 	restore := eventlog.BoundIndexes(most)
 	defer restore()
 	dir := newDir(t)
 	s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
-	pushN(t, s, 10_000)
-	closeStream(t, s)
-	for range 10 {
-		s := openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
+	pushN(t, s, events)
+	for range 20 {
+		closeStream(t, s)
+		s = openStream(t, dir, eventlog.StreamOptions{SegmentSize: 4000})
 		var wg sync.WaitGroup
-		for i := range int64(8) {
+		for i := range int64(readers) { // each of other segments
 			wg.Go(func() {
-				for seq := i; seq < 10_000; seq += 8 {
-					if e, err := s.Get(seq); err != nil || string(e.Data) != nth(seq) {
-						t.Errorf("Get(%d): %.20q, %v", seq, e.Data, err)
-					}
+				for seq := i * events / readers; seq < (i+1)*events/readers; seq += 10 {
+					wantGet(t, s, seq)
 				}
 			})
 		}
@@ -131,6 +127,12 @@ func TestStream_IndexBoundOfManyReaders(t *testing.T) {
 		if n := eventlog.IndexPoints(s); n > most || n < most-20 {
 			t.Errorf("%d points, want up to %d", n, most)
 		}
-		closeStream(t, s)
+	}
+}
+
+func wantGet(t *testing.T, s *eventlog.Stream, seq int64) {
+	t.Helper()
+	if e, err := s.Get(seq); err != nil || string(e.Data) != nth(seq) {
+		t.Errorf("Get(%d): %.20q, %v", seq, e.Data, err)
 	}
 }

@@ -232,7 +232,7 @@ func TestSystemCalls_AtTheSameTime(t *testing.T) {
 	}
 }
 
-// What memory takes to unmap is no price of mappings for calls, nor what two mappings take.
+// Neither what memory takes to unmap, nor what two mappings take, is the price of a mapping for calls.
 func TestClose_MemoryIsNoPrice(t *testing.T) {
 	defer prices.Reset()
 	memory := func(f *File) {
@@ -261,7 +261,7 @@ func TestClose_MemoryIsNoPrice(t *testing.T) {
 		}, false},
 	} {
 		f := lazyFile(t, 1<<20)
-		f.pages.Note(pages.Seen, 0, 1)
+		f.pages.Note(pages.Seen, 0, 1) // a file without a record is not measured
 		tc.maps(f)
 		prices.Unmap.Set(0)
 		if err := f.Close(); err != nil {

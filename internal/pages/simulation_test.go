@@ -1282,10 +1282,10 @@ func TestAccount_AdversaryInTurns(t *testing.T) {
 // Long reads of a file do not earn by what those of another take, whose bytes are in no cache.
 func TestAccount_LongReadsAfterFarOnes(t *testing.T) {
 	for _, turns := range []byte{0, 2} {
-		for _, life := range []byte{170, 200, 230} { // 500 to 4,300 reads
-			for _, zeros := range []byte{62, 63, 255} {
+		for _, life := range []byte{170, 200, 230} { // 500 to 4,400 reads
+			for _, content := range []byte{62, 63, 255} { // small folios, large ones, and zeros
 				far := []byte{69, 117, 251, 2, turns, 160, 99, 135}
-				hot := []byte{101, life, 255, 132, 0, 1, zeros, 255}
+				hot := []byte{101, life, 255, 132, 0, 1, content, 255}
 				checkBound(t, bytes.Repeat(append(far, hot...), 20))
 			}
 		}
@@ -1370,10 +1370,11 @@ func FuzzAccount(f *testing.F) {
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
-	f.Add([]byte{48, 224, 219, 112, 48, 169, 221, 48})                                     // copies of 13 KiB that prove nothing
-	f.Add([]byte{98, 218, 255, 57, 0, 48, 218, 50})                                        // each second long copy proves nothing
-	f.Add([]byte{48, 120, 0, 0, 0, 160, 198, 108, 45, 124, 142, 48, 48, 16, 48, 48})       // short reads, after those of a file whose bytes are in no cache
-	f.Add([]byte{69, 117, 251, 2, 86, 160, 99, 135, 101, 255, 255, 132, 122, 1, 255, 255}) // long ones
+	f.Add([]byte{48, 224, 219, 112, 48, 169, 221, 48})                               // copies of 13 KiB that prove nothing
+	f.Add([]byte{98, 218, 255, 57, 0, 48, 218, 50})                                  // each second long copy proves nothing
+	f.Add([]byte{48, 120, 0, 0, 0, 160, 198, 108, 45, 124, 142, 48, 48, 16, 48, 48}) // short reads, after those of a file whose bytes are in no cache
+	// Long reads of hot files, after those of files whose bytes are in no cache.
+	f.Add([]byte{69, 117, 251, 2, 86, 160, 99, 135, 101, 255, 255, 132, 122, 1, 255, 255})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 40*lifeBytes {
 			t.Skip()
