@@ -60,9 +60,9 @@ func (f *File) readAtDone(was length.Before, off int64, n, size int, tried bool,
 	return f.check(err)
 }
 
-// early counts a call that has read, or written, n bytes at off without an error, and reports
-// whether the call needs no more work: its pages are not recorded, and it says nothing new about
-// the length, of which known was known before.
+// early counts a call that has read n bytes at off without an error, and reports whether it needs no
+// more work: its pages are not recorded, and it says nothing new about the length, of which known was
+// known before.
 func (f *File) early(known, off int64, n int, tried bool) bool {
 	return n > 0 && (off+int64(n) <= known || f.m.Load() == nil && !f.length.Current()) && f.pages.Early(n, tried)
 }
@@ -97,6 +97,9 @@ func (f *File) writeAtDone(was length.Before, b []byte, off int64, n int, err er
 	if n > 0 {
 		f.length.Reached(was, off+int64(n))
 		f.refresh(b[:n], off)
+		if err == nil && f.pages.Early(n, false) {
+			return nil
+		}
 		f.noteWrite(off, int64(n), was.Known)
 	}
 	if err != nil {

@@ -32,10 +32,6 @@ func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
 	} else {
 		f.writes.End()
 	}
-	if err == nil && !f.copied() && f.early(was.Known, off, n, false) {
-		f.length.Reached(was, off+int64(n))
-		return n, nil
-	}
 	return n, f.writeAtDone(was, b, off, n, err)
 }
 
