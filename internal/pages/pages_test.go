@@ -343,9 +343,18 @@ func TestRead_UnprovenIsUnpaid(t *testing.T) {
 		s.mapped = true
 		s.p.Note(Ready, 0, PageSize)
 		account.Set(balance)
+		prices.Call.Set(preadPrice)
+		prices.Fault.Set(largeFault)
 		s.p.Read(s.simFile, 0, 64, false, true)
 		if got := s.p.Ready(PageSize, 1); got != want {
 			t.Errorf("with %d ns in the account, the next page is ready: %v", balance, got)
+		}
+		pays := prices.InVain(64)
+		if want {
+			pays += 2*preadPrice + largeFault
+		}
+		if got := balance - account.Balance(); got != pays {
+			t.Errorf("with %d ns in the account, %d are paid, want %d", balance, got, pays)
 		}
 	}
 }

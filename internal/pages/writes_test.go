@@ -97,7 +97,7 @@ func TestMap_Fails(t *testing.T) {
 	s.open(BlockSize, true, false, false)
 	price := prices.Mapping()
 	for range 20 {
-		if mapFile(failing{s.simFile}) {
+		if mapFile(failing{s.simFile, 0}) {
 			t.Fatal("it is mapped")
 		}
 	}
@@ -106,10 +106,51 @@ func TestMap_Fails(t *testing.T) {
 	}
 }
 
-// failing is a file that another call locks.
-type failing struct{ Host }
+// One that has waited and fails is paid as if it had not waited.
+func TestMap_FailsLate(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	price := prices.Mapping()
+	for _, took := range []int64{0, price / 2, 1e9} {
+		account.Set(account.Max)
+		if mapFile(failing{s.simFile, time.Duration(took)}) {
+			t.Fatal("it is mapped")
+		}
+		if got, want := account.Max-account.Balance(), min(took, price); got != want {
+			t.Errorf("%d ns are paid for one that took %d, want %d", got, took, want)
+		}
+	}
+}
 
-func (failing) Map() (time.Duration, bool) { return 0, false }
+// failing is a file that another call locks, for so long.
+type failing struct {
+	Host
+	took time.Duration
+}
+
+func (f failing) Map() (time.Duration, bool) { return f.took, false }
+
+// Once the mapping that waited for the account is made, calls are recorded again.
+func TestMap_WaitsNoMore(t *testing.T) {
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(BlockSize, true, false, false)
+	account.Set(-1)
+	for range mapFrom {
+		s.p.wouldSave(s.simFile)
+	}
+	if waits.Load() != waitLooks && !Eager {
+		t.Fatal("no mapping waits")
+	}
+	account.Set(account.Max)
+	if s.p.wouldSave(s.simFile); !s.mapped && !Eager {
+		t.Fatal("not mapped")
+	}
+	if n := waits.Load(); n > 0 {
+		t.Errorf("no records are paid in %d looks", n)
+	}
+}
 
 // A block that is written often enough is prefaulted, even if that has once taken too long.
 func TestPrefault_HighPrice(t *testing.T) {
@@ -306,8 +347,12 @@ func TestPrefault_Asks(t *testing.T) {
 		}
 		s.p.word(0).Or(writesMax << writesShift)
 		before := account.Balance()
+		waits.Store(waitLooks) // it could not be paid before
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
+		}
+		if n := waits.Load(); n > 0 {
+			t.Errorf("known: %x; no records are paid in %d looks", c.known, n)
 		}
 		if got, want := before-account.Balance(), c.pays(); got != want {
 			t.Errorf("known: %x; %d ns are paid, want %d", c.known, got, want)
