@@ -252,10 +252,10 @@ func (p *Pages) Note(mark Mark, off, n int64) {
 			p.begin().Flag(blocks.ForReads, uint64(block))
 		}
 		if mark == Prefaulted {
-			p.begin().Flag(blocks.ForWrites, uint64(block))
 			if old&(prefaulted|writesMax<<writesShift) == 0 {
 				p.begin().Written(uint64(block))
 			}
+			p.begin().Flag(blocks.ForWrites, uint64(block)) // last: a Sync of a block that has the same one clears it
 		}
 	}
 	if mark != Seen {

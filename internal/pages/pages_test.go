@@ -152,6 +152,35 @@ func TestPages_SyncBesidePrefault(t *testing.T) {
 	}
 }
 
+// A Sync beside a prefault leaves no block prefaulted that has no flag, also if two blocks have one flag.
+func TestNote_SyncBesideFlag(t *testing.T) {
+	t.Parallel()
+	const other = 129 * 8 * BlockSize // in a table of 128 places
+	var p Pages
+	for at := int64(0); at < 64*8*BlockSize; at += 8 * BlockSize {
+		p.Note(Seen, at, 1)
+	}
+	p.Note(Seen, other, 1)
+	p.Note(Prefaulted, 0, BlockSize)
+	if n := p.begin().Places(); n != 128 || p.begin().Flags(other>>blockBits) == 0 {
+		t.Fatalf("%d places, and the blocks have flags of their own", n)
+	}
+	for range 20_000 {
+		p.Synced(0, math.MaxInt64)
+		p.Note(Prefaulted, 0, BlockSize)
+		var noted sync.WaitGroup
+		noted.Go(func() { p.Note(Prefaulted, other, BlockSize) })
+		for range 4 {
+			p.Synced(0, math.MaxInt64)
+			p.Note(Prefaulted, 0, BlockSize)
+		}
+		p.Synced(0, math.MaxInt64)
+		if noted.Wait(); p.has(prefaultedShift, other, 1) && p.begin().Flags(uint64(other)>>blockBits)&blocks.ForWrites == 0 {
+			t.Fatal("a block is prefaulted, and its writes do not look at it")
+		}
+	}
+}
+
 // A Sync of a range across groups resets its blocks, and no others.
 func TestPages_SyncedRange(t *testing.T) {
 	t.Parallel()
