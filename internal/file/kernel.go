@@ -139,7 +139,7 @@ func (f *File) writeDone(counted bool, n int, err error) error {
 	if n > 0 || err != nil { // a write that is not durable may have made the file longer
 		f.movedEnd()
 	}
-	if n > 0 {
+	if n > 0 && !f.pages.Early(n, false) {
 		f.noteWrite(off, int64(n), f.length.Known())
 	}
 	return f.check(err)
