@@ -175,7 +175,7 @@ func TestNote_SyncBesideFlag(t *testing.T) {
 			p.Note(Prefaulted, 0, BlockSize)
 		}
 		p.Synced(0, math.MaxInt64)
-		if noted.Wait(); p.has(prefaultedShift, other, 1) && p.begin().Flags(uint64(other)>>blockBits)&blocks.ForWrites == 0 {
+		if noted.Wait(); p.begin().Has(prefaultedShift, other, 1) && p.begin().Flags(uint64(other)>>blockBits)&blocks.ForWrites == 0 {
 			t.Fatal("a block is prefaulted, and its writes do not look at it")
 		}
 	}
