@@ -24,9 +24,7 @@
 // away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that
 // account, since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed
 // prices. Of programs of unlike files in turns that are drawn at random, one in a thousand still does, by up to 4% of 5 ms
-// with os.File, or 0.6% of 160. So does one in fifty programs of 3,000 writes at random, which another process has written
-// back each 100 calls, by up to 7% of 1.4 ms: few writes are timed, and if two of five are faults, chance decides which. Real
-// prices vary, and what the rest of the File does in a call is not in it.
+// with os.File, or 0.6% of 160. Real prices vary, and what the rest of the File does in a call is not in it.
 package pages
 
 import (

@@ -88,7 +88,7 @@ type Writes struct {
 
 // TimeEvery is the number of mapped writes, of less than a page each, from one that is timed to the next at
 // most. Without timing, writes to pages that are written back meanwhile stay page faults.
-const TimeEvery = 32
+const TimeEvery = 16
 
 // size is what a write of n bytes counts as: one that may be so many page faults.
 func size(n int) uint32 { return 1 + uint32(n>>pageBits) }
@@ -126,7 +126,7 @@ func (r *record) ofWrite(n int64) int64 {
 // timed, which saves more: so if one of the others is shorter, they count as small ones.
 func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 	others, shorter := int64(w.n), w.n > 0 && uint32(w.least) < size(n)
-	w.n, w.size = 0, random()>>28
+	w.n, w.size = 0, random()>>29
 	fault := 16 * prices.OfWrite(0) * (1 + int64(n)>>pageBits) // no longer takes a fault of each page
 	if int64(took) > 4*fault {
 		return
