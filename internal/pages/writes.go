@@ -140,8 +140,9 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		account.Earn(saved + others*each)
 		return
 	}
+	w.size = TimeEvery - 1 - random()%4 // the next one is timed soon: chance is not to decide how many of those are faults
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
-	account.Spend(-saved * (1 + others) * 3 / 2) // more than that, since few are timed, and the others may have been worse
+	account.Spend(-saved * (1 + others) * 7 / 4) // more than that, since few are timed, and the others may have been worse
 }
