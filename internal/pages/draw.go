@@ -111,7 +111,7 @@ const (
 var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 copies is
-// a timed system call, and of the others one of 16 is timed. Where copies take longer, one of dearEvery system calls is a
+// a timed system call, and of the others one of 16 is timed, and one of four short ones is counted for all. Where copies take longer, one of dearEvery system calls is a
 // copy, or is timed. Of a size that is not known, two reads and two copies come first, and one read in each file. Of
 // short reads all that is only while the account is not full. It is drawn, so that no period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
@@ -123,21 +123,21 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	if account.IsUnbound() || n < Long && !counts {
 		return Copy
 	}
-	const every = 16
+	const timeEvery, countEvery = 16, 4
 	r, how := random(), Copy
 	own := p.begin().own(TimedRead, int64(n))
 	switch {
 	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
 		return TimedRead
-	case !pays || !prices.Known(int64(n)) && !always || r%every == 1:
+	case !pays || !prices.Known(int64(n)) && !always || r%timeEvery == 1:
 		how = TimedCopy
 	}
 	switch {
 	case !counts:
 	case n >= Long:
 		account.Earn(prices.Saves(int64(n), own))
-	case r%every == 1:
-		account.Earn(every * prices.Saves(int64(n), own))
+	case r%countEvery == 1:
+		account.Earn(countEvery * prices.Saves(int64(n), own))
 	}
 	return how
 }
