@@ -111,9 +111,10 @@ const (
 var random = rand.Uint32
 
 // draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 copies is
-// a timed system call, and of the others one of 16 is timed, and one of four short ones is counted for all. Where copies take longer, one of dearEvery system calls is a
-// copy, or is timed. Of a size that is not known, two reads and two copies come first, and one read in each file. Of
-// short reads all that is only while the account is not full. It is drawn, so that no period of a program is missed.
+// a timed system call, and of the others one of 16 is timed. Of four short ones, one is counted for all. Where copies take
+// longer, one of dearEvery system calls is a copy, or is timed. Of a size that is not known, two reads and two copies come
+// first, and one read in each file. Of short reads all that is only while the account is not full. It is drawn, so that no
+// period of a program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	pays := copyPays(int64(n))
 	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
