@@ -111,7 +111,7 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 		look(h, end-1, prices.OfShortRead())
 	}
 	if n >= Long {
-		p.earn(n, false)
+		p.earn(TimedRead, n)
 	}
 	if tried && !short {
 		p.unproven(h, off, n)
@@ -191,7 +191,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 		}
 	}
 	if n >= Long {
-		p.earn(n, true)
+		p.earn(Write, n)
 	}
 	if !records {
 		return

@@ -11,24 +11,18 @@ import (
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
-// earn adds a share of what a long call of n bytes by system call takes more than a short one, which look counts.
-func (p *Pages) earn(n int64, writes bool) {
-	if writes {
-		account.Earn((prices.OfWrite(n) - prices.OfWrite(0)) / longWriteShare)
-	} else {
-		account.Earn(max(p.ofRead(n)-prices.OfShortRead(), 0) / longReadShare)
+// earn adds a share of what a long call of n bytes by system call is believed to take in this file more than a short one,
+// which look counts: no more than in the last one that was timed, or in a hot file, if none of that size was.
+func (p *Pages) earn(how How, n int64) {
+	price, short, share := prices.OfRead(n), prices.OfShortRead(), int64(longReadShare)
+	if how == Write {
+		price, short, share = prices.OfWrite(n), prices.OfWrite(0), longWriteShare
 	}
-}
-
-// ofRead returns what a long read of n bytes is believed to take in this file by system call: no more than the last one
-// took, or one that is hot, if none of that size was timed.
-func (p *Pages) ofRead(n int64) int64 {
-	if r := p.rec.Load(); r != nil {
-		if own := r.own(TimedRead, n); own > 0 {
-			return min(prices.OfRead(n), own)
-		}
+	most := short + prices.OfHotBytes(n)
+	if r := p.rec.Load(); r != nil && r.own(how, n) > 0 {
+		most = r.own(how, n)
 	}
-	return min(prices.OfRead(n), prices.OfHotRead(n))
+	account.Earn(max(min(price, most)-short, 0) / share)
 }
 
 // TimesWrite reports whether the next write by system call, of n bytes, is to be timed, for Took, if it may be mapped

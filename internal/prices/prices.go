@@ -131,8 +131,8 @@ func OfWrite(n int64) int64 {
 // OfRead returns what a read of n bytes takes by system call.
 func OfRead(n int64) int64 { return max(Call.Now(), reads.take(n)) }
 
-// OfHotRead returns what a long read of n bytes takes at least by system call in most files.
-func OfHotRead(n int64) int64 { return Call.Now() + Units(n)*firstPage }
+// OfHotBytes returns what the bytes of a long call take at least by system call in most files.
+func OfHotBytes(n int64) int64 { return Units(n) * firstPage }
 
 // InVain returns what a copy of n bytes takes that nothing proves, and what it was believed to save: of a far file it takes
 // longer than a system call of a hot one.
