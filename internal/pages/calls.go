@@ -259,15 +259,19 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		r.Flag(blocks.ForReads, uint64(block))
 		changed = true
-		if old&ready == 0 {
-			r.payLoad(took, 1)
-		} else { // the block is mapped, so that is no measure
-			account.Spend(min(took, 2*prices.Fault.Now()))
-		}
+		r.payLoad(took, first(old))
 	}
 	if changed {
 		r.Advance(&p.front, readyShift)
 	}
+}
+
+// first returns 1 if the block of a word is not mapped yet, or 0.
+func first(w uint64) int64 {
+	if w&ready == 0 {
+		return 1
+	}
+	return 0
 }
 
 func inMemory(h Host, off, end int64) bool {
@@ -353,8 +357,11 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		r.asked.Store(math.MaxInt64)
 	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
-		n := (end-1)>>blockBits - off>>blockBits + 1
-		if took := int64(h.Load(off, n)); took > 0 {
+		from, to, n := off>>blockBits, (end-1)>>blockBits, int64(0)
+		for block := from; block <= to; block++ {
+			n += first(p.word(block).Load())
+		}
+		if took := int64(h.Load(off, to-from+1)); took > 0 {
 			p.Note(Ready, off, end-off)
 			r.payLoad(took, n)
 		}

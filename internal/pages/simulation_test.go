@@ -1141,6 +1141,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 		{33, 200, 255, 64, 19, 196, 81, 196},                                        // calls of 4 MiB, of which one of 20 is a write: few of those are timed
 		{88, 253, 48, 12, 0, 255, 128, 92},                                          // writes in order, whose prefaults end with Close, in a file of which nothing was loaded
 		{33, 218, 218, 247, 0, 96, 2, 0},                                            // reads of 12.7 KB of pages that are evicted, of which those that are timed wait for the disk
+		{48, 174, 191, 150, 255, 233, 0, 233},                                       // reads in order in laps, which find blocks mapped that they read ahead
 		{69, 117, 251, 2, 86, 166, 99, 135, 101, 255, 255, 22, 22, 22, 237, 255},    // writes of 64 KiB of a file that cannot be mapped, after those of a far one
 	} {
 		for seed := range uint64(programs(10)) {

@@ -56,8 +56,12 @@ func mapFile(h Host) bool {
 	return true
 }
 
-// payLoad pays for the first load in each of n blocks, and for their end.
+// payLoad pays for a load that was the first one in n blocks, and for their end.
 func (r *record) payLoad(took, n int64) {
+	if n == 0 { // no measure
+		account.Spend(min(took, 2*prices.Fault.Now()))
+		return
+	}
 	account.Spend(prices.Fault.Measure(took, n))
 	r.payEnd(n, 0)
 }
