@@ -26,7 +26,7 @@ import (
 var (
 	simSeed  = flag.Uint64("eventlog.seed", 1, "the first history of TestSimulate_Stream")
 	simTrace = flag.Bool("eventlog.trace", false, "print each call of the disk")
-	simCount = flag.Int("eventlog.histories", 10_000, "how many histories there are")
+	simCount = flag.Int("eventlog.histories", 4_000, "how many histories there are")
 )
 
 const simDir = "/simulated/stream"

@@ -1165,7 +1165,7 @@ func TestAccount_Chance(t *testing.T) {
 		all = append(all, []byte{48, 220, size, 65, 0, 39, 66, 35})
 	}
 	for _, program := range all {
-		for seed := range uint64(programs(480)) {
+		for seed := range uint64(programs(240)) {
 			s := newSimulation(seed)
 			if s.run(program); s.cost > s.allowed() {
 				t.Errorf("%v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, seed, s.cost, s.base, s.cost-s.allowed())
