@@ -225,7 +225,7 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool
 			f.readPage(to)
 		}
 		if f.pages.Known(to, 1) {
-			took += f.loadBlocks(to, 1) // so that no write has its fault
+			took += f.loadPage(to) // so that no write has its fault
 		}
 	}
 	return took, err == nil

@@ -10,7 +10,6 @@ import (
 
 	"go.dw1.io/mmapfile/internal/evictions"
 	"go.dw1.io/mmapfile/internal/guard"
-	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/reason"
 	"go.dw1.io/mmapfile/internal/sys"
 )
@@ -108,7 +107,7 @@ func (h *host) MapsTo(end int64) bool {
 }
 
 func (h *host) Map() (took time.Duration, ok bool)           { return (*File)(h).mapForCalls() }
-func (h *host) Load(off, blocks int64) time.Duration         { return (*File)(h).loadBlocks(off, blocks) }
+func (h *host) Load(off int64) time.Duration                 { return (*File)(h).loadPage(off) }
 func (h *host) InMemory(off, end int64) (in bool, err error) { return (*File)(h).inMemory(off, end) }
 func (h *host) ReadPage(off int64)                           { (*File)(h).readPage(off) }
 func (h *host) InOrder(on bool)                              { (*File)(h).readInOrder(on) }
@@ -184,11 +183,10 @@ func (f *File) timeCall(off int64) time.Duration {
 	return least
 }
 
-// loadBlocks loads a page of so many blocks from off on, and returns how long that took, or 0 if they
-// are not mapped.
-func (f *File) loadBlocks(off, blocks int64) (took time.Duration) {
+// loadPage loads the page at off, and returns how long that took, or 0 if it is not mapped.
+func (f *File) loadPage(off int64) (took time.Duration) {
 	m := f.m.Load()
-	if m == nil || off+(blocks-1)*pages.BlockSize >= int64(m.usable) || !f.tryLockMapping(m) {
+	if m == nil || off >= int64(m.usable) || !f.tryLockMapping(m) {
 		return 0
 	}
 	defer f.unlockMappings()
@@ -196,9 +194,6 @@ func (f *File) loadBlocks(off, blocks int64) (took time.Duration) {
 	defer guard.End(debug.SetPanicOnFault(true), &ok)
 	began := time.Now()
 	m.touch(off &^ int64(pageSize-1))
-	for i := range blocks - 1 {
-		m.touch((off/pages.BlockSize + i + 1) * pages.BlockSize)
-	}
 	took = max(time.Since(began), 1)
 	ok = true
 	runtime.KeepAlive(f)

@@ -250,7 +250,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		}
 		took := int64(0)
 		if set != 0 {
-			took = int64(h.Load(min(end, (block+1)<<blockBits)-1, 1))
+			took = int64(h.Load(min(end, (block+1)<<blockBits) - 1))
 		}
 		if took == 0 {
 			w.Or(waiting << readsShift)
@@ -259,19 +259,11 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		r.Flag(blocks.ForReads, uint64(block))
 		changed = true
-		r.payLoad(took, first(old))
+		r.payLoads(took, first(old, took))
 	}
 	if changed {
 		r.Advance(&p.front, readyShift)
 	}
-}
-
-// first returns 1 if the block of a word is not mapped yet, or 0.
-func first(w uint64) int64 {
-	if w&ready == 0 {
-		return 1
-	}
-	return 0
 }
 
 func inMemory(h Host, off, end int64) bool {
@@ -296,7 +288,7 @@ func (p *Pages) unproven(h Host, off, n int64) {
 		h.ReadPage(next)
 		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {
-			account.Spend(min(int64(h.Load(next, 1)), 2*prices.Fault.Now()))
+			account.Spend(min(int64(h.Load(next)), 2*prices.Fault.Now()))
 			return
 		}
 	}
@@ -357,13 +349,18 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		r.asked.Store(math.MaxInt64)
 	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
-		from, to, n := off>>blockBits, (end-1)>>blockBits, int64(0)
-		for block := from; block <= to; block++ {
-			n += first(p.word(block).Load())
+		all, n := int64(0), int64(0)
+		for off < end {
+			to := min((off>>blockBits+1)<<blockBits, end)
+			took := int64(h.Load(off))
+			if took == 0 {
+				break
+			}
+			all += took
+			n += first(p.word(off>>blockBits).Load(), took)
+			p.Note(Ready, off, to-off)
+			off = to
 		}
-		if took := int64(h.Load(off, to-from+1)); took > 0 {
-			p.Note(Ready, off, end-off)
-			r.payLoad(took, n)
-		}
+		r.payLoads(all, n)
 	}
 }

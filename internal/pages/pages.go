@@ -44,7 +44,7 @@ type Host interface {
 	MapsTo(end int64) bool                                 // the file has the bytes up to end, and calls may use a mapping of them
 	Map() (took time.Duration, ok bool)                    // maps the file for calls
 	Size(off int64) int64                                  // the length, for reads at off; 0 if the file is not to be mapped
-	Load(off, blocks int64) (took time.Duration)           // loads a page of each block from off on; 0 if it could not
+	Load(off int64) (took time.Duration)                   // loads the page at off; 0 if it could not
 	InMemory(off, end int64) (in bool, err error)          // whether pages are in memory, and exist
 	ReadPage(off int64)                                    // reads the page in, and notes that it is ready
 	InOrder(on bool)                                       // tells the system, once, whether the file is read in order

@@ -180,16 +180,11 @@ func (f *simFile) Size(int64) int64 {
 	return f.size
 }
 
-func (f *simFile) Load(off, blocks int64) time.Duration {
+func (f *simFile) Load(off int64) time.Duration {
 	if f.s.cost += loadPrice; !f.MapsTo(off+1) || f.refused() {
 		return 0
 	}
-	took := f.priced(func() {
-		f.fault(off, 1)
-		for i := range blocks - 1 {
-			f.fault((off>>blockBits+i+1)<<blockBits, 1)
-		}
-	})
+	took := f.priced(func() { f.fault(off, 1) })
 	if f.s.waits {
 		f.s.waits = false
 		return took + 50_000
@@ -1933,6 +1928,27 @@ func TestRead_AfterDearFaults(t *testing.T) {
 		if cost > 0.75*base {
 			t.Errorf("%.2f of os.File", cost/base)
 		}
+	}
+}
+
+// Loads of blocks that are mapped are no faults, whatever has mapped them: reads ahead, proofs, or prefaults.
+func TestRead_FaultsAreMeasured(t *testing.T) {
+	defer account.Unbound()
+	r := rand.New(rand.NewPCG(11, 0))
+	measured := 0
+	for range programs(400) {
+		program := randomProgram(r)[:lifeBytes] // of one kind of file
+		s := simulate(program)
+		if !prices.Fault.Known() {
+			continue
+		}
+		measured++
+		if now := float64(prices.Fault.Now()); now < largeFault/2 || now > 2*s.faultPrice() {
+			t.Errorf("%v: a fault is believed to take %.0f ns, not %.0f", program, now, s.faultPrice())
+		}
+	}
+	if measured == 0 {
+		t.Error("none was measured")
 	}
 }
 

@@ -56,8 +56,17 @@ func mapFile(h Host) bool {
 	return true
 }
 
-// payLoad pays for a load that was the first one in n blocks, and for their end.
-func (r *record) payLoad(took, n int64) {
+// first returns 1 if a load of a block, whose word was w, was the first one, or 0: no fault takes less than half a
+// system call.
+func first(w uint64, took int64) int64 {
+	if w&ready != 0 || took < prices.Call.Now()/2 {
+		return 0
+	}
+	return 1
+}
+
+// payLoads pays for loads, of which n were the first ones of their blocks, and for the end of those.
+func (r *record) payLoads(took, n int64) {
 	if n == 0 { // no measure
 		account.Spend(min(took, 2*prices.Fault.Now()))
 		return
