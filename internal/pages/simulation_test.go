@@ -1936,10 +1936,14 @@ func TestRead_FaultsAreMeasured(t *testing.T) {
 	defer account.Unbound()
 	r := rand.New(rand.NewPCG(11, 0))
 	measured := 0
-	for range programs(400) {
+	for i := range programs(400) {
 		program := randomProgram(r)[:lifeBytes] // of one kind of file
-		s := simulate(program)
-		if !prices.Fault.Known() {
+		s := newSimulation(uint64(i))
+		if i%2 == 0 {
+			program[6] &^= 16 // a fast host
+			s.pread = 2_000
+		}
+		if s.run(program); !prices.Fault.Known() {
 			continue
 		}
 		measured++

@@ -111,7 +111,7 @@ func TestAccount_Turns(t *testing.T) {
 		t.Skip("the eager policy has no bound")
 	}
 	defer account.Unbound()
-	for program := range uint64(programs(200)) {
+	for program := range uint64(programs(220)) {
 		s, turns := runTurns(program, 0, 20e6)
 		if len(s.miscounted) > 0 {
 			t.Errorf("program %d: system calls were counted, or not, too often: %d", program, s.miscounted)
