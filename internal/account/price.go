@@ -59,7 +59,7 @@ func (p *Price) Fall() {
 	}
 }
 
-// Set makes ns the price, as if two events had taken that, or forgets it if ns is 0. It is for tests.
+// Set makes ns the price, as if two events had taken that, or forgets it if ns is 0.
 func (p *Price) Set(ns int64) {
 	p.usual.Store(ns)
 	p.last[0].Store(ns)

@@ -28,8 +28,12 @@ func look(h Host, off, price int64) {
 	account.Earn(LookEvery * price / incomeShare)
 	evictions.Look()
 	if looks.Add(1)%measureEvery == 0 || !prices.Call.Known() {
-		if took := h.TimeCall(off); took > 0 {
-			prices.Call.Measure(int64(took), 1)
+		switch took := int64(h.TimeCall(off)); {
+		case took == 0:
+		case prices.Call.Known():
+			prices.Call.Measure(took, 1)
+		default: // the fastest of three has not waited
+			prices.Call.Set(took)
 		}
 	}
 }
