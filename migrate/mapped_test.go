@@ -24,6 +24,7 @@ func mapFirst(t *testing.T) (flag string, r record) {
 	replace := map[string]string{filepath.Join(root, "internal", "file", "hook.go"): filepath.Join(root, "migrate", "testdata", "hook", "hook.go")}
 	for _, c := range []struct{ file, anchor, with string }{
 		{"file.go", "\t\tf.cur.StayInKernel()\n\t}\n", "\t\tf.cur.StayInKernel()\n\t}\n\tmapFirst(f)\n"},
+		{"track.go", "func (f *File) tracks() bool {\n", "func (f *File) tracks() bool {\n\tmapFirst(f)\n"},
 		{"coherence.go", "func (f *File) refresh(b []byte, off int64) {\n", "func (f *File) refresh(b []byte, off int64) {\n\tmapFirst(f)\n"},
 	} {
 		source := read(t, filepath.Join(root, "internal", "file", c.file))

@@ -52,6 +52,12 @@ func (p *Price) Measure(took, n int64) int64 {
 	return each * n
 }
 
+// Begin makes ns the price until the next event is measured, however much that is.
+func (p *Price) Begin(ns int64) {
+	p.usual.Store(ns)
+	p.last[0].Store(ns)
+}
+
 // Fall lowers a price that forbids what would measure it, if it is higher than expected.
 func (p *Price) Fall() {
 	if now := p.Now(); now > p.First {
@@ -59,7 +65,7 @@ func (p *Price) Fall() {
 	}
 }
 
-// Set makes ns the price, as if two events had taken that, or forgets it if ns is 0.
+// Set makes ns the price, as if two events had taken that, or forgets it if ns is 0. It is for tests.
 func (p *Price) Set(ns int64) {
 	p.usual.Store(ns)
 	p.last[0].Store(ns)

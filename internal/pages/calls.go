@@ -259,7 +259,9 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		r.Flag(blocks.ForReads, uint64(block))
 		changed = true
-		r.payLoads(took, first(old, took))
+		var l loads
+		l.add(old, took)
+		r.payLoads(l)
 	}
 	if changed {
 		r.Advance(&p.front, readyShift)
@@ -349,18 +351,17 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		r.asked.Store(math.MaxInt64)
 	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
-		all, n := int64(0), int64(0)
+		var l loads
 		for off < end {
 			to := min((off>>blockBits+1)<<blockBits, end)
 			took := int64(h.Load(off))
 			if took == 0 {
 				break
 			}
-			all += took
-			n += first(p.word(off>>blockBits).Load(), took)
+			l.add(p.word(off>>blockBits).Load(), took)
 			p.Note(Ready, off, to-off)
 			off = to
 		}
-		r.payLoads(all, n)
+		r.payLoads(l)
 	}
 }

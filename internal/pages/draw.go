@@ -19,8 +19,10 @@ func (p *Pages) earn(how How, n int64) {
 		price, short, share = prices.OfWrite(n), prices.OfWrite(0), longWriteShare
 	}
 	most := short + prices.OfHotBytes(n)
-	if r := p.rec.Load(); r != nil && r.own(how, n) > 0 {
-		most = r.own(how, n)
+	if r := p.rec.Load(); r != nil {
+		if own := r.own(how, n); own > 0 {
+			most = own
+		}
 	}
 	account.Earn(max(min(price, most)-short, 0) / share)
 }

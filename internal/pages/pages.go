@@ -24,7 +24,7 @@
 // away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that
 // account, since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed
 // prices. Of programs of unlike files in turns that are drawn at random, one in two thousand still does, where a system call
-// takes 2 µs, by up to 1.6% of 20 ms with os.File, or 0.1% of 160. Real prices vary, and what the rest of the File does in a
+// takes 2 µs, by up to 2% of 20 ms with os.File, or 0.1% of 160. Real prices vary, and what the rest of the File does in a
 // call is not in it.
 package pages
 

@@ -25,6 +25,7 @@ type simulation struct {
 	random     *rand.Rand
 	pread      float64 // what a small read by system call takes on this host
 	journal    float64 // and a write more
+	firstCall  float64 // what the first measure of a system call seems to take, at least
 	slow       bool    // prefaulting is, on this host
 	first      float64 // what the first prefault takes more
 	waits      bool    // the next fault seems to take longer: the processor was taken away
@@ -229,8 +230,10 @@ func (f *simFile) InOrder(on bool) {
 }
 
 func (f *simFile) TimeCall(int64) time.Duration {
+	took := max(f.s.pread, f.s.firstCall)
+	f.s.firstCall = 0
 	f.s.cost += 3 * f.s.pread
-	return time.Duration(f.s.pread)
+	return time.Duration(took)
 }
 
 func (f *simFile) Prefault(off, _ int64) (took time.Duration, ok bool) {
@@ -1159,12 +1162,39 @@ func TestAccount_Chance(t *testing.T) {
 	for size := byte(142); size < 180; size += 6 {  // small writes that another process has written back: two of five are faults
 		all = append(all, []byte{48, 220, size, 65, 0, 39, 66, 35})
 	}
+	check := func(program []byte, seed uint64) {
+		s := newSimulation(seed)
+		if s.run(program); s.cost > s.allowed() {
+			t.Errorf("%v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, seed, s.cost, s.base, s.cost-s.allowed())
+		}
+	}
 	for _, program := range all {
 		for seed := range uint64(programs(240)) {
-			s := newSimulation(seed)
-			if s.run(program); s.cost > s.allowed() {
-				t.Errorf("%v, seed %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, seed, s.cost, s.base, s.cost-s.allowed())
-			}
+			check(program, seed)
+		}
+	}
+	for seed, size := range map[uint64]byte{1609: 154, 2742: 172, 3179: 178} { // if no write is timed soon after one that lost
+		check([]byte{48, 220, size, 65, 0, 39, 66, 35}, seed)
+	}
+}
+
+// The first measure of a system call may take far longer than the others: while another goroutine has a lock of the file, or
+// the process is traced.
+func TestAccount_FirstCallIsSlow(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, pread := range []float64{preadPrice / 2, preadPrice, 2_000} {
+		s := newSimulation(1)
+		s.pread, s.firstCall = pread, 100_000
+		s.open(1<<30, false, false, false)
+		for s.base < 60e6 {
+			s.read(s.random.Int64N(s.size-64), 64)
+		}
+		s.close()
+		if s.cost > s.allowed() {
+			t.Errorf("calls of %.0f ns: %.0f ns, %.0f with os.File: %.0f more than allowed", pread, s.cost, s.base, s.cost-s.allowed())
 		}
 	}
 }
@@ -1931,7 +1961,8 @@ func TestRead_AfterDearFaults(t *testing.T) {
 	}
 }
 
-// Loads of blocks that are mapped are no faults, whatever has mapped them: reads ahead, proofs, or prefaults.
+// Loads of blocks that are mapped are no faults, whatever has mapped them: reads ahead, proofs, or prefaults. Where reading
+// ahead does not pay, the price falls.
 func TestRead_FaultsAreMeasured(t *testing.T) {
 	defer account.Unbound()
 	r := rand.New(rand.NewPCG(11, 0))
@@ -1940,14 +1971,14 @@ func TestRead_FaultsAreMeasured(t *testing.T) {
 		program := randomProgram(r)[:lifeBytes] // of one kind of file
 		s := newSimulation(uint64(i))
 		if i%2 == 0 {
-			program[6] &^= 16 // a fast host
+			program[6] &^= 16 // no host with fast system calls
 			s.pread = 2_000
 		}
 		if s.run(program); !prices.Fault.Known() {
 			continue
 		}
 		measured++
-		if now := float64(prices.Fault.Now()); now < largeFault/2 || now > 2*s.faultPrice() {
+		if now := float64(prices.Fault.Now()); now < max(largeFault/2, s.faultPrice()/4) || now > 2*s.faultPrice() {
 			t.Errorf("%v: a fault is believed to take %.0f ns, not %.0f", program, now, s.faultPrice())
 		}
 	}

@@ -30,10 +30,10 @@ func look(h Host, off, price int64) {
 	if looks.Add(1)%measureEvery == 0 || !prices.Call.Known() {
 		switch took := int64(h.TimeCall(off)); {
 		case took == 0:
-		case prices.Call.Known():
+		case prices.Call.Measured() == 0:
+			prices.Call.Begin(took) // the fastest of three ran code that is in the caches
+		default:
 			prices.Call.Measure(took, 1)
-		default: // the fastest of three has not waited
-			prices.Call.Set(took)
 		}
 	}
 }
@@ -60,23 +60,30 @@ func mapFile(h Host) bool {
 	return true
 }
 
-// first returns 1 if a load of a block, whose word was w, was the first one, or 0: no fault takes less than half a
-// system call of most hosts.
-func first(w uint64, took int64) int64 {
-	if w&ready != 0 || took < min(prices.Call.Now(), prices.Call.First)/2 {
-		return 0
+// loads are the first ones of blocks: the faults among them, which took so long, and the ends that they will have.
+type loads struct{ took, faults, ends int64 }
+
+// add adds a load in a block, whose word was w before. One that takes less than half a system call is no fault: a proof or a
+// prefault had mapped the block. What is no fault is paid at once.
+func (l *loads) add(w uint64, took int64) {
+	first := w&ready == 0
+	if first {
+		l.ends++
 	}
-	return 1
+	if first && took >= min(prices.Call.Now(), prices.Call.First)/2 {
+		l.took += took
+		l.faults++
+	} else {
+		account.Spend(min(took, 2*prices.Fault.Now()))
+	}
 }
 
-// payLoads pays for loads, of which n were the first ones of their blocks, and for the end of those.
-func (r *record) payLoads(took, n int64) {
-	if n == 0 { // no measure
-		account.Spend(min(took, 2*prices.Fault.Now()))
-		return
+// payLoads pays for the others.
+func (r *record) payLoads(l loads) {
+	if l.faults > 0 {
+		account.Spend(prices.Fault.Measure(l.took, l.faults))
 	}
-	account.Spend(prices.Fault.Measure(took, n))
-	r.payEnd(n, 0)
+	r.payEnd(l.ends, 0)
 }
 
 // payEnd pays for unmapping n blocks, at least so much for each: no load may have been measured yet.

@@ -13,9 +13,10 @@ import (
 	"go.dw1.io/mmapfile/internal/pages"
 )
 
-// A test adds this file to the package, and calls of mapFirst to Init and refresh. So a
+// A test adds this file to the package, and calls of mapFirst to Init, refresh and tracks. So a
 // regular File is mapped when it is opened. One without bytes, and one that has outgrown its
-// mapping, is mapped after the next write. Every page is prefaulted, and none evicted.
+// mapping, is mapped after the next write, or read that is recorded. Every page is prefaulted,
+// and none evicted.
 //
 // The file that MMAPFILE_RECORD names gets a line for each place that opens a File, and one
 // for each File that is mapped.
