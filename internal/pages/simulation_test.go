@@ -1152,7 +1152,7 @@ func TestAccount_OtherSeeds(t *testing.T) {
 	}
 }
 
-// What mapped calls save is counted of a few of them, which chance draws: it does not decide that more is tried.
+// What mapped calls save is counted of a few of them, drawn at random. No luck in that takes a program over the bound.
 func TestAccount_Chance(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy has no bound")
@@ -1173,7 +1173,7 @@ func TestAccount_Chance(t *testing.T) {
 			check(program, seed)
 		}
 	}
-	for seed, size := range map[uint64]byte{1609: 154, 2742: 172, 3179: 178} { // if no write is timed soon after one that lost
+	for seed, size := range map[uint64]byte{1609: 154, 2742: 172, 3179: 178} { // over, if no write is timed soon after one that lost
 		check([]byte{48, 220, size, 65, 0, 39, 66, 35}, seed)
 	}
 }
@@ -1945,7 +1945,7 @@ func TestRead_AfterDearFaults(t *testing.T) {
 	defer account.Unbound()
 	for _, price := range []*account.Price{&prices.Fault, &prices.End} {
 		cost, base := 0.0, 0.0
-		for seed := range uint64(20) { // what is drawn moves one by a tenth
+		for seed := range uint64(20) { // one alone may be far from the mean
 			s := newSimulation(seed)
 			price.Set(8_000)
 			s.open(1024*BlockSize, true, false, false)
@@ -1984,6 +1984,42 @@ func TestRead_FaultsAreMeasured(t *testing.T) {
 	}
 	if measured == 0 {
 		t.Error("none was measured")
+	}
+}
+
+// Each block that the mapping shows has its end paid once, whatever has mapped it: reads, which come back to it in laps, or
+// the proof of another one that was prefaulted.
+func TestRead_EndsArePaidOnce(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	check := func(s *simulation, what string) {
+		t.Helper()
+		if paid := int(s.p.begin().loaded.Load()); paid != len(s.faulted) {
+			t.Errorf("%s: the ends of %d blocks are paid, and %d are mapped", what, paid, len(s.faulted))
+		}
+	}
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		s.open(64<<20, large, false, false)
+		for range 4 {
+			for off := int64(0); off+3922 <= s.size; off += 3922 {
+				s.read(off, 3922)
+			}
+		}
+		check(s, "reads in laps")
+		s = newSimulation(1)
+		s.open(64<<20, large, false, false)
+		for i := range int64(400_000) {
+			off := s.random.Int64N(s.size/2/BlockSize)*2*BlockSize + s.random.Int64N(BlockSize-64)
+			if i%2 == 0 {
+				s.write(off, 64)
+			} else {
+				s.read(off+BlockSize, 64)
+			}
+		}
+		check(s, "reads beside writes")
 	}
 }
 
