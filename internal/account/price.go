@@ -52,7 +52,7 @@ func (p *Price) Measure(took, n int64) int64 {
 	return each * n
 }
 
-// Begin makes ns the price until the next event is measured, however much that is.
+// Begin makes ns the price, without a limit, until the next event is measured.
 func (p *Price) Begin(ns int64) {
 	p.usual.Store(ns)
 	p.last[0].Store(ns)

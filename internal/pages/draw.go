@@ -120,21 +120,21 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	if account.IsUnbound() || n < Long && !counts {
 		return Copy
 	}
-	const timeEvery, countEvery = 16, 4
+	const timeOne, countOne = 16, 4
 	r, how := random(), Copy
 	own := p.begin().own(TimedRead, int64(n))
 	switch {
 	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
 		return TimedRead
-	case !pays || !prices.Known(int64(n)) && !always || r%timeEvery == 1:
+	case !pays || !prices.Known(int64(n)) && !always || r%timeOne == 1:
 		how = TimedCopy
 	}
 	switch {
 	case !counts:
 	case n >= Long:
 		account.Earn(prices.Saves(int64(n), own))
-	case r%countEvery == 1:
-		account.Earn(countEvery * prices.Saves(int64(n), own))
+	case r%countOne == 1:
+		account.Earn(countOne * prices.Saves(int64(n), own))
 	}
 	return how
 }

@@ -31,7 +31,7 @@ func look(h Host, off, price int64) {
 		switch took := int64(h.TimeCall(off)); {
 		case took == 0:
 		case prices.Call.Measured() == 0:
-			prices.Call.Begin(took) // the fastest of three ran code that is in the caches
+			prices.Call.Begin(took) // in full: the fastest of three ran code that was in the caches
 		default:
 			prices.Call.Measure(took, 1)
 		}
@@ -63,8 +63,8 @@ func mapFile(h Host) bool {
 // loads are the first ones of blocks: the faults among them, which took so long, and the ends that they will have.
 type loads struct{ took, faults, ends int64 }
 
-// add adds a load in a block, whose word was w before. One that takes less than half a system call is no fault: a proof or a
-// prefault had mapped the block. What is no fault is paid at once.
+// add adds a load in a block, whose word was w before. One that takes less than half a system call, or 215 ns where that takes
+// long, is no fault: a proof or a prefault had mapped the block. What is no fault is paid at once.
 func (l *loads) add(w uint64, took int64) {
 	first := w&ready == 0
 	if first {
@@ -78,7 +78,7 @@ func (l *loads) add(w uint64, took int64) {
 	}
 }
 
-// payLoads pays for the others.
+// payLoads pays for the faults, and for all the ends.
 func (r *record) payLoads(l loads) {
 	if l.faults > 0 {
 		account.Spend(prices.Fault.Measure(l.took, l.faults))

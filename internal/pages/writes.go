@@ -140,7 +140,7 @@ func (p *Pages) Timed(w *Writes, n int, took time.Duration) {
 		account.Earn(saved + others*each)
 		return
 	}
-	w.size = TimeEvery - 1 - random()%4 // the next one is timed soon: chance is not to decide how many of those are faults
+	w.size = TimeEvery - 1 - random()%4 // the next ones may be faults, too: one of them is timed soon
 	if !account.Affords(-account.Start / 2) {
 		p.Synced(0, math.MaxInt64)
 	}
