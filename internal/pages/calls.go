@@ -337,7 +337,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !mapped {
 		costs += prices.Mapping()
 	}
-	pays := rest*prices.Call.Now()/n > costs || Eager
+	pays := rest*prices.Call.Now()/n > costs || account.IsUnbound()
 	if !pays {
 		prices.Fault.Fall()
 		prices.End.Fall()
