@@ -3,7 +3,7 @@
 // package os take, and a File has all methods of os.File, with the same results and errors. Code
 // that needs the type *os.File, or keeps os.OpenFile as a value, has to change as well.
 //
-// A File wraps an *os.File. Its first 32 calls are only counted. After 16 more on pages that it
+// A File wraps an *os.File. Its first 32 calls are only counted. After 8 more on pages that it
 // had read before, it maps the file, unless earlier mappings have not paid yet. From 2 such reads
 // in a block of 64 KiB on, a read there is a memory copy, with no system call. Writes use the
 // mapping when that is faster. A call that the mapping cannot answer goes to the *os.File as a

@@ -90,8 +90,9 @@ func (f *File) Bytes() []byte {
 // The windows are the file's own memory, as for [File.Bytes]. A fault in the body of the loop, on
 // its own goroutine, is a panic with a [runtime.Error] that may be recovered; elsewhere it ends
 // the process. [File.View] returns an error instead. If the file cannot be mapped, each window is
-// a copy, in which stores are lost. A copy of more than 1 GiB, or 128 MiB on 32-bit systems,
-// fails with [errors.ErrUnsupported] and Op "chunks".
+// a copy, in which stores are lost. A copy of more than 1 GiB, or 128 MiB on 32-bit systems, or
+// 64 MiB if the address space has no room for the mapping, fails with [errors.ErrUnsupported] and
+// Op "chunks".
 func (f *File) Chunks(size int) iter.Seq2[Chunk, error] {
 	chunks := f.engine().Chunks(size)
 	return func(yield func(Chunk, error) bool) {

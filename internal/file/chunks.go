@@ -23,9 +23,11 @@ type Chunk struct {
 // Chunks is the method of mmapfile.File.
 func (f *File) Chunks(size int) iter.Seq2[Chunk, error] { return f.chunks(size, chunkCopyMax) }
 
-// chunkCopyMax is the most bytes of a window that is a copy. One that memory has no room for
-// would end the process.
-const chunkCopyMax = min(mapLimit/4, 1<<30)
+// The most bytes of a window that is a copy. One that memory has no room for would end the process.
+const (
+	chunkCopyMax  = min(mapLimit/4, 1<<30)
+	scarceCopyMax = 64 << 20 // if there was no address space for a mapping
+)
 
 func (f *File) chunks(size int, copyMax int64) iter.Seq2[Chunk, error] {
 	if size < 1 {
@@ -159,6 +161,9 @@ func (w *walk) next() ([]byte, error) {
 		}
 	} else {
 		w.m, w.mem = nil, nil
+		if errors.Is(err, errNoMemory) {
+			w.copyMax = min(w.copyMax, scarceCopyMax)
+		}
 	}
 	if end <= int64(len(w.mem)) {
 		return w.mem[w.off:end:end], nil
