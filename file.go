@@ -71,7 +71,8 @@ func (f *File) Write(b []byte) (n int, err error) {
 // WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n <
 // len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is the error
 // of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes the file longer.
-// WriteAt allocates only the record of pages and, at most every 50 ms, a timer.
+// WriteAt allocates nothing, except a few small objects to map the file and, at most every 50 ms,
+// to move the modification time.
 //
 // See [File] for what a crash of the system can lose, and the end of the process tear.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {
@@ -90,8 +91,7 @@ func (f *File) WriteString(s string) (n int, err error) {
 }
 
 // Seek sets the cursor to offset bytes from the start, the cursor or the end of the file, and
-// returns the new cursor. Its errors and other values of whence are those of [os.File.Seek]. It
-// does not allocate.
+// returns the new cursor. Its errors and other values of whence are those of [os.File.Seek].
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if f == nil {
 		return 0, os.ErrInvalid
@@ -124,8 +124,9 @@ func (f *File) Truncate(size int64) error {
 }
 
 // Sync makes all written bytes durable before it returns, as [os.File.Sync] does, including mapped
-// writes, and stores into memory from [File.Bytes], [File.View] and the like. Its errors are those of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On a
-// private File (see [Options]) it does nothing, because no write reaches the file.
+// writes, and stores into memory from [File.Bytes], [File.View] and the like. Its errors are those
+// of os.File.Sync, or that of an earlier flush by a [FlushPolicy]. On a private File (see
+// [Options]) it does nothing, because no write reaches the file.
 func (f *File) Sync() error {
 	if f == nil {
 		return os.ErrInvalid
