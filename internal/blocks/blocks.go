@@ -1,6 +1,6 @@
 // Package blocks keeps bits for the pages of a file: a block of 64 KiB has one word.
 //
-// The words of eight blocks stand side by side, and are a group with one key. That is a hash table, so that
+// The words of eight blocks stand side by side, and are a group with one key. A hash table has the keys, so that
 // its size depends on what was read and not on its offsets. It holds nothing once the system has evicted pages:
 // each generation has keys of its own.
 package blocks
@@ -16,17 +16,19 @@ import (
 
 const (
 	groupBlocks = 8
-	placesMin   = 64                      // places that a table may have with few groups: 5 KiB
-	placesMax   = 1 << 16                 // and with many: 5 MiB, for 32 GiB
+	placesMin   = 64                      // places that a table may have with few groups: 1 KiB
+	placesMax   = 1 << 16                 // and with many: 1 MiB, and groups for 32 GiB in 4 MiB
+	groupsMax   = 64                      // groups that are allocated at once: 4 KiB
 	writtenMax  = placesMax * groupBlocks // as many as a table may have
 )
 
-// Map finds the word of a block. The zero value is an empty Map. A change of the table may lose bits that are
-// set meanwhile.
+// Map finds the word of a block. The zero value is an empty Map. A group that drops another one may lose bits that are
+// set meanwhile, and so may a change of the table with flags.
 type Map struct {
 	table atomic.Pointer[table]
 
 	mu      sync.Mutex // guards the table, and what follows
+	groups  []group    // that no place has yet
 	gen     uint32     // the generation of the groups
 	used    int64      // groups
 	end     uint64     // all groups are before it
@@ -34,18 +36,24 @@ type Map struct {
 
 	first struct { // most files need no other
 		table
-		keys  [1]atomic.Uint64
-		flags [1]atomic.Uint32
-		words [1]group
+		places [1]place
+		flags  [1]atomic.Uint32
+		groups [1]group
 	}
 }
 
-// table has the groups. The keys stand side by side, so that a look for a group that has no place finds them in a
-// cache, and so do the flags.
+// table has the places of groups, and their flags side by side, so that a look for a group that has no flag finds them in
+// a cache. The groups stay where they are if the table grows: in a new process their memory, used for the first time, took
+// most of what it took to record reads anywhere in 512 MiB.
 type table struct {
-	keys  []atomic.Uint64 // of another generation is void
-	flags []atomic.Uint32 // of the groups with that first place: a bit of each block for each Flag
-	words []group
+	places []place
+	flags  []atomic.Uint32 // of the groups with that first place: a bit of each block for each Flag
+}
+
+// place is that of one group, or of none.
+type place struct {
+	key   atomic.Uint64 // of another generation is void
+	group atomic.Pointer[group]
 }
 
 // A Flag says that the word of a block is worth a look: those of most blocks are not, and are in no cache of the processor.
@@ -64,46 +72,46 @@ type group [groupBlocks]atomic.Uint64
 // key returns what the group with that index has as its key now.
 func key(group uint64) uint64 { return (group + 1) ^ uint64(evictions.Generation())<<46 }
 
-// group returns the index of the group at the place, and whether there is one.
-func (t *table) group(at int) (group uint64, ok bool) {
-	k := t.keys[at].Load() ^ key(0) ^ 1
+// index returns the index of the group that has the place, and whether there is one.
+func (p *place) index() (group uint64, ok bool) {
+	k := p.key.Load() ^ key(0) ^ 1
 	return k - 1, k != 0 && k>>46 == 0
 }
 
-func (t *table) free(at int) bool {
-	_, ok := t.group(at)
+func (p *place) free() bool {
+	_, ok := p.index()
 	return !ok
 }
 
-// place returns the first place of a group. Those of a range have different ones if there are enough, and those at
-// a regular distance mostly have.
-func (t *table) place(group uint64) int {
-	return int((group ^ group>>7 ^ group>>11) & uint64(len(t.keys)-1))
+// first returns the index of the first place of a group. Those of a range have different ones if there are enough, and
+// those at a regular distance mostly have.
+func (t *table) first(group uint64) int {
+	return int((group ^ group>>7 ^ group>>11) & uint64(len(t.flags)-1))
 }
 
-// second returns the place of a group whose first one is taken. So no two groups that are used in turns drop each other.
+// second returns that of a group whose first one is taken. So no two groups that are used in turns drop each other.
 func (t *table) second(group uint64) int {
 	const odd = 0x9E3779B97F4A7C15 // Knuth's multiplicative hash
-	return int(group * odd >> 32 & uint64(len(t.keys)-1))
+	return int(group * odd >> 32 & uint64(len(t.flags)-1))
 }
 
-// find returns the place that a group has, or -1.
-func (t *table) find(group uint64) int {
+// find returns the place that a group has, or nil.
+func (t *table) find(group uint64) *place {
 	k := key(group)
-	if at := t.place(group); t.keys[at].Load() == k {
-		return at
+	if p := &t.places[t.first(group)]; p.key.Load() == k {
+		return p
 	}
-	if at := t.second(group); t.keys[at].Load() == k {
-		return at
+	if p := &t.places[t.second(group)]; p.key.Load() == k {
+		return p
 	}
-	return -1
+	return nil
 }
 
 // Word returns the word of a block, or nil if there is none.
 func (m *Map) Word(block uint64) *atomic.Uint64 {
 	if t := m.table.Load(); t != nil {
-		if at := t.find(block / groupBlocks); at >= 0 {
-			return &t.words[at][block%groupBlocks]
+		if p := t.find(block / groupBlocks); p != nil {
+			return &p.group.Load()[block%groupBlocks]
 		}
 	}
 	return nil
@@ -120,49 +128,60 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 	if w := m.Word(block); w != nil {
 		return w, 0
 	}
-	t, group := m.table.Load(), block/groupBlocks
+	t, index := m.table.Load(), block/groupBlocks
 	if t == nil {
 		first := &m.first
-		t = &first.table
-		t.keys, t.flags, t.words = first.keys[:], first.flags[:], first.words[:]
+		t, m.groups = &first.table, first.groups[:]
+		t.places, t.flags = first.places[:], first.flags[:]
+		m.table.Store(t)
 	}
 	if gen := evictions.Generation(); gen != m.gen {
 		m.gen, m.used, m.written = gen, 0, nil
 	}
 	m.used++
-	m.end = max(m.end, group+1)
-	for !t.free(t.place(group)) && !t.free(t.second(group)) && len(t.keys) < min(max(placesMin, 2*int(m.used)), placesMax) {
-		moved += len(t.keys)
+	m.end = max(m.end, index+1)
+	for !t.places[t.first(index)].free() && !t.places[t.second(index)].free() && len(t.places) < min(max(placesMin, 2*int(m.used)), placesMax) {
+		moved += len(t.places)
 		t = t.double()
+		m.table.Store(t)
 	}
-	at := t.place(group)
-	if second := t.second(group); !t.free(at) && t.free(second) {
-		at = second
+	p := &t.places[t.first(index)]
+	if second := &t.places[t.second(index)]; !p.free() && second.free() {
+		p = second
 	}
-	t.keys[at].Store(0)
-	for i := range t.words[at] {
-		t.words[at][i].Store(0)
+	g := p.group.Load()
+	if g == nil {
+		if len(m.groups) == 0 {
+			m.groups = make([]group, min(4*m.used, groupsMax))
+		}
+		g, m.groups = &m.groups[0], m.groups[1:]
+		p.group.Store(g)
+	} else {
+		p.key.Store(0)
+		for i := range g {
+			g[i].Store(0)
+		}
 	}
-	t.keys[at].Store(key(group))
-	m.table.Store(t)
-	return &t.words[at][block%groupBlocks], moved
+	p.key.Store(key(index))
+	return &g[block%groupBlocks], moved
 }
 
 // double returns a table with the groups of t, and twice as many places.
 func (t *table) double() *table {
-	n := 2 * len(t.keys)
-	next := &table{make([]atomic.Uint64, n), make([]atomic.Uint32, n), make([]group, n)}
-	for from := range t.keys {
-		if group, ok := t.group(from); ok { // two groups of different places stay so
-			to := next.place(group)
-			if t.place(group) != from {
-				to = next.second(group)
+	n := 2 * len(t.places)
+	next := &table{make([]place, n), make([]atomic.Uint32, n)}
+	for i := range t.places {
+		from := &t.places[i]
+		if index, ok := from.index(); ok { // two groups of different places stay so
+			to := &next.places[next.first(index)]
+			if t.first(index) != i {
+				to = &next.places[next.second(index)]
 			}
-			for i := range t.words[from] {
-				next.words[to][i].Store(t.words[from][i].Load())
+			to.group.Store(from.group.Load())
+			to.key.Store(from.key.Load())
+			if flags := t.flags[t.first(index)].Load(); flags != 0 {
+				next.flags[next.first(index)].Or(flags)
 			}
-			next.keys[to].Store(t.keys[from].Load())
-			next.flags[next.place(group)].Or(t.flags[t.place(group)].Load())
 		}
 	}
 	return next
@@ -191,13 +210,12 @@ func (m *Map) Flagged(f Flag, block uint64) (flags Flag, w *atomic.Uint64) {
 	if t == nil {
 		return 0, nil
 	}
-	group := block / groupBlocks
-	at := t.place(group)
+	at := t.first(block / groupBlocks)
 	flags = Flag(t.flags[at].Load()>>(block%groupBlocks)) & (ForReads | ForWrites | Due)
-	switch {
+	switch p := &t.places[at]; {
 	case flags&f == 0:
-	case t.keys[at].Load() == key(group):
-		w = &t.words[at][block%groupBlocks]
+	case p.key.Load() == key(block/groupBlocks):
+		w = &p.group.Load()[block%groupBlocks]
 	default:
 		w = m.Word(block)
 	}
@@ -207,13 +225,13 @@ func (m *Map) Flagged(f Flag, block uint64) (flags Flag, w *atomic.Uint64) {
 // flags returns the flags of a block, and of others. There is a table.
 func (m *Map) flags(block uint64) *atomic.Uint32 {
 	t := m.table.Load()
-	return &t.flags[t.place(block/groupBlocks)]
+	return &t.flags[t.first(block/groupBlocks)]
 }
 
 // Places returns the number of places of the table. It is for tests.
 func (m *Map) Places() int {
 	if t := m.table.Load(); t != nil {
-		return len(t.keys)
+		return len(t.places)
 	}
 	return 0
 }
@@ -237,27 +255,28 @@ func (m *Map) Forget(first uint64) (cleared uint64) {
 	if t == nil {
 		return 0
 	}
-	if from := first / groupBlocks; m.end < from+uint64(len(t.keys)) {
+	if from := first / groupBlocks; m.end < from+uint64(len(t.places)) {
 		for group := from; group < m.end; group++ {
-			cleared |= t.forget(t.find(group), first)
+			cleared |= t.find(group).forget(first)
 		}
 	} else {
-		for at := range t.keys {
-			cleared |= t.forget(at, first)
+		for i := range t.places {
+			cleared |= t.places[i].forget(first)
 		}
 	}
 	m.clearWritten(0, first, math.MaxUint64)
 	return cleared
 }
 
-// forget is Forget for the group at a place, which may have none, or be none.
-func (t *table) forget(at int, first uint64) (cleared uint64) {
-	if at < 0 {
+// forget is Forget for the group of a place, which may have none, or be none.
+func (p *place) forget(first uint64) (cleared uint64) {
+	if p == nil {
 		return 0
 	}
-	if group, ok := t.group(at); ok {
-		for i := range t.words[at] {
-			if w := &t.words[at][i]; group*groupBlocks+uint64(i) >= first && w.Load() != 0 {
+	if index, ok := p.index(); ok {
+		g := p.group.Load()
+		for i := range g {
+			if w := &g[i]; index*groupBlocks+uint64(i) >= first && w.Load() != 0 {
 				cleared |= w.Swap(0)
 			}
 		}
