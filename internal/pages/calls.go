@@ -134,7 +134,9 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	default:
 		asks = !hot && end >= p.begin().asked.Load()
 	}
-	p.state.CompareAndSwap(counted, state)
+	if state != counted { // seldom for reads at random: a locked instruction takes 6 ns
+		p.state.CompareAndSwap(counted, state)
+	}
 	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
 	r.calls.Add(r.why(end, short, tried, again, mapped, hot, mapped && due && !account.Affords(0)), 1)
 	switch {
