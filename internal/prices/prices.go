@@ -25,7 +25,7 @@ var (
 // Prices that are not measured. All prices are in nanoseconds.
 const (
 	Record = 40 // a call that is recorded, above what each may cost, if its word is in no cache
-	Place  = 20 // a place that is added to a table
+	Place  = 20 // a place of a table that is moved to a larger one
 
 	later     = 10_000 // of a mapping, what nothing times: memory, page tables, and what is in no cache any more
 	firstPage = 64     // a page of a long call, until it is measured
