@@ -340,7 +340,8 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		costs += prices.Mapping()
 	}
 	pays := rest*prices.Call.Now()/n > costs || account.IsUnbound()
-	if !pays {
+	if !pays && end > r.fell.Load() { // not in each lap: they would be believed to be low, whatever is measured
+		r.fell.Store(end)
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}

@@ -1372,15 +1372,16 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{50, 255, 255, 88, 48, 48, 241, 211}) // nor an account for that
 	f.Add([]byte{149, 203, 225, 228, 195, 9, 254, 186})
 	f.Add([]byte{55, 120, 48, 48, 47, 0, 141, 123, 123, 252, 233, 252, 252, 252, 26, 33})
-	f.Add([]byte{89, 160, 48, 35, 48, 56, 48, 48})    // three files in turns, whose tables grow
-	f.Add([]byte{48, 234, 255, 255, 0, 38, 48, 48})   // long mapped writes, while another process has the file written back
-	f.Add([]byte{48, 218, 255, 255, 0, 38, 48, 48})   // on a host with fast system calls
-	f.Add([]byte{48, 199, 255, 255, 48, 38, 65, 48})  // and those that overlap
-	f.Add([]byte{97, 162, 48, 255, 48, 255, 48, 49})  // and with the same period as those that are timed
-	f.Add([]byte{99, 135, 48, 39, 88, 39, 65, 50})    // mapped writes of several sizes
-	f.Add([]byte{98, 242, 242, 255, 48, 255, 49, 50}) // long mapped writes, each of which is timed
-	f.Add([]byte{50, 255, 211, 88, 48, 56, 241, 255}) // a file of zeros that grows
-	f.Add([]byte{45, 167, 188, 65, 16, 143, 151, 74}) // mapped writes of which some are faults, and not those that are timed
+	f.Add([]byte{89, 160, 48, 35, 48, 56, 48, 48})                                    // three files in turns, whose tables grow
+	f.Add([]byte{48, 234, 255, 255, 0, 38, 48, 48})                                   // long mapped writes, while another process has the file written back
+	f.Add([]byte{48, 218, 255, 255, 0, 38, 48, 48})                                   // on a host with fast system calls
+	f.Add([]byte{48, 199, 255, 255, 48, 38, 65, 48})                                  // and those that overlap
+	f.Add([]byte{97, 162, 48, 255, 48, 255, 48, 49})                                  // and with the same period as those that are timed
+	f.Add([]byte{99, 135, 48, 39, 88, 39, 65, 50})                                    // mapped writes of several sizes
+	f.Add([]byte{98, 242, 242, 255, 48, 255, 49, 50})                                 // long mapped writes, each of which is timed
+	f.Add([]byte{50, 255, 211, 88, 48, 56, 241, 255})                                 // a file of zeros that grows
+	f.Add([]byte{48, 0, 48, 48, 1, 61, 48, 154, 154, 154, 255, 0, 154, 154, 154, 48}) // laps of long reads, in each of which reading ahead does not pay
+	f.Add([]byte{45, 167, 188, 65, 16, 143, 151, 74})                                 // mapped writes of which some are faults, and not those that are timed
 	f.Add([]byte{45, 173, 254, 61, 84, 36, 155, 92, 96, 169, 32, 66, 8, 39, 158, 89, 45, 176, 251, 61, 82, 36, 155, 92,
 		45, 169, 251, 61, 84, 36, 159, 92, 96, 233, 75, 70, 8, 39, 44, 89, 45, 173, 251, 61, 84, 36, 155, 92}) // and long ones
 	f.Add([]byte{128, 224, 28, 95, 255, 77, 251, 32}) // reads and writes that are recorded again and again
