@@ -71,8 +71,8 @@ func (f *File) Write(b []byte) (n int, err error) {
 // WriteAt writes b at the byte offset off, and returns what [os.File.WriteAt] returns. If n <
 // len(b), the error is a *[io/fs.PathError]. On a file opened with [os.O_APPEND] it is the error
 // of [os.File.WriteAt], which is not a *fs.PathError. A write past the end makes the file longer.
-// WriteAt allocates nothing, except a few small objects to map the file and, at most every 50 ms,
-// to move the modification time.
+// WriteAt allocates nothing, except a few small objects for the record of pages, to map the file
+// and, at most every 50 ms, to move the modification time.
 //
 // See [File] for what a crash of the system can lose, and the end of the process tear.
 func (f *File) WriteAt(b []byte, off int64) (n int, err error) {

@@ -22,8 +22,8 @@ const (
 	writtenMax  = placesMax * groupBlocks // as many as a table may have
 )
 
-// Map finds the word of a block. The zero value is an empty Map. A group that drops another one may lose bits that are
-// set meanwhile, and so may a change of the table with flags.
+// Map finds the word of a block. The zero value is an empty Map. Bits that are set while their group is dropped for
+// another one may be lost, or be those of the other one.
 type Map struct {
 	table atomic.Pointer[table]
 
@@ -43,8 +43,7 @@ type Map struct {
 }
 
 // table has the places of groups, and their flags side by side, so that a look for a group that has no flag finds them in
-// a cache. The groups stay where they are if the table grows: in a new process their memory, used for the first time, took
-// most of what it took to record reads anywhere in 512 MiB.
+// a cache. The groups stay where they are if the table grows, since memory that is used for the first time is dear.
 type table struct {
 	places []place
 	flags  []atomic.Uint32 // of the groups with that first place: a bit of each block for each Flag
@@ -167,7 +166,7 @@ func (m *Map) Add(block uint64) (w *atomic.Uint64, moved int) {
 }
 
 // grow returns a table with the groups of t, and more places: 8, 64, and twice as many from there on. In a new process each
-// of the first ones is memory of a size that was not used before, and took 1 to 7 µs.
+// of the first ones is memory of a size that was not used before, and takes 1 to 7 µs.
 func (t *table) grow() *table {
 	n := max(2*len(t.places), min(8*len(t.places), placesMin))
 	next := &table{make([]place, n), make([]atomic.Uint32, n)}
