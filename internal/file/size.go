@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"math"
+
+	"go.dw1.io/mmapfile/internal/sys"
 )
 
 // What f.length knows may be stale. The functions here ask the file: stat, and seekEnd which is
@@ -21,16 +23,16 @@ var errNotRegular = errors.New("not a regular file")
 // statLen is stat with the reason why there is no length.
 func (f *File) statLen() (int64, error) {
 	was := f.length.Before()
-	fi, err := f.inner.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
+	size, regular, err := sys.Length(f.inner)
+	if err == nil && !regular {
 		f.length.None()
 		err = errNotRegular
 	}
 	if err != nil {
 		return 0, err
 	}
-	f.length.Answered(was, fi.Size())
-	return fi.Size(), nil
+	f.length.Answered(was, size)
+	return size, nil
 }
 
 // Len is the method of mmapfile.File.

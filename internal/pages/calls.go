@@ -188,9 +188,6 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	state, records, looks := p.next(h, old, old, off+n)
 	if looks {
 		look(h, off+n-1, prices.OfWrite(0))
-		if off+n > known && state>>callsShift == LookEvery { // at the first look of 256 calls
-			h.Size(off + n) // nothing may be known of a file that existed before
-		}
 	}
 	if n >= Long {
 		p.earn(Write, n)
@@ -199,6 +196,10 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 		return
 	}
 	r, end, unpaid := p.begin(), off+n, false
+	if looks && end > known && (state&sampled != 0 || state>>callsShift == LookEvery) { // once of 256 calls, or twice
+		h.Size(end) // nothing may be known of a file that existed before
+		account.Spend(askCalls * prices.Call.Now())
+	}
 	mapped := h.MapsTo(end)
 	again, _, _ := p.count(off, n, state, false, mapped)
 	if why == reason.None {

@@ -222,7 +222,7 @@ func TestDraw_Front(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var p Pages
-		h := &simFile{s: newSimulation(1), p: &p, size: size, mapped: true, faulted: map[int64]int64{}, dirty: map[int64]bool{}}
+		h := &simFile{s: newSimulation(1), p: &p, size: size, known: size, mapped: true, faulted: map[int64]int64{}, dirty: map[int64]bool{}}
 		for op := range 20_000 {
 			account.Set(account.Max)
 			account.Earn(1) // it is full
@@ -369,7 +369,7 @@ func TestRead_UnprovenIsUnpaid(t *testing.T) {
 	for balance, want := range map[int64]bool{-1: false, account.Max: true} {
 		s := newSimulation(1)
 		s.open(2*BlockSize, true, false, false)
-		s.mapped = true
+		s.mapped, s.known = true, s.size
 		s.p.Note(Ready, 0, PageSize)
 		account.Set(balance)
 		prices.Call.Set(preadPrice)

@@ -295,7 +295,7 @@ func TestPrefault_Some(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(4*BlockSize, false, false, false)
-	s.mapped = true
+	s.mapped, s.known = true, s.size
 	for range 200 {
 		s.write(0, 2*BlockSize)
 	}
@@ -342,7 +342,7 @@ func TestPrefault_Asks(t *testing.T) {
 	} {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
-		if s.mapped = true; c.known > 0 {
+		if s.mapped, s.known = true, s.size; c.known > 0 {
 			s.p.Note(c.known, 0, BlockSize)
 		}
 		s.p.word(0).Or(writesMax << writesShift)
@@ -368,7 +368,7 @@ func TestPrefault_RefusedAgain(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(4*BlockSize, true, false, false)
-	s.mapped = true
+	s.mapped, s.known = true, s.size
 	h, writes := &holes{Host: s.simFile}, 10_000
 	for range writes {
 		account.Set(account.Max)

@@ -61,6 +61,15 @@ func Borrow(c syscall.Conn, fn func(fd int) error) error {
 	return os.ErrClosed
 }
 
+// lengthOf is Length by os.File.
+func lengthOf(f *os.File) (size int64, regular bool, err error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	return fi.Size(), fi.Mode().IsRegular(), nil
+}
+
 // AlignedBytes returns n bytes aligned for a value of any type, as in a mapping.
 func AlignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))), n)
