@@ -346,6 +346,9 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}
+	if !pays && rest < AheadBytes { // the system reads as much ahead by itself
+		return
+	}
 	in, err := h.InMemory(off, end)
 	account.Spend(2 * askCalls * prices.Call.Now()) // of eight blocks
 	switch {
