@@ -1952,6 +1952,40 @@ func TestRead_NextOrder(t *testing.T) {
 	}
 }
 
+// Lives that read a small file in order, again and again, whose reads do not begin with a page: nothing is read ahead, and
+// the laps map it.
+func TestRead_LapsOfSmallFile(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at once")
+	}
+	defer account.Unbound()
+	for _, c := range []struct {
+		size, n int64
+		life    int
+		limit   float64
+	}{
+		{39_325, 1557, 400, 0.50},
+		{318_645, 4097, 310, 0.75},
+	} {
+		s := newSimulation(1)
+		for range 50 {
+			s.open(c.size, true, false, false)
+			off := int64(0)
+			for range c.life {
+				if off+c.n > s.size {
+					off = 0
+				}
+				s.read(off, c.n)
+				off += c.n
+			}
+			s.close()
+		}
+		if t.Logf("%+v: %.2f of os.File", c, s.cost/s.base); s.cost > c.limit*s.base {
+			t.Errorf("%+v: %.2f of os.File", c, s.cost/s.base)
+		}
+	}
+}
+
 // Faults that were dear, and ends of blocks, do not forbid for ever to read ahead, which would show that they are not any
 // more.
 func TestRead_AfterDearFaults(t *testing.T) {
