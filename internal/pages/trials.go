@@ -64,13 +64,14 @@ func mapFile(h Host) bool {
 type loads struct{ took, faults, ends int64 }
 
 // add adds a load in a block, whose word was w before. One that takes less than half a system call, or 215 ns where that takes
-// long, is no fault: a proof or a prefault had mapped the block. What is no fault is paid at once.
+// long, is no fault: a proof or a prefault had mapped the block, or the fault before it has, if that was of a large folio.
+// That one counts as that of each block. What is no fault is paid at once.
 func (l *loads) add(w uint64, took int64) {
 	first := w&ready == 0
 	if first {
 		l.ends++
 	}
-	if first && took >= min(prices.Call.Now(), prices.Call.First)/2 {
+	if first && (l.faults > 0 || took >= min(prices.Call.Now(), prices.Call.First)/2) {
 		l.took += took
 		l.faults++
 	} else {
