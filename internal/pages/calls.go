@@ -351,8 +351,12 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !pays && rest < AheadBytes { // the system reads as much ahead by itself
 		return
 	}
-	in, err := h.InMemory(off, end)
-	account.Spend(2 * askCalls * prices.Call.Now()) // of eight blocks
+	from, asks := off, int64(2*askCalls) // of eight blocks
+	if !pays {                           // one tells whether they come from the disk
+		from, asks = max(off, end-BlockSize), askCalls
+	}
+	in, err := h.InMemory(from, end)
+	account.Spend(asks * prices.Call.Now())
 	switch {
 	case err != nil:
 	case !in:
