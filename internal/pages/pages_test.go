@@ -311,7 +311,8 @@ func TestNote_EmptyAccount(t *testing.T) {
 	}
 }
 
-// What is written over in a file of which no call has asked the length is mapped.
+// What is written over in a file of which no call has asked the length is mapped. The question is paid, and there is none
+// where no call is recorded.
 func TestWrite_AsksForTheLength(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy asks at each call")
@@ -325,6 +326,19 @@ func TestWrite_AsksForTheLength(t *testing.T) {
 	}
 	if n := s.lengths - asked; n < 1 || n > 4 {
 		t.Errorf("the length was asked for %d times", n)
+	}
+	prices.Call.Set(preadPrice)
+	for balance, want := range map[int64]int{-1: 0, account.Max / 2: 1} {
+		s.open(16*BlockSize, false, false, false)
+		account.Set(balance)
+		for i := range int64(LookEvery) {
+			s.p.Write(s.simFile, i*8, 8, i*8, reason.None)
+		}
+		earned := LookEvery * prices.OfWrite(0) / incomeShare
+		pays := int64(want) * (LookEvery*prices.Record + askCalls*preadPrice)
+		if n, got := s.lengths, balance+earned-account.Balance(); n != want || got != pays {
+			t.Errorf("with %d ns in the account, the length was asked for %d times, and %d ns paid, want %d and %d", balance, n, got, want, pays)
+		}
 	}
 }
 

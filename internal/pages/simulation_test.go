@@ -49,34 +49,36 @@ type cache struct {
 
 // simFile is the Host of one file.
 type simFile struct {
-	s        *simulation
-	id       int
-	p        *Pages
-	size     int64
-	known    int64 // of that: up to here the File knows that there are bytes
-	large    bool  // folios
-	memory   bool  // a tmpfs: holes must not be mapped
-	far      bool  // it is in no cache of the processor
-	zeros    bool  // all of it is zeros, which prove nothing
-	unknown  bool  // the system does not report what is in memory
-	fails    bool  // it cannot be mapped
-	refuses  bool  // each third load and prefault fails
-	tries    int   // of those
-	mapped   bool
-	faulted  map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
-	dirty    map[int64]bool  // blocks that were prefaulted
-	readOnly map[int64]bool  // pages that another process had written back since they were prefaulted
-	resident map[int64]bool  // blocks in memory; nil for all
-	evicted  map[int64]bool  // blocks that the system has taken away from the mapping
-	writes   Writes
-	ends     float64 // what Close takes to unmap blocks, which cost has already
-	period   bool    // of mapped writes
-	told     bool    // that the file is read in order
-	tells    int     // of that, or of its end
-	places   int
-	calls    uint64 // system calls
-	asked    int    // what is in memory
-	lengths  int    // questions for the length
+	s           *simulation
+	id          int
+	p           *Pages
+	size        int64
+	known       int64 // of that: up to here the File knows that there are bytes
+	large       bool  // folios
+	spans       int64 // blocks that one of them has, if more than one
+	memory      bool  // a tmpfs: holes must not be mapped
+	far         bool  // it is in no cache of the processor
+	zeros       bool  // all of it is zeros, which prove nothing
+	unknown     bool  // the system does not report what is in memory
+	fails       bool  // it cannot be mapped
+	refuses     bool  // each third load and prefault fails
+	tries       int   // of those
+	mapped      bool
+	faulted     map[int64]int64 // blocks that the mapping shows, up to the length that the file had then
+	dirty       map[int64]bool  // blocks that were prefaulted
+	readOnly    map[int64]bool  // pages that another process had written back since they were prefaulted
+	resident    map[int64]bool  // blocks in memory; nil for all
+	evicted     map[int64]bool  // blocks that the system has taken away from the mapping
+	writes      Writes
+	ends        float64 // what Close takes to unmap blocks, which cost has already
+	period      bool    // of mapped writes
+	told        bool    // that the file is read in order
+	tells       int     // of that, or of its end
+	places      int
+	calls       uint64 // system calls
+	asked       int    // what is in memory,
+	askedBlocks int64  // of so many blocks
+	lengths     int    // questions for the length
 }
 
 func newSimulation(seed uint64) *simulation {
@@ -203,6 +205,7 @@ func (f *simFile) Load(off int64) time.Duration {
 
 func (f *simFile) InMemory(off, end int64) (bool, error) {
 	f.asked++
+	f.askedBlocks += (end-1)>>blockBits - off>>blockBits + 1
 	if f.unknown {
 		return false, errors.ErrUnsupported
 	}
@@ -319,7 +322,10 @@ func (f *simFile) unmaps(ns float64) {
 func (f *simFile) fault(off, n int64) {
 	for block := off >> blockBits; block<<blockBits < off+n; block++ {
 		if shown := f.faulted[block]; shown == 0 {
-			f.s.cost += f.faultPrice()
+			for first, i := block/max(f.spans, 1)*f.spans, int64(0); i < f.spans; i++ {
+				f.faulted[first+i] = f.size
+			}
+			f.s.cost += f.faultPrice() * float64(max(f.spans, 1))
 			f.unmaps(f.endPrice())
 			if f.evicted[block] {
 				f.s.base += f.faultPrice() + f.endPrice()
@@ -1982,6 +1988,51 @@ func TestRead_LapsOfSmallFile(t *testing.T) {
 		}
 		if t.Logf("%+v: %.2f of os.File", c, s.cost/s.base); s.cost > c.limit*s.base {
 			t.Errorf("%+v: %.2f of os.File", c, s.cost/s.base)
+		}
+	}
+}
+
+// A fault of a large folio maps several blocks, and is no price of each of them: short passes are read ahead.
+func TestRead_FoliosOfSeveralBlocks(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy does not weigh prices")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	for range 200 {
+		s.open(320*BlockSize, true, false, false)
+		s.spans = 8
+		off := int64(0)
+		for range 600 {
+			n := 1 + s.random.Int64N(8596)
+			s.read(off, n)
+			off += n
+		}
+		s.close()
+	}
+	if t.Logf("%.2f of os.File", s.cost/s.base); s.cost > 0.70*s.base {
+		t.Errorf("%.2f of os.File", s.cost/s.base)
+	}
+}
+
+// Where reading ahead does not pay, little is asked: nothing of a small file, and a block of each 512 KiB.
+func TestRead_AsksLittle(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy does not weigh prices")
+	}
+	defer account.Unbound()
+	for _, c := range []struct{ size, n, most int64 }{
+		{AheadBytes / 2, 4096, 0},
+		{64 << 20, 64 << 10, 64<<20/AheadBytes - 1},
+	} {
+		s := newSimulation(1)
+		s.open(c.size, true, false, false)
+		prices.Fault.Set(20_000)
+		for off := int64(0); off < c.size; off += c.n {
+			s.read(off, c.n)
+		}
+		if n := s.askedBlocks; n > c.most || n < c.most/2 {
+			t.Errorf("%d bytes in calls of %d: %d blocks were asked about, want at most %d", c.size, c.n, n, c.most)
 		}
 	}
 }
