@@ -66,19 +66,19 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 	return state, records, looks
 }
 
-// count records a call from off to end by system call: its pages are seen from now on. again says that those from the one
-// of from on were, and hot that reads copied all of them from the mapping. due says that it is time to make the pages
-// of a block ready.
-func (p *Pages) count(off, from, end int64, state uint64, rereads, writes bool) (again, hot, due bool) {
-	stand := uint64(1)
+// count records a call of n bytes at off by system call: its pages are seen from now on. again says
+// that all of them were, and hot that reads copied them from the mapping. due says that it is time to make
+// the pages of a block ready.
+func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, hot, due bool) {
+	end, stand := off+n, uint64(1)
 	if state&sampled != 0 {
 		stand = recordOne
 	}
-	again, hot = from < end, true
+	again, hot = true, true
 	for block := off >> blockBits; block <= (end-1)>>blockBits; block++ { // the offset after the last one may be 1<<63
 		w, pages := p.word(block), blocks.Mask(block, off, end)
-		old, proof := w.Load(), blocks.Mask(block, from, end)
-		again = again && old&proof == proof
+		old := w.Load()
+		again = again && old&pages == pages
 		hot = hot && old>>readyShift&pages == pages
 		reads, wrote := old>>readsShift&readsMax, old>>writesShift&writesMax
 		switch {
@@ -86,7 +86,7 @@ func (p *Pages) count(off, from, end int64, state uint64, rereads, writes bool) 
 			reads = (reads + 1) & readsMax
 		case writes && old>>prefaultedShift&pages != pages:
 			wrote = min(wrote+stand, writesMax)
-		case rereads && proof != 0 && old&proof == proof && old>>readyShift&pages != pages:
+		case rereads && old&pages == pages && old>>readyShift&pages != pages:
 			reads = min(reads+stand, readyFrom)
 			due = due || reads == readyFrom
 		}
@@ -120,11 +120,9 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 		return
 	}
 	follows := old&offsetMask == uint64(off)&offsetMask
-	from := off
-	if follows { // then only the read before may have seen the page of off
-		from = (off + PageSize - 1) &^ (PageSize - 1)
-	}
-	again, hot, due := p.count(off, from, end, state, true, false)
+	onPage := off%PageSize != 0 && follows && off>>pageBits == (end-1)>>pageBits // so only the read before may have seen the page
+	again, hot, due := p.count(off, n, state, !onPage, false)
+	again = again && !onPage
 	run, asks, broken, counted := state&runMask, false, false, state
 	switch {
 	case short, old&recorded == 0: // nothing is known of the reads before
@@ -198,12 +196,12 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 		return
 	}
 	r, end, unpaid := p.begin(), off+n, false
-	if looks && end > known && (state&sampled != 0 || state>>callsShift == LookEvery) { // once of 256 calls, or twice
-		h.Size(end) // nothing may be known of a file that existed before
+	if looks && end > known && (state&sampled != 0 || old&sampled == 0 && state>>callsShift == LookEvery) { // once of 256 calls
+		h.Size(end) // the length of a file that existed before may be unknown
 		account.Spend(askCalls * prices.Call.Now())
 	}
 	mapped := h.MapsTo(end)
-	again, _, _ := p.count(off, off, end, state, false, mapped)
+	again, _, _ := p.count(off, n, state, false, mapped)
 	if why == reason.None {
 		if mapped && r.wroteEnough(off, end) {
 			r.Flag(blocks.Due, uint64(off)>>blockBits)
@@ -348,7 +346,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}
-	if !pays && rest < AheadBytes { // the system reads as much ahead by itself
+	if !pays && rest < AheadBytes { // what the system may be told about it is worth no question
 		return
 	}
 	from, asks := off, int64(2*askCalls) // of eight blocks

@@ -342,6 +342,28 @@ func TestWrite_AsksForTheLength(t *testing.T) {
 	}
 }
 
+// The questions of a file that only grows do not take all that its writes earn: what other files would gain waits for it.
+func TestWrite_AppendsEarn(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy asks at each call")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(64, false, false, false)
+	account.Set(-1000)
+	const writes = 100 * 256
+	for i := range int64(writes) {
+		s.size = (i + 1) * 64
+		s.write(i*64, 64)
+	}
+	if n := s.lengths; n > writes/256+1 {
+		t.Errorf("the length was asked for %d times in %d writes", n, writes)
+	}
+	if account.Balance() < 10_000 {
+		t.Errorf("the account has %d ns after %d writes", account.Balance(), writes)
+	}
+}
+
 // Pages that a truncation takes away from the mapping are paid, once.
 func TestTruncated_IsPaid(t *testing.T) {
 	defer account.Unbound()

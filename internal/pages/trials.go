@@ -63,9 +63,9 @@ func mapFile(h Host) bool {
 // loads are the first ones of blocks: the faults among them, which took so long, and the ends that they will have.
 type loads struct{ took, faults, ends int64 }
 
-// add adds a load in a block, whose word was w before. One that takes less than half a system call, or 215 ns where that takes
-// long, is no fault: a proof or a prefault had mapped the block, or the fault before it has, if that was of a large folio.
-// That one counts as that of each block. What is no fault is paid at once.
+// add adds a load in a block, whose word was w before. A first load that takes less than half a system call, or 215 ns where
+// that takes long, is no fault: a proof or a prefault had mapped the block. It is paid at once. After a fault, all first loads
+// count with it, because the fault of a large folio maps several blocks.
 func (l *loads) add(w uint64, took int64) {
 	first := w&ready == 0
 	if first {
