@@ -1971,7 +1971,7 @@ func TestRead_LapsOfSmallFile(t *testing.T) {
 		limit   float64
 	}{
 		{39_325, 1557, 400, 0.50},
-		{318_645, 4097, 310, 0.75},
+		{318_645, 4097, 310, 0.70},
 	} {
 		s := newSimulation(1)
 		for range 50 {

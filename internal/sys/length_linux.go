@@ -5,7 +5,6 @@ package sys
 import (
 	"os"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,28 +27,15 @@ var lengthQuestions = sync.Pool{New: func() any {
 	return q
 }}
 
-// noStatx is set where the system has no statx (before Linux 4.11), or forbids it.
-var noStatx atomic.Bool
-
 // Length returns the length of f if it is a regular file. It does not ask when f was modified: after such a question the next
 // write of any process gives the file new times (multigrain timestamps, Linux 6.13), and took 1.5 µs on ext4 where others take
-// 0.65. It asks for all else, because network file systems answer from what they have kept of what was asked for.
+// 0.65. It asks for all else, because FUSE answers from its cache if nothing is asked for that it knows to have changed.
 func Length(f *os.File) (size int64, regular bool, err error) {
-	if noStatx.Load() {
-		return lengthOf(f)
-	}
 	q := lengthQuestions.Get().(*lengthQuestion)
 	defer lengthQuestions.Put(q)
-	raw, err := f.SyscallConn()
-	if err == nil {
-		err = raw.Control(q.ask)
+	if raw, err := f.SyscallConn(); err != nil || raw.Control(q.ask) != nil || q.err != 0 {
+		return lengthOf(f) // before Linux 4.11, or the error of Stat
 	}
-	switch {
-	case err == nil && q.err == 0:
-		kind := q.st.Mode & unix.S_IFMT
-		return int64(q.st.Size), kind == unix.S_IFREG || kind == 0, nil // as os.FileMode: an eventfd has no type
-	case err == nil && (q.err == unix.ENOSYS || q.err == unix.EPERM || q.err == unix.EACCES):
-		noStatx.Store(true)
-	}
-	return lengthOf(f)
+	kind := q.st.Mode & unix.S_IFMT
+	return int64(q.st.Size), kind == unix.S_IFREG || kind == 0, nil // as os.FileMode: an eventfd has no type
 }
