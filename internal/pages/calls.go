@@ -328,7 +328,8 @@ func (p *Pages) giveUp(page, n int64) {
 // pass over twice the memory took 1.4 to 2 times as long.
 func (p *Pages) lookAhead(h Host, off, n int64) {
 	r := p.begin()
-	if r.asked.Store(off + AheadBytes); !account.Affords(0) {
+	first := r.asked.Swap(off+AheadBytes) == 0
+	if !account.Affords(0) {
 		return
 	}
 	size, mapped := h.Size(off), h.MapsTo(off+1)
@@ -346,7 +347,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}
-	if !pays && rest < AheadBytes { // what the system may be told about it is worth no question
+	if !pays && (rest < AheadBytes || !first && end%(4*AheadBytes) >= AheadBytes) { // what the system may be told is worth few questions
 		return
 	}
 	from, asks := off, int64(2*askCalls) // of eight blocks

@@ -79,16 +79,18 @@ func (l *loads) add(w uint64, took int64) {
 	}
 }
 
-// payLoads pays for the faults, and for all the ends.
+// payLoads pays for the faults, and for all the ends. What a fault says of its end is not said of the blocks that its
+// large folio has, too.
 func (r *record) payLoads(l loads) {
 	if l.faults > 0 {
 		account.Spend(prices.Fault.Measure(l.took, l.faults))
 	}
-	r.payEnd(l.ends, 0)
+	r.payEnds(l.faults, prices.EndOfBlock())
+	r.payEnds(l.ends-l.faults, prices.End.Now())
 }
 
-// payEnd pays for unmapping n blocks, at least so much for each: no load may have been measured yet.
-func (r *record) payEnd(n, least int64) {
-	account.Spend(n * max(prices.EndOfBlock(), least))
+// payEnds pays for unmapping n blocks, so much for each.
+func (r *record) payEnds(n, price int64) {
+	account.Spend(n * price)
 	r.loaded.Add(n)
 }

@@ -49,7 +49,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if ok {
 			account.Spend(prices.Prefault.Measure(int64(took), 1))
 			if !mapped { // else its end is paid
-				r.payEnd(1, prices.Prefault.Now()/8)
+				r.payEnds(1, max(prices.EndOfBlock(), prices.Prefault.Now()/8))
 			}
 			continue
 		}
