@@ -83,9 +83,13 @@ func (l *loads) add(w uint64, took int64) {
 // large folio has, too.
 func (r *record) payLoads(l loads) {
 	if l.faults > 0 {
-		account.Spend(prices.Fault.Measure(l.took, l.faults))
+		counts, least := prices.Fault.Measure(l.took, l.faults), int64(0)
+		account.Spend(counts)
+		if l.faults > 1 { // a single one may have waited for a processor
+			least = counts / l.faults / 2
+		}
+		r.payEnds(l.faults, max(prices.EndOfBlock(), least))
 	}
-	r.payEnds(l.faults, prices.EndOfBlock())
 	r.payEnds(l.ends-l.faults, prices.End.Now())
 }
 
