@@ -337,12 +337,14 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if end <= off {
 		return
 	}
-	costs := (rest>>blockBits + 1) * (prices.Fault.Now() + prices.EndOfBlock())
+	saves, blocks := rest*prices.Call.Now()/n, rest>>blockBits+1
+	costs := blocks * (prices.Fault.Now() + prices.EndOfBlock())
 	if !mapped {
 		costs += prices.Mapping()
 	}
-	pays := rest*prices.Call.Now()/n > costs || account.IsUnbound()
-	if !pays && end > r.fell.Load() { // not in each lap: they would be believed to be low, whatever is measured
+	pays := saves > costs || account.IsUnbound()
+	if !pays && saves > blocks*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
+		// It would pay at lower prices. Not in each lap: they would be believed to be low, whatever is measured.
 		r.fell.Store(end)
 		prices.Fault.Fall()
 		prices.End.Fall()

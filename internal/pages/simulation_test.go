@@ -1435,10 +1435,12 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{65, 120, 255, 48, 0, 38, 48, 48})   // a slow prefault, and one of two blocks
 	f.Add([]byte{48, 255, 48, 88, 48, 255, 89, 122}) // mapped writes of which each third is long, and timed
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 65})
-	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 56})  // mapped writes of which half are faults
-	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 49})  // of which more are timed that are none
-	f.Add([]byte{88, 149, 48, 36, 48, 48, 66, 48}) // reads ahead of blocks that are mapped already
-	f.Add([]byte{88, 222, 194, 0, 0, 4, 0, 66})    // and of others, at prices that fall until they pay
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 56})         // mapped writes of which half are faults
+	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 49})         // of which more are timed that are none
+	f.Add([]byte{88, 149, 48, 36, 48, 48, 66, 48})        // reads ahead of blocks that are mapped already
+	f.Add([]byte{88, 222, 194, 0, 0, 4, 0, 66})           // and of others, at prices that fall until they pay
+	f.Add([]byte{231, 154, 203, 144, 143, 192, 185, 113}) // long reads, for which reading ahead pays at no price
+	f.Add([]byte{142, 113, 244, 186, 149, 195, 39, 161})
 	// Reads that take as long from the mapping as by system call, and longer.
 	f.Add([]byte{50, 255, 220, 88, 48, 48, 89, 243})
 	f.Add([]byte{10, 223, 237, 147, 242, 137, 221, 30})
