@@ -884,6 +884,50 @@ func TestPrefault_UnlikeFiles(t *testing.T) {
 	}
 }
 
+// Those of one file are dear, and most come after some of another one that are cheap.
+func TestPrefault_DearBesideCheap(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for _, blocks := range []int64{512, 4096} {
+		for _, turns := range []int{4, 8, 16} { // from one Sync to the next
+			s := newSimulation(1)
+			s.pread = 350
+			s.open(blocks*BlockSize, false, false, false)
+			dear := s.simFile
+			s.open(6*BlockSize, true, false, false)
+			cheap := s.simFile
+			off := int64(0)
+			for i := 0; s.base < 20e6; i++ {
+				s.simFile = dear
+				n := int64(8192)
+				if i%2 == 1 {
+					n = 512
+				}
+				if off+n > s.size {
+					off = 0
+				}
+				s.write(off, n)
+				off += n
+				s.simFile = cheap
+				for range 3 {
+					s.write(s.size/2, 576)
+				}
+				if i%turns == turns-1 {
+					s.sync()
+				}
+			}
+			for _, s.simFile = range []*simFile{dear, cheap} {
+				s.close()
+			}
+			if t.Logf("%.2f", s.cost/s.base); s.cost > s.allowed() {
+				t.Errorf("%d blocks, a Sync each %d: %.0f ns, %.0f with os.File: %.0f more than allowed", blocks, turns, s.cost, s.base, s.cost-s.allowed())
+			}
+		}
+	}
+}
+
 // A long write is not a trial of all its blocks at a price that is believed.
 func TestPrefault_LongWrites(t *testing.T) {
 	if Eager {
