@@ -337,13 +337,13 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if end <= off {
 		return
 	}
-	saves, blocks := rest*prices.Call.Now()/n, rest>>blockBits+1
-	costs := blocks * (prices.Fault.Now() + prices.EndOfBlock())
+	saves, faults := rest*prices.Call.Now()/n, rest>>blockBits+1
+	costs := faults * (prices.Fault.Now() + prices.EndOfBlock())
 	if !mapped {
 		costs += prices.Mapping()
 	}
 	pays := saves > costs || account.IsUnbound()
-	if !pays && saves > blocks*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
+	if !pays && saves > faults*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
 		// It would pay at lower prices. Not in each lap: they would be believed to be low, whatever is measured.
 		r.fell.Store(end)
 		prices.Fault.Fall()
@@ -362,7 +362,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	case err != nil:
 	case !in:
 		h.InOrder(true)
-		r.asked.Store(math.MaxInt64)
+		r.asked.Store(math.MaxInt64) // the disk may read far ahead, and what is read once gains little
 	case pays && (mapped || mapFile(h)):
 		r.asked.Store(end)
 		var l loads

@@ -1971,7 +1971,7 @@ func TestDraw_LoadedInLargeFile(t *testing.T) {
 	}
 }
 
-// An order that ends, in pages that are not in memory, does not end the questions: the next one may find them there.
+// After pages that are not in memory, nothing is asked until the order ends. The next one may find them there.
 func TestRead_NextOrder(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy maps each block before it is read in order")
@@ -1993,14 +1993,19 @@ func TestRead_NextOrder(t *testing.T) {
 		t.Errorf("it is told %d times that the file is read in order, or is not", s.tells)
 	}
 	account.Set(account.Start)
-	inOrder(40*BlockSize, 44*BlockSize)
+	for block := range int64(56) { // the disk reads ahead
+		s.resident[block] = true
+	}
+	if inOrder(40*BlockSize, 48*BlockSize); s.p.Ready(47*BlockSize, 1) {
+		t.Error("what the disk has read ahead is mapped, and a small memory cgroup keeps it")
+	}
 	s.read(63*BlockSize, PageSize)
 	if s.told {
 		t.Error("it is not told that the order has ended")
 	}
 	s.resident = nil
-	inOrder(44*BlockSize, 60*BlockSize)
-	if !s.p.Ready(50*BlockSize, BlockSize) {
+	inOrder(48*BlockSize, 60*BlockSize)
+	if !s.p.Ready(54*BlockSize, BlockSize) {
 		t.Error("nothing was read ahead in the second order")
 	}
 }
