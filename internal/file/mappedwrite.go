@@ -80,16 +80,13 @@ func (f *File) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int,
 const firstWhole = 64 << 10
 
 // mappedWrite copies b to the mapping, and reports whether b is in the file. It returns
-// false if a system call is to be timed in its place, and if the file was truncated concurrently:
-// else bytes past the new end would be lost, and reappear when the file grows. nextKnown says
-// that the page after b is in memory. Called with the range locked.
+// false if the file was truncated concurrently: else bytes past the new end would be lost, and
+// reappear when the file grows. nextKnown says that the page after b is in memory. Called with the
+// range locked.
 func (f *File) mappedWrite(m *mapping, l *rangeLock, b []byte, off int, nextKnown bool) (ok bool) {
-	switch timed := l.State.Count(len(b)); {
-	case timed && f.pages.Compares(len(b)):
-		return false
-	case timed:
+	if l.State.Count(len(b)) {
 		ok = f.timedStore(m, b, off, l, nextKnown)
-	default:
+	} else {
 		ok = f.store(m, b, off, nextKnown)
 	}
 	if ok {

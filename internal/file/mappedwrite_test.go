@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -98,30 +97,6 @@ func writeOften(t *testing.T, f *File, times int) {
 		if _, err := f.WriteAt([]byte("often"), 10); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Of long writes that could be mapped some are system calls, which are timed: what the others save is the difference. It is
-// not parallel, since the account is one of the process.
-func TestWriteAt_ComparesLongOnes(t *testing.T) {
-	f := readyFile(t, 4*pages.BlockSize)
-	b := bytes.Repeat([]byte{1}, pages.BlockSize)
-	lock, only := f.writes.Locks().Of(0, len(b))
-	if !only {
-		t.Fatal("a block has more than one lock")
-	}
-	defer account.Set(account.Balance())
-	account.Set(account.Max)
-	const writes = 4_000
-	mapped := 0
-	f.needCold().mtime.Start()
-	for range writes {
-		if f.mappedWrite(f.m.Load(), lock, b, 0, true) {
-			mapped++
-		}
-	}
-	if compared := writes - mapped; (compared == 0 || compared > writes/10) && !pages.Eager {
-		t.Errorf("of %d long writes %d were to be system calls", writes, compared)
 	}
 }
 

@@ -34,16 +34,6 @@ func (p *Pages) TimesWrite(n int) bool {
 	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)) == 0
 }
 
-// Compares reports whether a mapped write of n bytes that is to be timed is to be made by system call instead, and timed
-// so. What long ones save is the difference of the two, and all of a file's may be mapped.
-func (p *Pages) Compares(n int) bool {
-	if n < Long || random()%compareEvery > 0 || always || account.IsUnbound() {
-		return false
-	}
-	p.begin().setOwn(Write, int64(n), 0)
-	return true
-}
-
 // own returns what the last call of the size of n bytes that was timed in this file takes by system call, or 0. The price
 // may be that of another file, whose bytes were in no cache.
 func (r *record) own(how How, n int64) int64 {

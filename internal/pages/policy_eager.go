@@ -26,8 +26,7 @@ const (
 	recordOne   = 1
 	incomeShare = 64
 
-	compareEvery = 1
-	dearEvery    = 1
+	dearEvery = 1
 
 	longReadShare  = 36
 	longWriteShare = 48

@@ -513,7 +513,6 @@ func (s *simulation) write(off, n int64) {
 				s.period = true
 				s.cost += s.system(periodCost)
 			}
-		case timed && s.p.Compares(int(n)): // a system call, which is timed
 		case prefaulted:
 			took := s.priced(func() {
 				s.cost += storePrice + copied
