@@ -137,10 +137,10 @@ func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	if state != counted { // seldom for reads at random
 		p.state.CompareAndSwap(counted, state)
 	}
-	r, mapped := p.begin(), (again || hot || due) && h.MapsTo(end)
+	r, mapped := p.begin(), (again || due) && h.MapsTo(end)
 	r.calls.Add(r.why(end, short, tried, again, mapped, hot, mapped && due && !account.Affords(0)), 1)
 	switch {
-	case !again && !due, hot && mapped:
+	case !again && !due:
 	case !mapped:
 		p.wouldSave(h)
 	case due:
@@ -343,9 +343,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		costs += prices.Mapping()
 	}
 	pays := saves > costs || account.IsUnbound()
-	if !pays && saves > faults*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
-		// It would pay at lower prices. Not in each lap: they would be believed to be low, whatever is measured.
-		r.fell.Store(end)
+	if !pays && saves > faults*(prices.Fault.First+prices.End.First) { // it would pay at lower prices
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}

@@ -103,7 +103,6 @@ type record struct {
 	confirm  atomic.Bool                    // the system must confirm that a page exists before it is ready
 	credit   atomic.Uint32                  // calls that a mapping would have saved
 	asked    atomic.Int64                   // up to this offset the system was asked what is in memory
-	fell     atomic.Int64                   // up to this one prices fell because reading ahead did not pay
 	loaded   atomic.Int64                   // blocks whose end is paid
 	prefault atomic.Int64                   // what counted of the last prefault
 	took     [2][prices.Sizes]atomic.Uint32 // of the last reads, and writes, by system call that were timed, for each of prices.Units
