@@ -168,8 +168,11 @@ func (f *File) mapNew(m *mapping, size, usable int64, memory bool, access sys.Ac
 	if !vm.RoomFor(length, memory) {
 		return errNoMemory
 	}
-	if m != nil && mapsBeyondEnd && size < mapLimit/2 && vm.RoomFor(2*size, false) {
-		length = 2 * size // it grew: leave room for further growth
+	for times := int64(8); m != nil && mapsBeyondEnd && times > 1; times /= 2 { // it grew, and each new mapping faults anew
+		if size < mapLimit/times && vm.RoomFor(times*size, false) {
+			length = times * size
+			break
+		}
 	}
 	if length > maxInt-int64(pageSize) || m != nil && length <= int64(len(m.data)) {
 		return errNoMemory
