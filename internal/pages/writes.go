@@ -47,7 +47,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			w.And(^uint64(writesMax << writesShift)) // a page that the file grows by has to be worth another one
 		}
 		if ok {
-			account.Spend(r.prefaulted(int64(took)))
+			account.Spend(r.tookPrefault(int64(took)))
 			if !mapped { // else its end is paid
 				r.payEnds(1, max(prices.EndOfBlock(), prices.Prefault.Now()/8))
 			}
@@ -63,9 +63,9 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	return all
 }
 
-// prefaulted measures what a prefault took, and returns what of that counts. The last ones of the process may be those of
+// tookPrefault measures what a prefault took, and returns what of that counts. The last ones of the process may be those of
 // another file, which are cheap: up to twice the last one of this file counts, too.
-func (r *record) prefaulted(took int64) int64 {
+func (r *record) tookPrefault(took int64) int64 {
 	counts := prices.Prefault.Measure(took, 1)
 	counts = max(counts, min(took, 2*r.prefault.Load(), account.Max/2))
 	r.prefault.Store(counts)
