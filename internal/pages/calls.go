@@ -343,7 +343,9 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		costs += prices.Mapping()
 	}
 	pays := saves > costs || account.IsUnbound()
-	if !pays && saves > faults*(prices.Fault.First+prices.End.First) { // it would pay at lower prices
+	if !pays && saves > faults*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
+		// It would pay at lower prices. Not in each lap: they would be believed to be low, whatever is measured.
+		r.fell.Store(end)
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}

@@ -23,7 +23,7 @@
 // writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
 // away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that
 // account, since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed
-// prices. Of 17,500 programs of unlike files in turns that were drawn at random, seven still do, where a system call takes 1 or
+// prices. Of 17,500 programs of unlike files in turns that were drawn at random, eight still do, where a system call takes 1 or
 // 2 µs, by up to 1.5% of 20 ms with os.File. Real prices vary, and what the rest of the File does in a call is not in it.
 package pages
 
@@ -103,6 +103,7 @@ type record struct {
 	confirm  atomic.Bool                    // the system must confirm that a page exists before it is ready
 	credit   atomic.Uint32                  // calls that a mapping would have saved
 	asked    atomic.Int64                   // up to this offset the system was asked what is in memory
+	fell     atomic.Int64                   // up to this one prices fell because reading ahead did not pay
 	loaded   atomic.Int64                   // blocks whose end is paid
 	prefault atomic.Int64                   // what counted of the last prefault
 	took     [2][prices.Sizes]atomic.Uint32 // of the last reads, and writes, by system call that were timed, for each of prices.Units

@@ -1484,6 +1484,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{88, 222, 194, 0, 0, 4, 0, 66})           // and of others, at prices that fall until they pay
 	f.Add([]byte{231, 154, 203, 144, 143, 192, 185, 113}) // long reads, for which reading ahead pays at no price
 	f.Add([]byte{142, 113, 244, 186, 149, 195, 39, 161})
+	f.Add([]byte{65, 173, 220, 42, 42, 42, 42, 42}) // and laps, in each of which it does not pay
 	// Reads that take as long from the mapping as by system call, and longer.
 	f.Add([]byte{50, 255, 220, 88, 48, 48, 89, 243})
 	f.Add([]byte{10, 223, 237, 147, 242, 137, 221, 30})
