@@ -33,8 +33,9 @@ func (p *Price) Known() bool { return p.last[1].Load() > 0 }
 
 // Measure moves the price towards what n events in a row took, and returns what of that counts. They may have
 // waited for a processor: so no more counts than four microseconds each, or twice what one of the last two
-// took, and half of Max. The price is what one of the first two took, and no more than expected after the first. Then it moves by a
-// quarter towards the less of the last two, but rises by a quarter of itself at most.
+// took, and never more than half of Max. The price is what one of the first two took, and no more than expected
+// after the first. Then it moves by a quarter towards the less of the last two, but rises by a quarter of itself at
+// most.
 func (p *Price) Measure(took, n int64) int64 {
 	took = max(took, n)
 	last := p.last[0].Swap(took / n)

@@ -100,6 +100,23 @@ func writeOften(t *testing.T, f *File, times int) {
 	}
 }
 
+// A file that has grown can become eight times as long before it is mapped again, which would fault anew.
+func TestMapping_RoomToGrow(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	f := readyFile(t, size) // mapped with one byte before
+	if !mapsBeyondEnd || !vm.RoomFor(8*size, false) {
+		t.Skip("a mapping is as long as the file")
+	}
+	m := f.m.Load()
+	if err := f.Truncate(8 * size); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Bytes()); n != 8*size || &f.m.Load().data[0] != &m.data[0] {
+		t.Errorf("%d bytes are mapped, and anew: the mapping had %d", n, len(m.data))
+	}
+}
+
 func TestWriteAt_MappedBesideTruncation(t *testing.T) {
 	t.Parallel()
 	const size = 300_000

@@ -1481,7 +1481,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 56})         // mapped writes of which half are faults
 	f.Add([]byte{48, 220, 48, 65, 0, 39, 65, 49})         // of which more are timed that are none
 	f.Add([]byte{88, 149, 48, 36, 48, 48, 66, 48})        // reads ahead of blocks that are mapped already
-	f.Add([]byte{88, 222, 194, 0, 0, 4, 0, 66})           // and of others, at prices that fall until they pay
+	f.Add([]byte{88, 222, 194, 0, 0, 4, 0, 66, 48})       // and of others, at prices that fall until they pay
 	f.Add([]byte{231, 154, 203, 144, 143, 192, 185, 113}) // long reads, for which reading ahead pays at no price
 	f.Add([]byte{142, 113, 244, 186, 149, 195, 39, 161})
 	f.Add([]byte{65, 173, 220, 42, 42, 42, 42, 42}) // and laps, in each of which it does not pay
@@ -2220,6 +2220,9 @@ func TestClosed_BothPricesTooHigh(t *testing.T) {
 	}
 	if s.cost > 0.70*s.base {
 		t.Errorf("%.2f of os.File", s.cost/s.base)
+	}
+	if end := prices.End.Now(); end > 1_000 {
+		t.Errorf("the end of a block is believed to take %d ns", end)
 	}
 }
 

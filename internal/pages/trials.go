@@ -79,8 +79,8 @@ func (l *loads) add(w uint64, took int64) {
 	}
 }
 
-// payLoads pays for the faults, and for all the ends. What a fault says of its end is not said of the blocks that its
-// large folio has, too.
+// payLoads pays for the faults, and for all the ends. A block that the fault of another one has mapped pays what Close
+// measured: how long that fault took says nothing of it.
 func (r *record) payLoads(l loads) {
 	if l.faults > 0 {
 		counts, least := prices.Fault.Measure(l.took, l.faults), int64(0)
