@@ -59,6 +59,9 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	ns := int64(took)
 	switch how {
 	case TimedCopy:
+		if loss := ns - prices.OfRead(n); loss > 0 && n >= Long && !prices.Known(n) { // Saves told none
+			account.Spend(min(loss, prices.OfRead(n))) // what takes more than twice as long has waited
+		}
 		prices.TookCopy(n, ns)
 		return
 	case Write:

@@ -1491,6 +1491,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{213, 200, 255, 31, 19, 196, 89, 22}) // of 4 MiB
 	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
 	f.Add([]byte{48, 241, 232, 48, 0, 48, 89, 48})
+	f.Add([]byte{88, 127, 255, 0, 0, 200, 89, 22})    // and of which the first copies take far longer
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
