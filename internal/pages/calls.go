@@ -332,7 +332,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !account.Affords(0) {
 		return
 	}
-	size, mapped := h.Size(off), h.MapsTo(off+1)
+	size, mapped := h.Size(off-1), h.MapsTo(off+1) // at its end, the length is not asked again
 	end, rest := min((off+AheadBytes)>>blockBits<<blockBits, size), min(size-off, 4*AheadBytes)
 	if end <= off {
 		return

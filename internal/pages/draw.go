@@ -115,11 +115,13 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	}
 	const timeOne, countOne = 16, 4
 	r, how := random(), Copy
-	own := p.begin().own(TimedRead, int64(n))
+	own, known := p.begin().own(TimedRead, int64(n)), prices.Known(int64(n)) || always
 	switch {
 	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
 		return TimedRead
-	case !pays || !prices.Known(int64(n)) && !always || r%timeOne == 1:
+	case n >= Long && !known && !account.Affords(0): // it may take longer, which is spent
+		return System
+	case !pays || !known || r%timeOne == 1:
 		how = TimedCopy
 	}
 	switch {

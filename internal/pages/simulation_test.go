@@ -1491,11 +1491,17 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{213, 200, 255, 31, 19, 196, 89, 22}) // of 4 MiB
 	f.Add([]byte{48, 255, 196, 34, 48, 196, 196, 48}) // and that prove nothing
 	f.Add([]byte{48, 241, 232, 48, 0, 48, 89, 48})
-	f.Add([]byte{88, 127, 255, 0, 0, 200, 89, 22})    // and of which the first copies take far longer
-	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
-	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
-	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
-	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
+	f.Add([]byte{88, 127, 255, 0, 0, 200, 89, 22}) // and of which the first copies take far longer
+	f.Add([]byte{140, 137, 255, 32, 0, 218, 67, 175, 232, 4, 67, 18, 0, 125, 223, 135})
+	f.Add([]byte{228, 113, 250, 109, 0, 221, 217, 120})
+	f.Add([]byte{33, 162, 229, 64, 0, 199, 30, 20}) // writes of 1 MiB, each page of which another process has written back
+	f.Add([]byte{17, 3, 82, 7, 16, 83, 6, 87, 69, 133, 212, 17, 0, 198, 167, 19, 248, 26, 27, 101, 44, 150, 23, 214})
+	f.Add([]byte{72, 54, 23, 164, 30, 117, 7, 200, 66, 149, 243, 205, 0, 198, 129, 199})
+	f.Add([]byte{142, 146, 14, 182, 2, 229, 195, 116, 128, 14, 11, 140, 1, 70, 25, 239, 18, 206, 112, 120, 2, 74, 235, 3}) // laps of a few reads, each to the end of the file
+	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})                                                                       // shorter ones, whose savings pay for records
+	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})                                                                         // pages that are evicted: a read that waits for the disk is no measure
+	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})                                                                       // and long ones
+	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48})                                                                      // long copies that prove nothing, and are not recorded
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
@@ -1723,7 +1729,7 @@ func TestAccount_GainsAtRandom(t *testing.T) {
 		{256 << 10, 128, 20_000, 430, false, false, false, true, 0.76},
 		{256 << 10, 128, 20_000, 430, false, false, true, false, 0.74},
 		{256 << 10, 128, 20_000, 430, false, false, true, true, 0.75},
-		{4 << 20, 128, 2_000, 430, false, false, true, false, 0.95},
+		{4 << 20, 128, 2_000, 430, false, false, true, false, 1.02}, // a fault of each page is more than the account may have
 	} {
 		if testing.Short() && i%4 != 0 {
 			continue

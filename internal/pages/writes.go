@@ -18,7 +18,7 @@ import (
 // them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	end := off + int64(n)
-	if !account.Affords(prices.Prefault.Now()) {
+	if !account.Affords(prices.Prefault.Now()) || !affordsFaults(n) {
 		waits.Store(waitLooks)
 		return false
 	}
@@ -72,6 +72,12 @@ func (r *record) tookPrefault(took int64) int64 {
 	return counts
 }
 
+// affordsFaults reports whether the account pays for a mapped write of n bytes each page of which is a fault, because the
+// system has written them back. Short ones are timed before they have lost much.
+func affordsFaults(n int) bool {
+	return n <= 4*BlockSize || account.Affords(int64(n)>>pageBits*2*prices.Call.Now())
+}
+
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
 	for block := off >> blockBits; block <= (end-1)>>blockBits && !Eager; block++ {
@@ -115,17 +121,10 @@ func (w *Writes) Count(n int) (timed bool) {
 	return false
 }
 
-// ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last one took,
-// or a small one, if none of that size was timed.
+// ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last one that
+// was timed took, or a small one if none was.
 func (r *record) ofWrite(n int64) int64 {
-	own := r.own(Write, n)
-	switch {
-	case own > 0:
-		return max(prices.Call.Now(), min(prices.OfWrite(n), own))
-	case n >= prices.Small:
-		return r.ofWrite(0)
-	}
-	return prices.Call.Now()
+	return max(prices.Call.Now(), min(prices.OfWrite(n), r.own(Write, n)))
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
