@@ -20,14 +20,6 @@ func (p *Price) Now() int64 {
 // Measured returns the price, or 0 if no event was measured.
 func (p *Price) Measured() int64 { return p.usual.Load() }
 
-// Least returns the price, or what the last event took if that is less.
-func (p *Price) Least() int64 {
-	if last := p.last[0].Load(); last > 0 {
-		return min(p.Now(), last)
-	}
-	return p.Now()
-}
-
 // Known reports whether two events were measured.
 func (p *Price) Known() bool { return p.last[1].Load() > 0 }
 

@@ -34,21 +34,28 @@ func (p *Pages) TimesWrite(n int) bool {
 	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)) == 0
 }
 
-// own returns what the last call of the size of n bytes that was timed in this file takes by system call, or 0. The price
-// may be that of another file, whose bytes were in no cache.
+// own returns what the last call of the size of n bytes took that was timed in this file, or 0. The price may be that of
+// another file, whose bytes were in no cache, or whose folios are small.
 func (r *record) own(how How, n int64) int64 {
 	return int64(r.ownUnit(how, n).Load()) * prices.Units(n)
 }
 
+// Measured returns what the last reads of the size of n bytes that were timed in this file took by system call and from the
+// mapping, or 0. It is for tests.
+func (p *Pages) Measured(n int64) (read, copied int64) {
+	return p.begin().own(TimedRead, n), p.begin().own(TimedCopy, n)
+}
+
+// setOwn sets that to ns. It rises by a quarter at most, since the call may have waited for a processor.
 func (r *record) setOwn(how How, n, ns int64) {
+	if before := r.own(how, n); before > 0 {
+		ns = min(ns, before+before/4)
+	}
 	r.ownUnit(how, n).Store(uint32(min((ns+prices.Units(n)-1)/prices.Units(n), math.MaxUint32)))
 }
 
 func (r *record) ownUnit(how How, n int64) *atomic.Uint32 {
-	if how == Write {
-		return &r.took[1][prices.Size(n)]
-	}
-	return &r.took[0][prices.Size(n)]
+	return &r.took[how-TimedCopy][prices.Size(n)]
 }
 
 // Took records what a call of n bytes has taken that was made so. took is 0 if it is no measure: a long read may have
@@ -59,11 +66,9 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	ns := int64(took)
 	switch how {
 	case TimedCopy:
-		if loss := ns - prices.OfRead(n); loss > 0 && n >= Long && !prices.Known(n) { // Saves told none
+		if loss := ns - prices.OfRead(n); loss > 0 && n >= Long && p.begin().own(how, n) == 0 { // a trial
 			account.Spend(min(loss, prices.OfRead(n))) // what takes more than twice as long has waited
 		}
-		prices.TookCopy(n, ns)
-		return
 	case Write:
 		prices.TookWrite(n, ns)
 	default:
@@ -79,11 +84,22 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	p.begin().setOwn(how, n, max(ns, 1))
 }
 
-// copyPays reports whether a read of n bytes takes no longer from the mapping. A test whose account has no limit is
-// not to depend on that.
-func copyPays(n int64) bool {
-	return n < Long || prices.Saves(n, math.MaxInt64) >= 0 || always || account.IsUnbound()
+// saves returns what a read of n bytes saves from the mapping in this file, and whether that is known. What a system call
+// takes is no more than its price: the last one may have waited. No short copy loses: if one seems to, it was a fault.
+func (p *Pages) saves(n int64) (ns int64, known bool) {
+	r := p.begin()
+	own, copied := r.own(TimedRead, n), r.own(TimedCopy, n)
+	switch {
+	case own == 0 || copied == 0:
+		return 0, false
+	case own < copied && n >= Long:
+		return own - copied, true
+	}
+	return max(min(prices.OfRead(n), max(own, prices.Call.Now()))-copied, 0), true
 }
+
+// copyPays reports whether a read that saves so much is copied. A test whose account has no limit is not to depend on that.
+func copyPays(saves int64) bool { return saves >= 0 || always || account.IsUnbound() }
 
 // How is how a call is made.
 type How int
@@ -99,13 +115,14 @@ const (
 // random draws a number. The simulation has its own.
 var random = rand.Uint32
 
-// draw is Draw if the front does not tell. The prices must be known of files as they are read now. So one of 256 copies is
-// a timed system call, and of the others one of 16 is timed. Of four short ones, one is counted for all. Where copies take
-// longer, one of dearEvery system calls is a copy, or is timed. Of a size that is not known, two reads and two copies come
-// first, and one read in each file. Of short reads all that is only while the account is not full. It is drawn, so that no
-// period of a program is missed.
+// draw is Draw if the front does not tell. What calls take must be known of the file as it is read now. So one of 256 copies
+// is a timed system call, and of the others one of 16 is timed. Of two short ones, one is counted for both. Where copies take
+// longer, one of dearEvery system calls is a copy, or is timed. Of a size that is not known in the file, a read and a copy
+// come first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
+// missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
-	pays := copyPays(int64(n))
+	saves, known := p.saves(int64(n))
+	pays := copyPays(saves)
 	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
 		return System
 	}
@@ -113,11 +130,11 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	if account.IsUnbound() || n < Long && !counts {
 		return Copy
 	}
-	const timeOne, countOne = 16, 4
+	const timeOne, countOne = 16, 2
 	r, how := random(), Copy
-	own, known := p.begin().own(TimedRead, int64(n)), prices.Known(int64(n)) || always
 	switch {
-	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || own == 0) && !always, !pays && r%2 == 0:
+	case always: // there are no reads by system call
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0), !pays && r%2 == 0:
 		return TimedRead
 	case n >= Long && !known && !account.Affords(0): // it may take longer, which is spent
 		return System
@@ -127,9 +144,9 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	switch {
 	case !counts:
 	case n >= Long:
-		account.Earn(prices.Saves(int64(n), own))
-	case r%countOne == 1:
-		account.Earn(countOne * prices.Saves(int64(n), own))
+		account.Earn(saves)
+	case r%countOne == 0:
+		account.Earn(countOne * saves)
 	}
 	return how
 }

@@ -106,7 +106,7 @@ type record struct {
 	fell     atomic.Int64                   // up to this one prices fell because reading ahead did not pay
 	loaded   atomic.Int64                   // blocks whose end is paid
 	prefault atomic.Int64                   // what counted of the last prefault
-	took     [2][prices.Sizes]atomic.Uint32 // of the last reads, and writes, by system call that were timed, for each of prices.Units
+	took     [3][prices.Sizes]atomic.Uint32 // of the last copies, and reads and writes by system call, that were timed, for each of prices.Units
 	calls    reason.Counter                 // system calls, but for those that are early
 }
 

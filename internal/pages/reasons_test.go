@@ -94,7 +94,7 @@ func TestCalls_Reasons(t *testing.T) {
 		{"zeros at the end", reason.Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
 		{"long reads that take longer from the mapping", reason.Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {
-			prices.SetCopy(Long, 10_000)
+			s.p.copiesAreDear(Long)
 			for range n {
 				s.read(BlockSize, Long)
 			}

@@ -89,6 +89,31 @@ func runTurns(program, seed uint64, base float64) (*simulation, []*turn) {
 	for range 1 + r.IntN(4) {
 		turns = append(turns, drawTurn(r))
 	}
+	s.take(turns, base)
+	return s, turns
+}
+
+// runOneSize is runTurns with calls of one size of a far file, of a hot one with large folios, and of others.
+func runOneSize(program uint64, base float64) (*simulation, []*turn) {
+	r, s := rand.New(rand.NewPCG(program, 5)), newSimulation(0)
+	s.pread = oneOf[float64](r, 215, 300, 430, 1_000)
+	size := oneOf[int64](r, 512, 8<<10, 12_000, 16<<10, 20_000, 32<<10, 64<<10, 256<<10, 512<<10)
+	var turns []*turn
+	for i := range 2 + r.IntN(3) {
+		t := drawTurn(r)
+		if i < 3 {
+			t.sizes, t.calls, t.blocks = [2]int64{size, size}, 1+r.IntN(40), 16<<r.IntN(10)
+			t.far, t.large, t.cold = i == 0, t.large || i == 1, false
+			t.writes = oneOf(r, 0, 0, 0, 0, 5, 90)
+		}
+		turns = append(turns, t)
+	}
+	s.take(turns, base)
+	return s, turns
+}
+
+// take runs the files in turns.
+func (s *simulation) take(turns []*turn, base float64) {
 	done := make([]int, len(turns))
 	for s.base < base {
 		for i, t := range turns {
@@ -102,7 +127,6 @@ func runTurns(program, seed uint64, base float64) (*simulation, []*turn) {
 		s.simFile = t.file
 		s.close()
 	}
-	return s, turns
 }
 
 // Unlike files in turns, in lives of any length.
@@ -117,14 +141,35 @@ func TestAccount_Turns(t *testing.T) {
 	}
 	for program, base := range bases {
 		s, turns := runTurns(program, 0, base)
-		if len(s.miscounted) > 0 {
-			t.Errorf("program %d: system calls were counted, or not, too often: %d", program, s.miscounted)
+		checkTurns(t, program, s, turns)
+	}
+}
+
+// The bytes of one file are in no cache of the processor, and copies of another one take longer than system calls: what
+// a call takes in one of them says little of the other.
+func TestAccount_FarFileBesideHot(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for program := range uint64(programs(80)) {
+		if program < 4 {
+			program = []uint64{1507, 2635, 3733, 3843}[program] // those that found it
 		}
-		if s.cost > s.allowed() {
-			t.Errorf("program %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, s.cost, s.base, s.cost-s.allowed())
-			for _, turn := range turns {
-				t.Logf("  %+v", *turn)
-			}
+		s, turns := runOneSize(program, 60e6)
+		checkTurns(t, program, s, turns)
+	}
+}
+
+func checkTurns(t *testing.T, program uint64, s *simulation, turns []*turn) {
+	t.Helper()
+	if len(s.miscounted) > 0 {
+		t.Errorf("program %d: system calls were counted, or not, too often: %d", program, s.miscounted)
+	}
+	if s.cost > s.allowed() {
+		t.Errorf("program %d: %.0f ns, %.0f with os.File: %.0f more than allowed", program, s.cost, s.base, s.cost-s.allowed())
+		for _, turn := range turns {
+			t.Logf("  %+v", *turn)
 		}
 	}
 }

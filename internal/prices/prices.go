@@ -1,8 +1,8 @@
 // Package prices has what calls and trials take in this process: hosts differ by a factor of twenty.
 //
-// What a read saves from the mapping depends on the file. A long one of a hot file may take longer: from large folios,
-// the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more than a hot one, and its copy
-// takes longer, too. So both are measured, for each size.
+// What a read saves from the mapping depends on the file, and package pages keeps it there. A long one of a hot file may
+// take longer: from large folios, the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more
+// than a hot one. So calls have a price for each size.
 package prices
 
 import (
@@ -45,13 +45,12 @@ type sizes [Sizes]account.Price
 
 var (
 	reads  sizes // by system call; short ones as a whole, and of the others a page
-	copies sizes // from the mapping, and so
 	writes sizes // by system call; those of less than Long as a whole, and of the others a page, without the call
 )
 
 func init() {
 	for i := range reads {
-		reads[i].First, copies[i].First, writes[i].First = firstPage, firstPage, firstPage
+		reads[i].First, writes[i].First = firstPage, firstPage
 	}
 	Write.First = 1_000
 }
@@ -63,7 +62,6 @@ func Reset() {
 	}
 	for i := range reads {
 		reads[i].Set(0)
-		copies[i].Set(0)
 		writes[i].Set(0)
 	}
 }
@@ -83,9 +81,6 @@ func Size(n int64) int { return min(bits.Len64(uint64(n)>>10), Sizes-1) }
 // take returns what a call of n bytes takes.
 func (s *sizes) take(n int64) int64 { return Units(n) * s.of(n).Now() }
 
-// least returns that, or what the last one took, if that is less: it may be the first one of another file.
-func (s *sizes) least(n int64) int64 { return Units(n) * s.of(n).Least() }
-
 // Units returns the number of prices that a call of n bytes takes.
 func Units(n int64) int64 {
 	if n < Long {
@@ -102,9 +97,6 @@ func TookRead(n, took int64) {
 	}
 	reads.of(n).Measure(took/Units(n), 1)
 }
-
-// TookCopy records what a read of n bytes has taken from the mapping.
-func TookCopy(n, took int64) { copies.of(n).Measure(took/Units(n), 1) }
 
 // TookWrite records what a write of n bytes has taken by system call.
 func TookWrite(n, took int64) {
@@ -125,7 +117,7 @@ func OfWrite(n int64) int64 {
 	case n < Long && writes.of(n).Known():
 		return writes.take(n)
 	}
-	return writeCall() + writes.least(n)
+	return writeCall() + writes.take(n)
 }
 
 // OfRead returns what a read of n bytes takes by system call.
@@ -145,31 +137,8 @@ func OfShortRead() int64 {
 	return max(hot, min(reads[0].Measured(), 2*hot))
 }
 
-// Saves returns what a read of n bytes saves from the mapping of a file in which the last one took own by system call: no
-// more than that is believed. No short one loses: if one seems to, the price of its copy is that of another file, whose
-// bytes are in no cache.
-func Saves(n, own int64) int64 {
-	if !Known(n) {
-		return Call.Now()
-	}
-	saves := max(Call.Now(), min(reads.least(n), own)) - copies.take(n)
-	if n < Long {
-		saves = max(saves, 0)
-	}
-	return saves
-}
-
-// Known reports whether reads and copies of such a size were measured.
-func Known(n int64) bool { return ReadsKnown(n) && copies.of(n).Known() }
-
-// ReadsKnown reports whether reads were.
+// ReadsKnown reports whether two reads of such a size were measured.
 func ReadsKnown(n int64) bool { return reads.of(n).Known() }
 
-// Measured returns what a page of a read of n bytes has taken, by system call and from the mapping, and of such
-// a write, or 0. It is for tests.
-func Measured(n int64) (read, copied, write int64) {
-	return reads.of(n).Measured(), copies.of(n).Measured(), writes.of(n).Measured()
-}
-
-// SetCopy sets what a page of a read of n bytes is believed to take from the mapping. It is for tests.
-func SetCopy(n, page int64) { copies.of(n).Set(page) }
+// Measured returns what a page of a read of n bytes has taken by system call, and of such a write, or 0. It is for tests.
+func Measured(n int64) (read, write int64) { return reads.of(n).Measured(), writes.of(n).Measured() }

@@ -1,7 +1,6 @@
 package prices
 
 import (
-	"math"
 	"testing"
 
 	"go.dw1.io/mmapfile/internal/account"
@@ -45,33 +44,28 @@ func TestTookWrite_Bytes(t *testing.T) {
 	}
 }
 
-// Before two of each are measured, a read is believed to save a system call, however long it is. So a first one that ran
-// cold code tells nothing.
-func TestSaves_Known(t *testing.T) {
+// A size is known after two of it, so that a first one that ran cold code tells nothing.
+func TestTookRead_Known(t *testing.T) {
+	defer Reset()
 	for _, n := range []int64{64, Long, 100 * Long} {
 		Reset()
 		Call.Set(200)
-		reads, copies := Units(n)*300, Units(n)*100
+		took := Units(n) * 300
 		for i := range 2 {
-			if Known(n) || Saves(n, math.MaxInt64) != Call.Now() {
-				t.Errorf("%d bytes: %d measures of each are believed to tell what is saved: %d", n, i, Saves(n, math.MaxInt64))
+			if ReadsKnown(n) {
+				t.Errorf("%d bytes: %d tell what a read takes", n, i)
 			}
-			TookRead(n, reads)
-			TookCopy(n, copies)
+			TookRead(n, took)
 		}
-		if !Known(n) {
-			t.Errorf("%d bytes: two of each tell nothing", n)
+		if !ReadsKnown(n) {
+			t.Errorf("%d bytes: two tell nothing", n)
 		}
 		for range 40 {
-			TookRead(n, reads)
-			TookCopy(n, copies)
-		}
-		if want := reads - copies; Saves(n, math.MaxInt64) < want*9/10 || Saves(n, math.MaxInt64) > want*11/10 {
-			t.Errorf("a read of %d bytes is believed to save %d, not %d", n, Saves(n, math.MaxInt64), want)
+			TookRead(n, took)
 		}
 		TookRead(n, 0) // it may have waited for the disk
-		if now := OfRead(n); now < reads*9/10 || now > reads*11/10 {
-			t.Errorf("a read of %d bytes is believed to take %d, not %d", n, now, reads)
+		if now := OfRead(n); now < took*9/10 || now > took*11/10 {
+			t.Errorf("a read of %d bytes is believed to take %d, not %d", n, now, took)
 		}
 	}
 	Reset()
@@ -83,19 +77,12 @@ func TestSaves_Known(t *testing.T) {
 	}
 }
 
-// The first call of a process, whose code is in no cache, and one that waited for a processor, count little.
-func TestTook_Waited(t *testing.T) {
+// A call that waited for a processor counts little.
+func TestTookRead_Waited(t *testing.T) {
 	Reset()
 	defer Reset()
 	const n = 4 << 20
-	for range 2 {
-		TookRead(n, 74_000)
-		TookCopy(n, 127_000)
-	}
-	if Saves(n, math.MaxInt64) >= 0 {
-		t.Errorf("copies that take longer are believed to save %d", Saves(n, math.MaxInt64))
-	}
-	for range 20 {
+	for range 22 {
 		TookRead(n, 74_000)
 	}
 	TookRead(n, 3_000_000)
