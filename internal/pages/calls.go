@@ -283,13 +283,13 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 	return run > 0 && asked > 0 && asked >= off && asked <= end
 }
 
-// unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would
-// prove that. If the file has none, the page is not ready any more.
+// unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would prove that, which is no
+// fault in the same block, and is paid for with it. If the file has none, the page is not ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> pageBits
 	account.Spend(prices.InVain(n))
 	next := (page + 1) << pageBits
-	if h.MapsTo(next+1) && account.Affords(0) && !p.Proves(next) {
+	if h.MapsTo(next+1) && (next%BlockSize != 0 || account.Affords(0)) && !p.Proves(next) {
 		h.ReadPage(next)
 		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {
@@ -332,7 +332,11 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !account.Affords(0) {
 		return
 	}
-	size, mapped := h.Size(off-1), h.MapsTo(off+1) // at its end, the length is not asked again
+	known := off
+	if first { // the end of a file of few calls is met again and again: its length is not asked
+		known--
+	}
+	size, mapped := h.Size(known), h.MapsTo(off+1)
 	end, rest := min((off+AheadBytes)>>blockBits<<blockBits, size), min(size-off, 4*AheadBytes)
 	if end <= off {
 		return

@@ -2570,6 +2570,29 @@ func TestDraw_UnlikeReads(t *testing.T) {
 	}
 }
 
+// One read at the begin of each block again and again, of which a copy proves nothing until the next page is in memory.
+func TestRead_LapsOverZeros(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no account")
+	}
+	defer account.Unbound()
+	for _, large := range []bool{false, true} {
+		s := newSimulation(1)
+		s.pread = 700
+		for range 9 {
+			s.open(24*BlockSize, large, false, false)
+			s.zeros = true
+			for i := range int64(4_180) {
+				s.read(i%24*BlockSize, 1+s.random.Int64N(1_433))
+			}
+			s.close()
+		}
+		if t.Logf("%.2f of os.File", s.cost/s.base); s.cost > 0.2*s.base {
+			t.Errorf("large folios %v: %.2f of os.File", large, s.cost/s.base)
+		}
+	}
+}
+
 // Where zeros prove nothing, the page that does is in the next block. Its fault is paid as well, so
 // reads that end in zeros do not go from block to block for nothing.
 func TestRead_ZerosBlockAfterBlock(t *testing.T) {
