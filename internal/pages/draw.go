@@ -89,13 +89,15 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 func (p *Pages) saves(n int64) (ns int64, known bool) {
 	r := p.begin()
 	own, copied := r.own(TimedRead, n), r.own(TimedCopy, n)
+	known = own > 0 && copied > 0
 	switch {
-	case own == 0 || copied == 0:
+	case n < Long:
+	case !known:
 		return 0, false
-	case own < copied && n >= Long:
+	case own < copied:
 		return own - copied, true
 	}
-	return max(min(prices.OfRead(n), max(own, prices.Call.Now()))-copied, 0), true
+	return max(min(prices.OfRead(n), max(own, prices.Call.Now()))-copied, 0), known
 }
 
 // copyPays reports whether a read that saves so much is copied. A test whose account has no limit is not to depend on that.
