@@ -283,13 +283,14 @@ func (p *Pages) goesOn(run uint64, off, end int64) bool {
 	return run > 0 && asked > 0 && asked >= off && asked <= end
 }
 
-// unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would prove that, which is no
-// fault in the same block, and is paid for with it. If the file has none, the page is not ready any more.
+// unproven follows a read of n bytes at off that was tried: it ends in zeros. The page after it would prove that, and without
+// it the load of the block was for nothing: so the account may be a little below zero. If the file has none, the page is not
+// ready any more.
 func (p *Pages) unproven(h Host, off, n int64) {
 	page := (off + n - 1) >> pageBits
 	account.Spend(prices.InVain(n))
 	next := (page + 1) << pageBits
-	if h.MapsTo(next+1) && (next%BlockSize != 0 || account.Affords(0)) && !p.Proves(next) {
+	if h.MapsTo(next+1) && account.Affords(-account.Start/8) && !p.Proves(next) {
 		h.ReadPage(next)
 		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {

@@ -203,7 +203,7 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known, due
 	flags, w := r.Flagged(blocks.ForWrites, first/16)
 	due = flags&blocks.Due != 0 || Eager
 	switch {
-	case w == nil || !affordsFaults(n):
+	case w == nil || n > 3*BlockSize && !account.Affords(reserve(n)):
 		return false, false, due
 	case first/16 != after/16:
 		return p.has(prefaultedShift, off, n), p.Known(next, 1), due

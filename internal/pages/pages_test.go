@@ -396,33 +396,30 @@ func TestSynced_ClearsFlags(t *testing.T) {
 	}
 }
 
-// A page of another block that would prove a copy is read only if the account can pay for it.
+// A page that would prove a copy is read only if the account is not far below zero.
 func TestRead_UnprovenIsUnpaid(t *testing.T) {
 	if Eager {
 		t.Skip("the eager policy pays nothing")
 	}
 	defer account.Unbound()
-	for _, c := range []struct {
-		page, balance int64
-		want          bool
-	}{{0, -1, true}, {15, -1, false}, {15, account.Max, true}} {
+	for balance, want := range map[int64]bool{-account.Start / 8: false, -1: true, account.Max: true} {
 		s := newSimulation(1)
 		s.open(2*BlockSize, true, false, false)
 		s.mapped, s.known = true, s.size
-		s.p.Note(Ready, c.page*PageSize, PageSize)
-		account.Set(c.balance)
+		s.p.Note(Ready, 0, PageSize)
+		account.Set(balance)
 		prices.Call.Set(preadPrice)
 		prices.Fault.Set(largeFault)
-		s.p.Read(s.simFile, c.page*PageSize, 64, false, true)
-		if got := s.p.Ready((c.page+1)*PageSize, 1); got != c.want {
-			t.Errorf("%+v: the next page is ready: %v", c, got)
+		s.p.Read(s.simFile, 0, 64, false, true)
+		if got := s.p.Ready(PageSize, 1); got != want {
+			t.Errorf("with %d ns in the account, the next page is ready: %v", balance, got)
 		}
 		pays := prices.InVain(64)
-		if c.want {
+		if want {
 			pays += 2*preadPrice + largeFault
 		}
-		if got := c.balance - account.Balance(); got != pays {
-			t.Errorf("%+v: %d are paid, want %d", c, got, pays)
+		if got := balance - account.Balance(); got != pays {
+			t.Errorf("with %d ns in the account, %d are paid, want %d", balance, got, pays)
 		}
 	}
 }

@@ -1500,10 +1500,22 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{17, 3, 82, 7, 16, 83, 6, 87, 69, 133, 212, 17, 0, 198, 167, 19, 248, 26, 27, 101, 44, 150, 23, 214})
 	f.Add([]byte{72, 54, 23, 164, 30, 117, 7, 200, 66, 149, 243, 205, 0, 198, 129, 199})
 	f.Add([]byte{142, 146, 14, 182, 2, 229, 195, 116, 128, 14, 11, 140, 1, 70, 25, 239, 18, 206, 112, 120, 2, 74, 235, 3}) // laps of a few reads, each to the end of the file
-	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})                                                                       // shorter ones, whose savings pay for records
-	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})                                                                         // pages that are evicted: a read that waits for the disk is no measure
-	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})                                                                       // and long ones
-	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48})                                                                      // long copies that prove nothing, and are not recorded
+	f.Add([]byte{108, 213, 22, 39, 4, 241, 202, 81})                                                                       // zeros, whose proof is read in
+	f.Add([]byte{70, 147, 190, 112, 0, 199, 67, 28})                                                                       // writes of 240 KB, each page of which another process has written back
+	f.Add([]byte{215, 17, 34, 200, 5, 23, 195, 134, 239, 222, 214, 235, 0, 228, 234, 167})
+	f.Add([]byte{15, 125, 116, 203, 0, 229, 194, 245, 58, 189, 178, 204, 0, 152, 250, 217})
+	f.Add([]byte{30, 128, 186, 161, 0, 199, 203, 23})
+	f.Add([]byte{184, 222, 24, 207, 2, 131, 223, 139})
+	f.Add([]byte{165, 222, 254, 228, 0, 219, 219, 45})
+	f.Add([]byte{112, 222, 76, 33, 0, 165, 211, 134})
+	f.Add([]byte{184, 222, 158, 30, 2, 139, 219, 24})
+	f.Add([]byte{227, 41, 81, 252, 11, 131, 65, 57, 217, 109, 183, 70, 4, 88, 193, 182, 58, 222, 87, 93, 0, 185, 246, 64})
+	f.Add([]byte{253, 48, 12, 144, 2, 226, 25, 207, 110, 109, 202, 103, 1, 235, 65, 228, 202, 199, 53, 195, 3, 25, 251, 164})
+	f.Add([]byte{58, 222, 24, 147, 2, 42, 215, 49, 28, 6, 37, 240, 101, 72, 74, 170})
+	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
+	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
+	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
+	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})

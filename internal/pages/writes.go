@@ -18,7 +18,7 @@ import (
 // them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	end := off + int64(n)
-	if !account.Affords(prices.Prefault.Now()) || !affordsFaults(n) {
+	if !account.Affords(prices.Prefault.Now() + reserve(n)) {
 		waits.Store(waitLooks)
 		return false
 	}
@@ -33,7 +33,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 			continue
 		}
 		price := prices.Prefault.Now()
-		if !account.Affords(price) {
+		if !account.Affords(price + reserve(n)) {
 			return false
 		}
 		waits.Store(0)
@@ -72,10 +72,14 @@ func (r *record) tookPrefault(took int64) int64 {
 	return counts
 }
 
-// affordsFaults reports whether the account pays for a mapped write of n bytes each page of which is a fault, because the
-// system has written them back. Short ones are timed before they have lost much.
-func affordsFaults(n int) bool {
-	return n <= 4*BlockSize || account.Affords(int64(n)>>pageBits*2*prices.Call.Now())
+// reserve returns what the account has to keep for a mapped write of n bytes, each page of which may be a fault because the
+// system has written them back: two system calls a page, less half of what the account begins with. Others are timed
+// before they have lost much.
+func reserve(n int) int64 {
+	if n <= 3*BlockSize {
+		return 0
+	}
+	return int64(n)>>pageBits*2*max(prices.Call.Now(), prices.Call.First) - account.Start/2
 }
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
