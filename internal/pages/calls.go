@@ -262,9 +262,7 @@ func (p *Pages) makeReady(h Host, off, n int64) {
 		w.Or(set<<readyShift | set)
 		r.Flag(blocks.ForReads, uint64(block))
 		changed = true
-		var l loads
-		l.add(old, took)
-		r.payLoads(l)
+		r.payLoad(old, took)
 	}
 	if changed {
 		r.Advance(&p.front, readyShift)
@@ -291,10 +289,11 @@ func (p *Pages) unproven(h Host, off, n int64) {
 	account.Spend(prices.InVain(n))
 	next := (page + 1) << pageBits
 	if h.MapsTo(next+1) && account.Affords(-account.Start/8) && !p.Proves(next) {
+		old := p.word(next >> blockBits).Load()
 		h.ReadPage(next)
 		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {
-			account.Spend(min(int64(h.Load(next)), 2*prices.Fault.Now()))
+			p.begin().payLoad(old, int64(h.Load(next)))
 			return
 		}
 	}

@@ -1512,6 +1512,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{227, 41, 81, 252, 11, 131, 65, 57, 217, 109, 183, 70, 4, 88, 193, 182, 58, 222, 87, 93, 0, 185, 246, 64})
 	f.Add([]byte{253, 48, 12, 144, 2, 226, 25, 207, 110, 109, 202, 103, 1, 235, 65, 228, 202, 199, 53, 195, 3, 25, 251, 164})
 	f.Add([]byte{58, 222, 24, 147, 2, 42, 215, 49, 28, 6, 37, 240, 101, 72, 74, 170})
+	f.Add([]byte{193, 202, 64, 15, 0, 59, 208, 189})  // a proof that is the first load of the next block
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones

@@ -79,6 +79,13 @@ func (l *loads) add(w uint64, took int64) {
 	}
 }
 
+// payLoad pays for one load. See add.
+func (r *record) payLoad(w uint64, took int64) {
+	var l loads
+	l.add(w, took)
+	r.payLoads(l)
+}
+
 // payLoads pays for the faults, and for all the ends. A block that the fault of another one has mapped pays what Close
 // measured: how long that fault took says nothing of it.
 func (r *record) payLoads(l loads) {
