@@ -14,9 +14,9 @@ import (
 // earn adds a share of what a long call of n bytes by system call is believed to take in this file more than a short one,
 // which look counts: no more than in the last one that was timed, or in a hot file, if none of that size was.
 func (p *Pages) earn(how How, n int64) {
-	price, short, share := prices.OfRead(n), prices.OfShortRead(), int64(longReadShare)
+	price, short := prices.OfRead(n), prices.OfShortRead()
 	if how == Write {
-		price, short, share = prices.OfWrite(n), prices.OfWrite(0), longWriteShare
+		price, short = prices.OfWrite(n), prices.OfWrite(0)
 	}
 	most := short + prices.OfHotBytes(n)
 	if r := p.rec.Load(); r != nil {
@@ -24,7 +24,7 @@ func (p *Pages) earn(how How, n int64) {
 			most = own
 		}
 	}
-	account.Earn(max(min(price, most)-short, 0) / share)
+	account.Earn(max(min(price, most)-short, 0) / longShare)
 }
 
 // TimesWrite reports whether the next write by system call, of n bytes, is to be timed, for Took, if it may be mapped
@@ -119,7 +119,7 @@ var random = rand.Uint32
 
 // draw is Draw if the front does not tell. What calls take must be known of the file as it is read now. So one of 256 copies
 // is a timed system call, and of the others one of 16 is timed. Of two short ones, one is counted for both. Where copies take
-// longer, one of dearEvery system calls is a copy, or is timed. Of a size that is not known in the file, a read and a copy
+// longer, one of dearEvery reads is a copy that is timed. Of a size that is not known in the file, a read and a copy
 // come first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
 // missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
@@ -136,10 +136,8 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	r, how := random(), Copy
 	switch {
 	case always: // there are no reads by system call
-	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0), !pays && r%2 == 0:
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0):
 		return TimedRead
-	case n >= Long && !known && !account.Affords(0): // it may take longer, which is spent
-		return System
 	case !pays || !known || r%timeOne == 1:
 		how = TimedCopy
 	}

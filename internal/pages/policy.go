@@ -21,10 +21,9 @@ const (
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
-	dearEvery = 96 // reads of a size of which copies take longer, of which one is a copy or timed: with more, they are not tried again
+	dearEvery = 96 // reads of a size of which copies take longer, of which one is a copy: with more, they are not tried again
 
-	longReadShare  = 36 // and of what a long read takes more, since its record costs no more than that of a short one: reads of 32 KiB
-	longWriteShare = 48 // and a long write, whose prefaults take more than is paid: writes of 62 KB in three files in turns
+	longShare = 36 // and of what a long call takes more, since its record costs no more than that of a short one: reads of 32 KiB
 
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10

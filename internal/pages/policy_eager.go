@@ -28,8 +28,7 @@ const (
 
 	dearEvery = 1
 
-	longReadShare  = 36
-	longWriteShare = 48
+	longShare = 36
 
 	AheadBytes = BlockSize
 	Long       = prices.Long

@@ -1512,11 +1512,13 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{227, 41, 81, 252, 11, 131, 65, 57, 217, 109, 183, 70, 4, 88, 193, 182, 58, 222, 87, 93, 0, 185, 246, 64})
 	f.Add([]byte{253, 48, 12, 144, 2, 226, 25, 207, 110, 109, 202, 103, 1, 235, 65, 228, 202, 199, 53, 195, 3, 25, 251, 164})
 	f.Add([]byte{58, 222, 24, 147, 2, 42, 215, 49, 28, 6, 37, 240, 101, 72, 74, 170})
-	f.Add([]byte{193, 202, 64, 15, 0, 59, 208, 189})  // a proof that is the first load of the next block
-	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})  // shorter ones, whose savings pay for records
-	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})    // pages that are evicted: a read that waits for the disk is no measure
-	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})  // and long ones
-	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48}) // long copies that prove nothing, and are not recorded
+	f.Add([]byte{193, 202, 64, 15, 0, 59, 208, 189})                                                                                 // a proof that is the first load of the next block
+	f.Add([]byte{120, 147, 143, 240, 4, 58, 65, 68, 71, 100, 9, 150, 5, 248, 246, 163})                                              // loads that are read ahead, and take longer than the price of their end says
+	f.Add([]byte{214, 154, 253, 17, 177, 201, 195, 56, 136, 144, 249, 137, 255, 2, 197, 101, 106, 128, 147, 235, 111, 204, 41, 109}) // first copies that take longer
+	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})                                                                                 // shorter ones, whose savings pay for records
+	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})                                                                                   // pages that are evicted: a read that waits for the disk is no measure
+	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})                                                                                 // and long ones
+	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48})                                                                                // long copies that prove nothing, and are not recorded
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
