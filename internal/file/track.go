@@ -120,7 +120,7 @@ func (h *host) Size(off int64) int64 {
 		return 0
 	}
 	size := f.length.Known()
-	if off >= size {
+	if off >= size || off+1 == size && !f.length.Current() { // calls may have met bytes that another program has added
 		var regular bool
 		if size, regular = f.stat(); !regular {
 			f.never.Store(true)

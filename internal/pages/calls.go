@@ -205,7 +205,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	if why == reason.None {
 		if mapped && r.wroteEnough(off, end) {
 			r.Flag(blocks.Due, uint64(off)>>blockBits)
-			unpaid = !account.Affords(prices.Prefault.Now())
+			unpaid = !account.Affords(prices.Prefault.Now() + reserve(int(n)))
 		}
 		why = r.why(end, end > known, false, again, mapped, false, unpaid)
 	}
@@ -293,8 +293,10 @@ func (p *Pages) unproven(h Host, off, n int64) {
 		h.ReadPage(next)
 		account.Spend(2 * prices.Call.Now())
 		if p.Proves(next) {
-			p.begin().payLoad(old, int64(h.Load(next)))
-			return
+			if took := int64(h.Load(next)); took > 0 {
+				p.begin().payLoad(old, took)
+				return
+			}
 		}
 	}
 	p.giveUp(page, n)
@@ -332,11 +334,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	if !account.Affords(0) {
 		return
 	}
-	known := off
-	if first { // the end of a file of few calls is met again and again: its length is not asked
-		known--
-	}
-	size, mapped := h.Size(known), h.MapsTo(off+1)
+	size, mapped := h.Size(off-1), h.MapsTo(off+1) // at the end of the file, which short laps meet again and again, its length is not asked
 	end, rest := min((off+AheadBytes)>>blockBits<<blockBits, size), min(size-off, 4*AheadBytes)
 	if end <= off {
 		return

@@ -34,22 +34,25 @@ func (p *Pages) TimesWrite(n int) bool {
 	return state&recorded != 0 && state>>callsShift%LookEvery == 0 || p.begin().own(Write, int64(n)) == 0
 }
 
-// own returns what the last call of the size of n bytes took that was timed in this file, or 0. The price may be that of
-// another file, whose bytes were in no cache, or whose folios are small.
+// own returns what the last timed call of the size of n bytes took in this file, or 0. The price may be that of another
+// file, whose bytes were in no cache, or whose folios are small.
 func (r *record) own(how How, n int64) int64 {
 	return int64(r.ownUnit(how, n).Load()) * prices.Units(n)
 }
 
-// Measured returns what the last reads of the size of n bytes that were timed in this file took by system call and from the
-// mapping, or 0. It is for tests.
+// Measured returns what the last timed reads of the size of n bytes took in this file, by system call and from the mapping,
+// or 0. It is for tests.
 func (p *Pages) Measured(n int64) (read, copied int64) {
 	return p.begin().own(TimedRead, n), p.begin().own(TimedCopy, n)
 }
 
-// setOwn sets that to ns. It rises by a quarter at most, since the call may have waited for a processor.
+// setOwn records what a call took, for own. It rises by a quarter at most, since the call may have waited for a processor. What
+// a system call takes falls by no more, either: it may be one of few that found their bytes in the caches.
 func (r *record) setOwn(how How, n, ns int64) {
 	if before := r.own(how, n); before > 0 {
-		ns = min(ns, before+before/4)
+		if ns = min(ns, before+before/4+1); how == TimedRead {
+			ns = max(ns, before-before/4)
+		}
 	}
 	r.ownUnit(how, n).Store(uint32(min((ns+prices.Units(n)-1)/prices.Units(n), math.MaxUint32)))
 }
@@ -84,10 +87,13 @@ func (p *Pages) Took(how How, n int64, took time.Duration) {
 	p.begin().setOwn(how, n, max(ns, 1))
 }
 
-// saves returns what a read of n bytes saves from the mapping in this file, and whether that is known. What a system call
-// takes is no more than its price: the last one may have waited. No short copy loses: if one seems to, it was a fault.
-func (p *Pages) saves(n int64) (ns int64, known bool) {
-	r := p.begin()
+// saving returns what a read of n bytes saves from the mapping in this file, and whether that is known. A gain is one by the
+// price of a system call at most, since the last one may have waited. No short copy loses: if one seems to, it was a fault.
+func (p *Pages) saving(n int64) (ns int64, known bool) {
+	r := p.rec.Load()
+	if r == nil {
+		return 0, false
+	}
 	own, copied := r.own(TimedRead, n), r.own(TimedCopy, n)
 	known = own > 0 && copied > 0
 	switch {
@@ -100,8 +106,8 @@ func (p *Pages) saves(n int64) (ns int64, known bool) {
 	return max(min(prices.OfRead(n), max(own, prices.Call.Now()))-copied, 0), known
 }
 
-// copyPays reports whether a read that saves so much is copied. A test whose account has no limit is not to depend on that.
-func copyPays(saves int64) bool { return saves >= 0 || always || account.IsUnbound() }
+// copyPays reports whether a read that saves ns is copied. A test whose account has no limit is not to depend on that.
+func copyPays(ns int64) bool { return ns >= 0 || account.IsUnbound() }
 
 // How is how a call is made.
 type How int
@@ -119,11 +125,14 @@ var random = rand.Uint32
 
 // draw is Draw if the front does not tell. What calls take must be known of the file as it is read now. So one of 256 copies
 // is a timed system call, and of the others one of 16 is timed. Of two short ones, one is counted for both. Where copies take
-// longer, one of dearEvery reads is a copy that is timed. Of a size that is not known in the file, a read and a copy
+// longer, one of dearEvery reads is timed, as a copy or by system call. Of a size that is not known in the file, a read and a copy
 // come first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
 // missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
-	saves, known := p.saves(int64(n))
+	if always {
+		return Copy
+	}
+	saves, known := p.saving(int64(n))
 	pays := copyPays(saves)
 	if !pays && random()%dearEvery > 0 || !p.Ready(off, n) { // drawn first, since a look at the words costs more
 		return System
@@ -135,13 +144,14 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	const timeOne, countOne = 16, 2
 	r, how := random(), Copy
 	switch {
-	case always: // there are no reads by system call
-	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0):
+	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0), !pays && r%2 == 0:
 		return TimedRead
 	case !pays || !known || r%timeOne == 1:
 		how = TimedCopy
 	}
 	switch {
+	case saves < 0:
+		account.Spend(-saves)
 	case !counts:
 	case n >= Long:
 		account.Earn(saves)

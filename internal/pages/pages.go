@@ -15,8 +15,9 @@
 //
 // Nothing tells whether a file will be read again, so each of these is a trial, which one account of
 // the process pays for. A system call adds a share of its time to the account, and a mapped call what
-// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is. While
-// a mapping or a prefault waits for the account, calls are recorded only as a sample: what is known is to pay first.
+// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is, but for the page that
+// proves a copy. While a mapping or a prefault waits for the account, calls are recorded only as a sample: what is known is
+// to pay first.
 //
 // Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
 // each, and once what the account begins with and two trials: one that was begun above zero, and mapped
@@ -193,7 +194,7 @@ func (r *record) knownShift() uint {
 
 // PrefaultedBefore reports whether writes of n bytes at off go to the mapping, and if so, whether the page at
 // next, which comes after them, is known to be in memory. If not, due says whether to call Prefault. Most often one look
-// at a word tells both.
+// at a word tells both. A long write needs an account that could pay a fault of each page. See reserve.
 func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known, due bool) {
 	r := p.rec.Load()
 	if r == nil || always {
@@ -203,7 +204,7 @@ func (p *Pages) PrefaultedBefore(next, off int64, n int) (prefaulted, known, due
 	flags, w := r.Flagged(blocks.ForWrites, first/16)
 	due = flags&blocks.Due != 0 || Eager
 	switch {
-	case w == nil || n > 3*BlockSize && !account.Affords(reserve(n)):
+	case w == nil || n > reserveFrom && !account.Affords(reserve(n)):
 		return false, false, due
 	case first/16 != after/16:
 		return p.has(prefaultedShift, off, n), p.Known(next, 1), due

@@ -21,9 +21,11 @@ const (
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
-	dearEvery = 96 // reads of a size of which copies take longer, of which one is a copy: with more, they are not tried again
+	dearEvery = 96 // reads of a size of which copies take longer, of which one is timed: with more, they are not tried again
 
 	longShare = 36 // and of what a long call takes more, since its record costs no more than that of a short one: reads of 32 KiB
+
+	reserveFrom = 3 * BlockSize // bytes of a mapped write above which the account must pay if each page is a fault: writes of 240 KB, written back by others
 
 	// AheadBytes is the number of bytes that one question to the system covers: bufio.Scanner.
 	AheadBytes = 512 << 10

@@ -30,6 +30,8 @@ const (
 
 	longShare = 36
 
+	reserveFrom = 0
+
 	AheadBytes = BlockSize
 	Long       = prices.Long
 	LookEvery  = 1

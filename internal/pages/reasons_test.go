@@ -91,6 +91,19 @@ func TestCalls_Reasons(t *testing.T) {
 				s.write(0, 64)
 			}
 		}},
+		{"an account for no fault of each page", reason.Unpaid, 128 * BlockSize, func(s *simulation) {
+			reread(s, 0)
+			for range 8 {
+				s.p.state.Or(recorded)
+				s.write(0, 4<<20)
+			}
+		}, func(s *simulation) {
+			for range n {
+				account.Set(account.Max)
+				s.p.state.Or(recorded)
+				s.write(0, 4<<20)
+			}
+		}},
 		{"zeros at the end", reason.Unproven, BlockSize, func(s *simulation) { s.zeros = true; reread(s, BlockSize-64) },
 			func(s *simulation) { reread(s, BlockSize-64) }},
 		{"long reads that take longer from the mapping", reason.Slower, 4 * BlockSize, func(s *simulation) { reread(s, 0) }, func(s *simulation) {

@@ -393,7 +393,7 @@ func (s *simulation) miss(f blocks.Flag, off, n int64) float64 {
 	case s.p.flags(off)&f == 0:
 		return s.flag(off)
 	case n >= Long && f == blocks.ForReads:
-		if saves, _ := s.p.saves(n); !copyPays(saves) {
+		if saves, _ := s.p.saving(n); !copyPays(saves) {
 			return drawPrice + missPrices[2]/dearEvery
 		}
 	}
@@ -1668,6 +1668,47 @@ func TestDraw_Busy(t *testing.T) {
 	}
 }
 
+// A file some of whose reads find their bytes in the caches of the processor, where copies take longer, and most do not, or
+// all but the first.
+func TestDraw_HotAndFar(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy does not weigh prices")
+	}
+	defer account.Unbound()
+	for _, hot := range []int{0, 5, 20} { // of 100
+		var p Pages
+		newSimulation(1)
+		p.Note(Ready, 0, BlockSize)
+		cost, base := 0.0, 0.0
+		read := func(far bool) {
+			call, copied := 571.0, 481.0
+			if far {
+				call, copied = 2_000, 1_200
+			}
+			base += call
+			switch how := p.Draw(0, Long, true); how {
+			case Copy:
+				cost += copied
+			case TimedCopy:
+				cost += copied
+				p.Took(how, Long, time.Duration(copied))
+			case TimedRead:
+				p.Took(how, Long, time.Duration(call))
+				cost += call
+			default:
+				cost += call
+			}
+		}
+		read(false)
+		for range 200_000 {
+			read(random()%100 >= uint32(hot))
+		}
+		if t.Logf("%d of 100 hot: %.2f of os.File", hot, cost/base); cost > 0.7*base {
+			t.Errorf("%d of 100 hot: %.2f of os.File", hot, cost/base)
+		}
+	}
+}
+
 // Copies that seemed dear once are tried again.
 func TestDraw_AfterDearCopies(t *testing.T) {
 	switch {
@@ -2580,7 +2621,7 @@ func TestDraw_UnlikeReads(t *testing.T) {
 	if call := prices.OfShortRead(); call > 2*hot {
 		t.Errorf("a short read is believed to take %d ns; a hot one takes %d", call, hot)
 	}
-	if saved, _ := p.saves(64); saved > 2*hot {
+	if saved, _ := p.saving(64); saved > 2*hot {
 		t.Errorf("a short read is believed to save %d ns; a hot one takes %d", saved, hot)
 	}
 }

@@ -18,12 +18,12 @@ import (
 // them are done.
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	end := off + int64(n)
-	if !account.Affords(prices.Prefault.Now() + reserve(n)) {
+	if !account.Affords(prices.Prefault.Now()) {
 		waits.Store(waitLooks)
 		return false
 	}
 	r := p.begin()
-	if !r.wroteEnough(off, end) {
+	if !account.Affords(prices.Prefault.Now()+reserve(n)) || !r.wroteEnough(off, end) { // no trial waits for a reserve: it may be more than any account
 		return false
 	}
 	all := true
@@ -73,10 +73,10 @@ func (r *record) tookPrefault(took int64) int64 {
 }
 
 // reserve returns what the account has to keep for a mapped write of n bytes, each page of which may be a fault because the
-// system has written them back: two system calls a page, less half of what the account begins with. Others are timed
-// before they have lost much.
+// system has written them back: two system calls a page, less half of what the account begins with. Shorter writes are
+// timed before they have lost much.
 func reserve(n int) int64 {
-	if n <= 3*BlockSize {
+	if n <= reserveFrom {
 		return 0
 	}
 	return int64(n)>>pageBits*2*max(prices.Call.Now(), prices.Call.First) - account.Start/2
@@ -125,8 +125,8 @@ func (w *Writes) Count(n int) (timed bool) {
 	return false
 }
 
-// ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last one that
-// was timed took, or a small one if none was.
+// ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last timed one
+// took, or as a small write if none was timed.
 func (r *record) ofWrite(n int64) int64 {
 	return max(prices.Call.Now(), min(prices.OfWrite(n), r.own(Write, n)))
 }

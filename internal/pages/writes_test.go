@@ -413,3 +413,19 @@ func TestPrefault_Refused(t *testing.T) {
 		t.Errorf("%d ns are paid for one that took %d", got, largePrefault)
 	}
 }
+
+// A long write that no account affords keeps no other file from being recorded.
+func TestPrefault_NothingWaitsForReserve(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no account")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(128*BlockSize, true, false, false)
+	s.mapped, s.known = true, s.size
+	s.p.Note(Prefaulted, 0, s.size)
+	account.Set(account.Max)
+	if s.p.Prefault(s.simFile, 0, 4<<20) || waits.Load() != 0 {
+		t.Errorf("%d looks wait", waits.Load())
+	}
+}

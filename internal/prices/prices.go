@@ -1,8 +1,8 @@
 // Package prices has what calls and trials take in this process: hosts differ by a factor of twenty.
 //
-// What a read saves from the mapping depends on the file, and package pages keeps it there. A long one of a hot file may
-// take longer: from large folios, the system copies 40 KiB in 0.9 to 1 times the time. A short one at random saves more
-// than a hot one. So calls have a price for each size.
+// A call has a price for each size. What a read saves from the mapping depends on the file, and package pages keeps that for
+// each file. A long one of a hot file may take longer: from large folios, the system copies 40 KiB in 0.9 to 1 times the
+// time. A short one at random saves more than a hot one.
 package prices
 
 import (
