@@ -2167,15 +2167,17 @@ func TestRead_FoliosOfSeveralBlocks(t *testing.T) {
 
 // The fault of a large folio says nothing of the ends of its other blocks.
 func TestReadAt_FoliosOfSeveralBlocks(t *testing.T) {
-	if Eager {
+	switch {
+	case Eager:
 		t.Skip("the eager policy has no account")
+	case race.Detector:
+		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
-	const blocks = 320
-	seeds := programs(48)
+	const blocks, seeds = 320, 48 // half of them gain nothing
 	sum := 0.0
-	for seed := range seeds {
-		s := newSimulation(uint64(seed))
+	for seed := range uint64(seeds) {
+		s := newSimulation(seed)
 		for range 4 {
 			s.open(blocks*BlockSize, true, false, false)
 			s.spans = 8
@@ -2186,9 +2188,8 @@ func TestReadAt_FoliosOfSeveralBlocks(t *testing.T) {
 		}
 		sum += s.cost / s.base
 	}
-	mean := sum / float64(seeds)
-	if t.Logf("%.2f of os.File", mean); mean > 0.85 {
-		t.Errorf("%.2f of os.File", mean)
+	if t.Logf("%.2f of os.File", sum/seeds); sum > 0.85*seeds {
+		t.Errorf("%.2f of os.File", sum/seeds)
 	}
 }
 
