@@ -146,6 +146,8 @@ func (p *Pages) draw(off int64, n int, counts bool) How {
 	switch {
 	case pays && (r%256 == 0 || !prices.ReadsKnown(int64(n)) || p.begin().own(TimedRead, int64(n)) == 0), !pays && r%2 == 0:
 		return TimedRead
+	case n >= Long && !known && !account.Affords(0): // it may take longer, and prove nothing
+		return System
 	case !pays || !known || r%timeOne == 1:
 		how = TimedCopy
 	}

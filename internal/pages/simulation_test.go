@@ -1515,6 +1515,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{193, 202, 64, 15, 0, 59, 208, 189})                                                                                 // a proof that is the first load of the next block
 	f.Add([]byte{120, 147, 143, 240, 4, 58, 65, 68, 71, 100, 9, 150, 5, 248, 246, 163})                                              // loads that are read ahead, and take longer than the price of their end says
 	f.Add([]byte{214, 154, 253, 17, 177, 201, 195, 56, 136, 144, 249, 137, 255, 2, 197, 101, 106, 128, 147, 235, 111, 204, 41, 109}) // first copies that take longer
+	f.Add([]byte{138, 134, 253, 126, 0, 204, 219, 198})                                                                              // and prove nothing, in three files
 	f.Add([]byte{40, 255, 189, 65, 48, 48, 255, 16})                                                                                 // shorter ones, whose savings pay for records
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})                                                                                   // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})                                                                                 // and long ones
