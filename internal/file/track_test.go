@@ -64,6 +64,32 @@ func TestReadAt_MeasuresLongCalls(t *testing.T) {
 	}
 }
 
+// Calls that have met bytes which another program has added do not tell where they end. Reading ahead asks for that, and for
+// no length that is current.
+func TestHost_SizeOfAddedBytes(t *testing.T) {
+	const size, added, n = 4 * pages.BlockSize, 1 << 20, pages.PageSize
+	f := lazyFile(t, size)
+	if f.Bytes() == nil {
+		t.Fatal("not mapped")
+	}
+	other, err := os.OpenFile(f.Name(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Write(make([]byte, added)); err != nil {
+		t.Fatal(err)
+	}
+	if got := (*host)(f).Size(size - 1); got != size {
+		t.Errorf("a length that is current is %d, want %d", got, size)
+	}
+	f.length.Reached(f.length.Before(), size+n) // as a read of them does
+	f.length.Stale()
+	if got := (*host)(f).Size(size + n - 1); got != size+added {
+		t.Errorf("the length is %d after added bytes were met, want %d", got, size+added)
+	}
+}
+
 // lazyFileEvicted is lazyFile, but major faults make its pages unknown.
 func lazyFileEvicted(t *testing.T, size int) *File {
 	t.Helper()

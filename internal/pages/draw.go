@@ -125,9 +125,9 @@ var random = rand.Uint32
 
 // draw is Draw if the front does not tell. What calls take must be known of the file as it is read now. So one of 256 copies
 // is a timed system call, and of the others one of 16 is timed. Of two short ones, one is counted for both. Where copies take
-// longer, one of dearEvery reads is timed, as a copy or by system call. Of a size that is not known in the file, a read and a copy
-// come first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a program is
-// missed.
+// longer, one of dearEvery reads is timed, as a copy or by system call. Of a size that is not known in the file, a read
+// and a copy come first. Of short reads all that is only while the account is not full. It is drawn, so that no period of a
+// program is missed.
 func (p *Pages) draw(off int64, n int, counts bool) How {
 	if always {
 		return Copy

@@ -1617,6 +1617,21 @@ func TestDraw_PricesOfShortReads(t *testing.T) {
 	}
 }
 
+// checkMean runs a program with so many seeds. What it takes on average is to be at most limit of os.File.
+func checkMean(t *testing.T, seeds int, limit float64, run func(s *simulation)) {
+	t.Helper()
+	sum := 0.0
+	for seed := range seeds {
+		s := newSimulation(uint64(seed))
+		run(s)
+		sum += s.cost / s.base
+	}
+	mean := sum / float64(seeds)
+	if t.Logf("%.2f of os.File", mean); mean > limit {
+		t.Errorf("%.2f of os.File", mean)
+	}
+}
+
 // copiesAreDear says that reads of n bytes are believed to take longer from the mapping.
 func (p *Pages) copiesAreDear(n int64) {
 	p.begin().setOwn(TimedRead, n, 1_000)
@@ -1652,21 +1667,15 @@ func TestDraw_Busy(t *testing.T) {
 		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
-	const seeds, n = 8, 512 << 10
-	sum := 0.0
-	for seed := range uint64(seeds) {
-		s := newSimulation(seed)
+	const n = 512 << 10
+	checkMean(t, 8, 0.69, func(s *simulation) {
 		s.busy = true
 		s.open(64*BlockSize, false, false, false)
 		for range 20_000 {
 			s.read(s.random.Int64N(s.size-n)&^(PageSize-1), n)
 		}
 		s.close()
-		sum += s.cost / s.base
-	}
-	if t.Logf("%.2f of os.File", sum/seeds); sum > 0.69*seeds {
-		t.Errorf("%.2f of os.File", sum/seeds)
-	}
+	})
 }
 
 // A file some of whose reads find their bytes in the caches of the processor, where copies take longer, and most do not, or
@@ -2175,10 +2184,8 @@ func TestReadAt_FoliosOfSeveralBlocks(t *testing.T) {
 		t.Skip("it finds nothing in one goroutine")
 	}
 	defer account.Unbound()
-	const blocks, seeds = 320, 48 // half of them gain nothing
-	sum := 0.0
-	for seed := range uint64(seeds) {
-		s := newSimulation(seed)
+	const blocks = 320
+	checkMean(t, 48, 0.85, func(s *simulation) { // half of them gain nothing
 		for range 4 {
 			s.open(blocks*BlockSize, true, false, false)
 			s.spans = 8
@@ -2187,11 +2194,7 @@ func TestReadAt_FoliosOfSeveralBlocks(t *testing.T) {
 			}
 			s.close()
 		}
-		sum += s.cost / s.base
-	}
-	if t.Logf("%.2f of os.File", sum/seeds); sum > 0.85*seeds {
-		t.Errorf("%.2f of os.File", sum/seeds)
-	}
+	})
 }
 
 // Where reading ahead does not pay, little is asked: nothing of a small file, and a block of each 2 MiB.

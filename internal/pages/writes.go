@@ -23,8 +23,8 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		return false
 	}
 	r := p.begin()
-	if !account.Affords(prices.Prefault.Now()+reserve(n)) || !r.wroteEnough(off, end) { // no trial waits for a reserve: it may be more than any account
-		return false
+	if !account.Affords(prices.Prefault.Now()+reserve(n)) || !r.wroteEnough(off, end) {
+		return false // nothing waits for a reserve, which may be more than account.Max
 	}
 	all := true
 	for block := (end - 1) >> blockBits; block >= off>>blockBits; block-- { // the last one first: the page after a block is its proof
