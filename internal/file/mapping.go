@@ -53,7 +53,7 @@ func (f *File) mapForCalls() (took time.Duration, ok bool) {
 	}
 	began := time.Now()
 	size, regular := f.stat()
-	if !regular {
+	if !regular || !f.onMappable() { // /proc has files without a length
 		f.never.Store(true)
 		return 0, false
 	}
