@@ -28,10 +28,10 @@ func byReason(c reason.Counts) SystemCalls {
 // SystemCalls is the method of mmapfile.File.
 func (f *File) SystemCalls() SystemCalls { return byReason(f.pages.Calls(f.whyEarly())) }
 
-// whyEarly returns why calls are not recorded, but for the first ones.
+// whyEarly returns why calls are not recorded, but for the first ones, or None if pages is to tell.
 func (f *File) whyEarly() reason.Reason {
 	if f.tracks() {
-		return reason.Unpaid
+		return reason.None
 	}
 	return f.whyRefused()
 }

@@ -23,9 +23,10 @@ func (p *Pages) Early(n int, tried bool) bool {
 }
 
 // next counts a call up to end by system call that was not early. old is the state before it, and state that with the
-// offset of a read. It returns the state after it, and whether the call is recorded. looks says that it is time to call
-// look. Of calls at the same time one is counted, and looks.
-func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, records, looks bool) {
+// offset of a read. why is the reason of those that were not recorded, unless they waited for the account. It returns the state
+// after the call, and whether it is recorded. looks says that it is time to call look. Of calls at the same time one is
+// counted, and looks.
+func (p *Pages) next(h Host, old, state uint64, end int64, why reason.Reason) (after uint64, records, looks bool) {
 	state += oneCall
 	paid := int64(0)
 	if looks = state>>callsShift%LookEvery == 0; looks {
@@ -61,7 +62,14 @@ func (p *Pages) next(h Host, old, state uint64, end int64) (after uint64, record
 		account.Spend(paid)
 	}
 	if unrecorded > 0 {
-		p.begin().calls.AddUnrecorded(unrecorded, reason.Unpaid)
+		switch {
+		case why != reason.None:
+		case p.begin().waits(end):
+			why = reason.Unproven
+		default:
+			why = reason.Unpaid
+		}
+		p.unrecorded(unrecorded, why)
 	}
 	return state, records, looks
 }
@@ -106,7 +114,14 @@ func (p *Pages) count(off, n int64, state uint64, rereads, writes bool) (again, 
 // last byte. A positive n is required.
 func (p *Pages) Read(h Host, off, n int64, short, tried bool) {
 	old, end := p.state.Load(), off+n
-	state, records, looks := p.next(h, old, old&^offsetMask|uint64(end)&offsetMask, end)
+	why := reason.None
+	switch {
+	case short:
+		why = reason.PastEnd
+	case tried:
+		why = reason.Unproven
+	}
+	state, records, looks := p.next(h, old, old&^offsetMask|uint64(end)&offsetMask, end, why)
 	if looks {
 		look(h, end-1, prices.OfShortRead())
 	}
@@ -185,7 +200,10 @@ func (r *record) waits(end int64) bool {
 // a file that is being created need not be mapped. why is None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	old := p.state.Load()
-	state, records, looks := p.next(h, old, old, off+n)
+	if why == reason.None && off+n > known {
+		why = reason.PastEnd
+	}
+	state, records, looks := p.next(h, old, old, off+n, why)
 	if looks {
 		look(h, off+n-1, prices.OfWrite(0))
 	}

@@ -15,8 +15,26 @@ func (p *Pages) Refused(why func() reason.Reason) {
 	if state>>callsShift%LookEvery != 0 {
 		p.state.CompareAndSwap(old, state)
 	} else if old&closed == 0 && p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
-		p.begin().calls.AddUnrecorded(early(state), why())
+		p.unrecorded(early(state), why())
 	}
+}
+
+// unrecorded counts n calls that were not recorded.
+func (p *Pages) unrecorded(n uint64, why reason.Reason) {
+	r := p.begin()
+	r.rest.Store(int32(why))
+	r.calls.AddUnrecorded(n, why)
+}
+
+// rest returns the reason of those that are not counted yet: why, or if that is None, that of the last ones.
+func (p *Pages) rest(why reason.Reason) reason.Reason {
+	switch r := p.rec.Load(); {
+	case why != reason.None:
+		return why
+	case r != nil && r.rest.Load() > 0:
+		return reason.Reason(r.rest.Load())
+	}
+	return reason.Unpaid
 }
 
 // holds reports whether state has room for the next calls that are not recorded. So a file of up to some
@@ -36,17 +54,17 @@ func (p *Pages) counter() *reason.Counter {
 	return nil
 }
 
-// Calls returns the system calls of the file. rest is the reason of those that are not recorded.
-func (p *Pages) Calls(rest reason.Reason) reason.Counts {
+// Calls returns the system calls of the file. why is the reason of those that are not recorded, or None.
+func (p *Pages) Calls(why reason.Reason) reason.Counts {
 	counts := p.counter().Counts() // before the others, which may move to them meanwhile
-	return counts.With(early(p.state.Load()), rest)
+	return counts.With(early(p.state.Load()), p.rest(why))
 }
 
-// Closed adds the last calls of the file to those of the process. why is the reason of those that are not recorded, and
-// unmapped is what it took to unmap the file, or 0 if that is no measure.
+// Closed adds the last calls of the file to those of the process. why is that of Calls, and unmapped is what it took to unmap
+// the file, or 0 if that is no measure.
 func (p *Pages) Closed(why reason.Reason, unmapped time.Duration) {
 	state := p.state.Or(closed) // before the counts, to which others may move
-	p.counter().Close(early(state), why)
+	p.counter().Close(early(state), p.rest(why))
 	if r := p.rec.Load(); r != nil && unmapped > 0 {
 		r.unmapped(int64(unmapped))
 	}

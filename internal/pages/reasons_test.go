@@ -160,6 +160,39 @@ func TestCalls_Reasons(t *testing.T) {
 	}
 }
 
+// Calls that are not recorded have the reason of the one that begins the next group, also before that.
+func TestCalls_Unrecorded(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy waits for nothing")
+	}
+	defer account.Unbound()
+	const n = 20*LookEvery + LookEvery/2
+	for _, c := range []struct {
+		name string
+		why  reason.Reason
+		call func(s *simulation, i int64)
+	}{
+		{"reads", reason.Unpaid, func(s *simulation, i int64) { s.p.Read(s, 0, 64, false, false) }},
+		{"reads that meet the end", reason.PastEnd, func(s *simulation, i int64) { s.p.Read(s, BlockSize-64, 64, true, false) }},
+		{"reads that nothing proves", reason.Unproven, func(s *simulation, i int64) { s.p.Read(s, BlockSize-64, 64, false, true) }},
+		{"writes past the end", reason.PastEnd, func(s *simulation, i int64) { s.p.Write(s, i*64, 64, i*64, reason.None) }},
+		{"writes for which the file says why", reason.Unmappable, func(s *simulation, i int64) { s.p.Write(s, 0, 64, BlockSize, reason.Unmappable) }},
+		{"refused calls", reason.HandedOut, func(s *simulation, i int64) { s.p.Refused(func() reason.Reason { return reason.HandedOut }) }},
+	} {
+		s := newSimulation(1)
+		account.Set(-1 << 40)
+		s.open(BlockSize, true, false, false)
+		for i := range int64(n) {
+			if !s.p.Early(64, false) {
+				c.call(s, i)
+			}
+		}
+		if calls := s.p.Calls(reason.None); 10*calls[c.why] < 9*(n-LookEvery) || total(calls) != n {
+			t.Errorf("%s: %d of %d calls", c.name, calls, n)
+		}
+	}
+}
+
 // quiet is a file that several goroutines may ask.
 type quiet struct{ Host }
 
