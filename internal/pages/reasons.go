@@ -8,13 +8,20 @@ import (
 )
 
 // Refused counts a call for which it does not matter what is known of its pages. It is not recorded, and why
-// is asked once in LookEvery calls: a file of a few appends pays nothing for the reason.
+// is asked once in LookEvery calls: a file of a few appends pays nothing for the reason. The next group of calls begins with
+// one that can be recorded, unless there seems to be none.
 func (p *Pages) Refused(why func() reason.Reason) {
 	old := p.state.Load()
 	state := old + oneCall + oneEarly
 	if state>>callsShift%LookEvery != 0 {
 		p.state.CompareAndSwap(old, state)
-	} else if old&closed == 0 && p.state.CompareAndSwap(old, state&^(earlyMask|recorded)) { // else a call of another goroutine counts them
+		return
+	}
+	next := old &^ (earlyMask | recorded)
+	if early(old) == 0 && old&recorded == 0 {
+		next += oneCall
+	}
+	if old&closed == 0 && p.state.CompareAndSwap(old, next) { // else a call of another goroutine counts them
 		p.unrecorded(early(state), why())
 	}
 }

@@ -193,6 +193,27 @@ func TestCalls_Unrecorded(t *testing.T) {
 	}
 }
 
+// Calls that are refused keep no others from being recorded, whatever their period.
+func TestRefused_AmongReads(t *testing.T) {
+	defer account.Unbound()
+	for period := 2; period <= 2*LookEvery; period++ {
+		for refused := range period {
+			s := newSimulation(1)
+			s.open(BlockSize, true, false, false)
+			for i := 0; i < 200*LookEvery && !s.mapped; i++ {
+				if i%period != refused {
+					s.read(s.random.Int64N(BlockSize-64), 64)
+				} else if !s.p.Early(64, false) {
+					s.p.Refused(func() reason.Reason { return reason.HandedOut })
+				}
+			}
+			if !s.mapped {
+				t.Errorf("one of %d calls is refused, number %d: the file is not mapped", period, refused)
+			}
+		}
+	}
+}
+
 // quiet is a file that several goroutines may ask.
 type quiet struct{ Host }
 
