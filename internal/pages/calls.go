@@ -196,16 +196,17 @@ func (r *record) waits(end int64) bool {
 	return w != nil && w.Load()>>readsShift&readsMax > readyFrom
 }
 
-// Write records a write of n bytes at off by system call. known is the length that was known before it:
-// a file that is being created need not be mapped. why is None unless no mapping could have served it.
+// Write records a write of n bytes at off by system call. known is the length that was known before it: of a write past that
+// nothing is recorded, since a log that grows would pay for it, and a file that is being created need not be mapped. why is
+// None unless no mapping could have served it.
 func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
-	old := p.state.Load()
-	if why == reason.None && off+n > known {
+	end, old := off+n, p.state.Load()
+	if why == reason.None && end > known {
 		why = reason.PastEnd
 	}
-	state, records, looks := p.next(h, old, old, off+n, why)
+	state, records, looks := p.next(h, old, old, end, why)
 	if looks {
-		look(h, off+n-1, prices.OfWrite(0))
+		look(h, end-1, prices.OfWrite(0))
 	}
 	if n >= Long {
 		p.earn(Write, n)
@@ -213,22 +214,26 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	if !records {
 		return
 	}
-	r, end, unpaid := p.begin(), off+n, false
-	if looks && end > known && (state&sampled != 0 || old&sampled == 0 && state>>callsShift == LookEvery) { // once of 256 calls
-		h.Size(end) // the length of a file that existed before may be unknown
-		account.Spend(askCalls * prices.Call.Now())
+	r := p.begin()
+	if end > known {
+		if looks && (state&sampled != 0 || old&sampled == 0 && state>>callsShift == LookEvery) { // once of 256 calls
+			h.Size(end) // the length of a file that existed before may be unknown
+			account.Spend(askCalls * prices.Call.Now())
+		}
+		r.calls.Add(why, 1)
+		return
 	}
-	mapped := h.MapsTo(end)
+	mapped, unpaid := h.MapsTo(end), false
 	again, _, _ := p.count(off, n, state, false, mapped)
 	if why == reason.None {
 		if mapped && r.wroteEnough(off, end) {
 			r.Flag(blocks.Due, uint64(off)>>blockBits)
 			unpaid = !account.Affords(prices.Prefault.Now() + reserve(int(n)))
 		}
-		why = r.why(end, end > known, false, again, mapped, false, unpaid)
+		why = r.why(end, false, false, again, mapped, false, unpaid)
 	}
 	r.calls.Add(why, 1)
-	if end <= known && again && !mapped {
+	if again && !mapped {
 		p.wouldSave(h)
 	}
 }

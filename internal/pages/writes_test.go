@@ -9,6 +9,25 @@ import (
 	"go.dw1.io/mmapfile/internal/reason"
 )
 
+// Of writes past the end nothing is recorded: a log that grows does not pay for it.
+func TestWrite_PastTheEnd(t *testing.T) {
+	s := newSimulation(1)
+	defer account.Unbound()
+	s.open(BlockSize, true, false, false)
+	account.Set(account.Max)
+	for off := range int64(4 * LookEvery) {
+		s.p.state.Or(recorded)
+		s.p.Write(s, 100*off, 100, 100*off, reason.None)
+	}
+	if s.p.Known(0, 1) {
+		t.Error("the pages of appended bytes are recorded")
+	}
+	s.p.Write(s, 0, 100, 100, reason.None)
+	if !s.p.Known(0, 1) {
+		t.Error("those of others are not")
+	}
+}
+
 // Mapped writes that are page faults, or take only a little longer than system calls, end: another process
 // has had the file written back. What they took is paid for, as long as the others that were not timed.
 func TestTimed_ForeignSync(t *testing.T) {
