@@ -291,7 +291,7 @@ type Stats struct {
 	ReservedBytes int64 // address space that closed Files keep now, until they are collected
 
 	// SystemCalls counts reads and writes that were system calls, and Reasons says why. An open File adds
-	// its calls in groups of up to 255, and Close the last of them.
+	// its calls in groups, so some hundred of each may be missing, and Close adds the last of them.
 	SystemCalls uint64
 	Reasons     SystemCalls
 
@@ -323,12 +323,12 @@ type SystemCalls struct {
 	Unseen     uint64 // of bytes that the File had not read or written before
 	Unmapped   uint64 // of bytes used before, in a File that is mapped after 8 such calls
 	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
-	Unpaid     uint64 // of bytes used before, while saved calls have not paid for earlier trials of the process
+	Unpaid     uint64 // of bytes used before, or not looked at, while saved calls have not paid for earlier trials of the process
 	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros, or blocks with holes
 	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 256, of any length, that finds out
 	PastEnd    uint64 // reads that met the end of the file, and writes past it
 	HandedOut  uint64 // writes, and calls at the cursor, once Fd, SyscallConn, OS, New or NewFile share the descriptor
-	Storage    uint64 // on a network file system, FUSE, overlayfs or Windows, without Options.Immutable
+	Storage    uint64 // on a network file system, FUSE, overlayfs, /proc or Windows, without Options.Immutable
 	Unmappable uint64 // no mapping can serve such calls: a pipe, O_WRONLY, writes with O_APPEND, a system without mappings
 }
 
