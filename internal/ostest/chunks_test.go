@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"testing"
@@ -190,15 +191,19 @@ func TestChunks_NoAllocation(t *testing.T) {
 	}
 	sum := 0
 	walk := func(size int) float64 {
-		return testing.AllocsPerRun(10, func() {
-			for c, err := range f.Chunks(size) {
-				if err != nil {
-					t.Fatal(err)
+		least := math.Inf(1)
+		for range 5 { // what other goroutines allocate counts, too
+			least = min(least, testing.AllocsPerRun(10, func() {
+				for c, err := range f.Chunks(size) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					p := c.Data
+					sum += int(p[0])
 				}
-				p := c.Data
-				sum += int(p[0])
-			}
-		})
+			}))
+		}
+		return least
 	}
 	if few, many := walk(1<<20), walk(256); many > few || many > 8 {
 		t.Errorf("4096 windows: %v allocations, one: %v", many, few)
