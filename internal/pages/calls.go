@@ -368,9 +368,9 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 		costs += prices.Mapping()
 	}
 	pays := saves > costs || account.IsUnbound()
-	if !pays && saves > faults*(prices.Fault.First+prices.End.First) && end > r.fell.Load() {
+	if !pays && saves > faults*(prices.Fault.First+prices.End.First) && off >= r.fell.Load() {
 		// It would pay at lower prices. Not in each lap: they would be believed to be low, whatever is measured.
-		r.fell.Store(end)
+		r.fell.Store(off + AheadBytes)
 		prices.Fault.Fall()
 		prices.End.Fall()
 	}

@@ -1520,6 +1520,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte{50, 184, 48, 57, 48, 48, 48, 57})                                                                                   // pages that are evicted: a read that waits for the disk is no measure
 	f.Add([]byte{33, 177, 177, 57, 48, 201, 49, 56})                                                                                 // and long ones
 	f.Add([]byte{42, 255, 221, 49, 48, 221, 205, 48})                                                                                // long copies that prove nothing, and are not recorded
+	f.Add([]byte{99, 144, 228, 228, 81, 144, 228, 228})                                                                              // laps of a file that grows: prices fall once, not for each of its ends
 	// A page that joins a block is no measure of a fault.
 	f.Add([]byte{48, 193, 48, 57, 48, 48, 216, 49})
 	f.Add([]byte{50, 255, 211, 57, 48, 211, 49, 56})
