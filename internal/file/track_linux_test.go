@@ -694,3 +694,18 @@ func TestReadAt_FaultsAreGivenUp(t *testing.T) {
 		t.Errorf("%d of 100 reads fault", n)
 	}
 }
+
+// A file of /proc has no length, and is not tried to be mapped again.
+func TestMapForCalls_Proc(t *testing.T) {
+	if !canMap {
+		t.Skip("nothing is mapped")
+	}
+	f, err := Options{}.OpenFile("/proc/self/status", os.O_RDONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	if _, ok := f.mapForCalls(); ok || !f.never.Load() {
+		t.Errorf("mapped: %v, never to be mapped: %v", ok, f.never.Load())
+	}
+}

@@ -23,9 +23,9 @@ func (p *Pages) Early(n int, tried bool) bool {
 }
 
 // next counts a call up to end by system call that was not early. old is the state before it, and state that with the
-// offset of a read. why is the reason of those that were not recorded, unless they waited for the account. It returns the state
-// after the call, and whether it is recorded. looks says that it is time to call look. Of calls at the same time one is
-// counted, and looks.
+// offset of a read. why is the reason of those before it that were not recorded, or None: then they have waited for the
+// account, unless their block waits. It returns the state after the call, and whether it is recorded. looks says that it is
+// time to call look. Of calls at the same time one is counted, and looks.
 func (p *Pages) next(h Host, old, state uint64, end int64, why reason.Reason) (after uint64, records, looks bool) {
 	state += oneCall
 	paid := int64(0)

@@ -175,6 +175,11 @@ func TestCalls_Unrecorded(t *testing.T) {
 		{"reads", reason.Unpaid, func(s *simulation, i int64) { s.p.Read(s, 0, 64, false, false) }},
 		{"reads that meet the end", reason.PastEnd, func(s *simulation, i int64) { s.p.Read(s, BlockSize-64, 64, true, false) }},
 		{"reads that nothing proves", reason.Unproven, func(s *simulation, i int64) { s.p.Read(s, BlockSize-64, 64, false, true) }},
+		{"reads of a block that waits", reason.Unproven, func(s *simulation, i int64) {
+			s.mapped, s.known = true, s.size
+			s.p.word(0).Or(waiting << readsShift)
+			s.p.Read(s, 0, 64, false, false)
+		}},
 		{"writes past the end", reason.PastEnd, func(s *simulation, i int64) { s.p.Write(s, i*64, 64, i*64, reason.None) }},
 		{"writes for which the file says why", reason.Unmappable, func(s *simulation, i int64) { s.p.Write(s, 0, 64, BlockSize, reason.Unmappable) }},
 		{"refused calls", reason.HandedOut, func(s *simulation, i int64) { s.p.Refused(func() reason.Reason { return reason.HandedOut }) }},
