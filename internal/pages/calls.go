@@ -231,11 +231,11 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 			unpaid = !account.Affords(prices.Prefault.Now() + reserve(int(n)))
 		}
 		why = r.why(end, false, false, again, mapped, false, unpaid)
+		if again && !mapped {
+			p.wouldSave(h)
+		}
 	}
 	r.calls.Add(why, 1)
-	if again && !mapped {
-		p.wouldSave(h)
-	}
 }
 
 // wouldSave counts a call that a mapping would have saved, and maps the file if that pays.
@@ -248,7 +248,7 @@ func (p *Pages) wouldSave(h Host) {
 	default:
 		waits.Store(0)
 		r.credit.Store(0)
-		mapFile(h)
+		r.mapFile(h)
 	}
 }
 
@@ -388,7 +388,7 @@ func (p *Pages) lookAhead(h Host, off, n int64) {
 	case !in:
 		h.InOrder(true)
 		r.asked.Store(math.MaxInt64) // the disk may read far ahead, and what is read once gains little
-	case pays && (mapped || mapFile(h)):
+	case pays && (mapped || r.mapFile(h)):
 		r.asked.Store(end)
 		var l loads
 		for off < end {

@@ -13,19 +13,18 @@
 // All of that is void once the system has evicted pages. It makes no system call by
 // itself, and holds no lock while it calls the Host.
 //
-// Nothing tells whether a file will be read again, so each of these is a trial, which one account of
-// the process pays for. A system call adds a share of its time to the account, and a mapped call what
-// it saves. Above zero anything may be tried, and what it took is subtracted. Below zero nothing is, but for the page that
-// proves a copy. While a mapping or a prefault waits for the account, calls are recorded only as a sample: what is known is
-// to pay first.
+// Nothing tells whether a file will be read again, so each of these is a trial, which one account of the process pays
+// for. A system call adds a share of its time to the account, and a mapped call what it saves. Above zero anything may
+// be tried, and what it took is subtracted. Below zero nothing is, but for the page that proves a copy. While a mapping
+// or a prefault waits for the account, calls are recorded only as a sample: what is known is to pay first.
 //
 // Invariant: whatever a program does, the package adds to its calls at most 1/32 of what they take with os.File, 20 ns
-// each, and once what the account begins with and two trials: one that was begun above zero, and mapped
-// writes that lost time until one of them was timed. Not counted are page faults because the system has taken pages
-// away, a look for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that
-// account, since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed
-// prices. Of 17,500 programs of unlike files in turns that were drawn at random, three still do, where a system call takes
-// 2 µs, by up to 0.6% of 20 ms with os.File. Real prices vary, and what the rest of the File does in a call is not in it.
+// each, and once what the account begins with and two trials: one that was begun above zero, and mapped writes that
+// lost time until one of them was timed. Not counted are page faults because the system has taken pages away, a look
+// for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that account,
+// since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed prices. Of
+// 17,500 programs of unlike files in turns that were drawn at random, three still do, where a system call takes 2 µs,
+// by up to 0.6% of 20 ms with os.File. Real prices vary, and what the rest of the File does in a call is not in it.
 package pages
 
 import (
@@ -102,7 +101,7 @@ type record struct {
 	blocks.Map
 
 	confirm  atomic.Bool                    // the system must confirm that a page exists before it is ready
-	credit   atomic.Uint32                  // calls that a mapping would have saved
+	credit   atomic.Int32                   // calls that a mapping would have saved; below zero after one that failed
 	asked    atomic.Int64                   // up to this offset the system was asked what is in memory
 	fell     atomic.Int64                   // up to this one prices fell because reading ahead did not pay
 	loaded   atomic.Int64                   // blocks whose end is paid

@@ -61,6 +61,7 @@ type simFile struct {
 	zeros       bool  // all of it is zeros, which prove nothing
 	unknown     bool  // the system does not report what is in memory
 	fails       bool  // it cannot be mapped
+	maps        int   // how often that was tried
 	refuses     bool  // each third load and prefault fails
 	tries       int   // of those
 	mapped      bool
@@ -165,6 +166,7 @@ func (s *simulation) timed(ns float64) time.Duration {
 func (f *simFile) MapsTo(end int64) bool { return f.mapped && end <= f.known }
 
 func (f *simFile) Map() (time.Duration, bool) {
+	f.maps++
 	if f.memory {
 		f.p.Confirm()
 	}

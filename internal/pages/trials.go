@@ -47,12 +47,19 @@ func BeginsPeriod() bool {
 	return true
 }
 
-// mapFile maps the file, and reports whether it did. Its end is paid, too.
-func mapFile(h Host) bool {
+// mapFile maps the file, and reports whether it did. Its end is paid, too. If it fails, and no other call held the
+// file, the next one waits about as many calls as a block of which a load failed: there may be no address space.
+func (r *record) mapFile(h Host) bool {
+	if r.credit.Load() < 0 {
+		return false
+	}
 	price := prices.Mapping()
 	took, ok := h.Map()
 	if !ok {
 		account.Spend(min(int64(took), price))
+		if took > 0 {
+			r.credit.Store(-readsMax)
+		}
 		return false
 	}
 	account.Spend(price)

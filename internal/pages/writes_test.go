@@ -116,7 +116,7 @@ func TestMap_Fails(t *testing.T) {
 	s.open(BlockSize, true, false, false)
 	price := prices.Mapping()
 	for range 20 {
-		if mapFile(failing{s.simFile, 0}) {
+		if s.p.begin().mapFile(failing{s.simFile, 0}) {
 			t.Fatal("it is mapped")
 		}
 	}
@@ -133,11 +133,52 @@ func TestMap_FailsLate(t *testing.T) {
 	price := prices.Mapping()
 	for _, took := range []int64{0, price / 2, 1e9} {
 		account.Set(account.Max)
-		if mapFile(failing{s.simFile, time.Duration(took)}) {
+		if new(record).mapFile(failing{s.simFile, time.Duration(took)}) {
 			t.Fatal("it is mapped")
 		}
 		if got, want := account.Max-account.Balance(), min(took, price); got != want {
 			t.Errorf("%d ns are paid for one that took %d, want %d", got, took, want)
+		}
+	}
+}
+
+// A file for which there is no address space is not mapped again and again, however much the account has.
+func TestMap_FailsOften(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at each call that comes back")
+	}
+	defer account.Unbound()
+	for _, inOrder := range []bool{false, true} {
+		s := newSimulation(1)
+		s.open(16*BlockSize, true, false, false)
+		s.fails = true
+		const calls = 100_000
+		for i := range int64(calls) {
+			account.Set(account.Max)
+			if inOrder {
+				s.read(i*PageSize%s.size, PageSize)
+			} else {
+				s.read(s.random.Int64N(s.size-64), 64)
+			}
+		}
+		if s.maps == 0 || s.maps > calls/readsMax+1 {
+			t.Errorf("in order %v: it was tried %d times in %d calls", inOrder, s.maps, calls)
+		}
+	}
+}
+
+// Writes that no mapping could serve do not have the file mapped.
+func TestWrite_MapsInVain(t *testing.T) {
+	defer account.Unbound()
+	for _, why := range []reason.Reason{reason.Unmappable, reason.HandedOut, reason.None} {
+		s := newSimulation(1)
+		s.open(BlockSize, true, false, false)
+		account.Set(account.Max)
+		for range 20 * LookEvery {
+			s.p.Write(s, 0, 64, s.size, why)
+		}
+		if s.mapped != (why == reason.None) {
+			t.Errorf("reason %d: mapped: %v", why, s.mapped)
 		}
 	}
 }
@@ -194,7 +235,7 @@ func TestMap_PaysItsEnd(t *testing.T) {
 		s.open(BlockSize, true, false, false)
 		account.Set(account.Max)
 		began := s.cost
-		mapFile(s.simFile)
+		s.p.begin().mapFile(s.simFile)
 		s.both(-openPrice)
 		s.close()
 		if took, paid := int64(s.cost-began)+openPrice, account.Max-account.Balance(); i > 20 && (paid < took || paid > took*3/2) {
@@ -213,7 +254,7 @@ func TestPrefault_PaysItsEnd(t *testing.T) {
 			s.open(16*BlockSize, large, false, false)
 			account.Set(account.Max)
 			began := s.cost
-			mapFile(s.simFile)
+			s.p.begin().mapFile(s.simFile)
 			if i%8 == 7 { // what it takes to unmap the file is measured with the others
 				s.p.Note(Seen, 0, s.size)
 				for block := range int64(16) {
@@ -240,7 +281,7 @@ func TestClosed_LeavesOutPrefaults(t *testing.T) {
 		for range 20 {
 			account.Set(account.Max)
 			s.open(16*BlockSize, large, false, false)
-			mapFile(s.simFile)
+			s.p.begin().mapFile(s.simFile)
 			for block := range int64(16) {
 				s.p.word(block).Or(writesMax << writesShift)
 			}
@@ -268,7 +309,7 @@ func TestPrefault_EndOfOneThatWaited(t *testing.T) {
 	defer account.Unbound()
 	s := newSimulation(1)
 	s.open(16*BlockSize, false, false, false)
-	mapFile(s.simFile)
+	s.p.begin().mapFile(s.simFile)
 	prices.Prefault.Set(10_000)
 	s.p.Note(Seen, 0, s.size)
 	s.p.word(0).Or(writesMax << writesShift)
