@@ -54,7 +54,7 @@ func (f *File) mayWrite(m *mapping, off int64, n int) bool {
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
 // or its first page if b is long. The rest is a mapped write.
 func (f *File) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	if !pages.BeginsPeriod() {
+	if !pages.BeginsPeriod(f.needCold().mtime.Asked()) {
 		return 0, nil
 	}
 	if n = len(b); n > firstWhole {

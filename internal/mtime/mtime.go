@@ -30,10 +30,11 @@ type File interface {
 // Period is the present period of mapped writes of one file, if there is one.
 type Period struct {
 	state atomic.Uint32
-	mu    sync.Mutex   // held while the file is marked as modified
-	began atomic.Int64 // the modification time at the last write through the kernel; 0 before any
-	off   atomic.Int64 // where that write was
-	timer atomic.Int64 // when a timer ends the period, since started; 0 if there is no timer
+	mu    sync.Mutex    // held while the file is marked as modified
+	began atomic.Int64  // the modification time at the last write through the kernel; 0 before any
+	off   atomic.Int64  // where that write was
+	timer atomic.Int64  // when a timer ends the period, since started; 0 if there is no timer
+	asked atomic.Uint32 // calls of Asked since the last mapped write
 }
 
 // The states of a period.
@@ -51,6 +52,9 @@ var started = time.Now()
 // Active reports whether there is a period. Without one, the next write goes through the
 // kernel, and Begin comes after it.
 func (p *Period) Active() bool { return p.state.Load() != none }
+
+// Asked counts the writes that could begin a period, this one included, since the last mapped write.
+func (p *Period) Asked() uint32 { return p.asked.Add(1) }
 
 // Begin begins a period after a write through the kernel at off. It reports false if it
 // cannot stat the file.
@@ -86,6 +90,7 @@ func (p *Period) Wrote(file File) {
 }
 
 func (p *Period) wrote(file File) {
+	p.asked.Store(0)
 	if p.state.Swap(mapped) == none {
 		p.note(file, p.off.Load())
 		p.startTimer(file)

@@ -186,3 +186,23 @@ func TestPeriod_WaitsForMark(t *testing.T) {
 		t.Errorf("the next period begins with the time %d", p.State().Began)
 	}
 }
+
+// A mapped write begins the count anew, the first of its period at least.
+func TestAsked_SinceMappedWrite(t *testing.T) {
+	t.Parallel()
+	var p Period
+	file := &fake{}
+	for want := uint32(1); want < 20; want++ {
+		if got := p.Asked(); got != want {
+			t.Fatalf("%d, want %d", got, want)
+		}
+		p.Begin(file, 0)
+		p.End(file)
+	}
+	p.Begin(file, 0)
+	p.Wrote(file)
+	p.End(file)
+	if got := p.Asked(); got != 1 {
+		t.Errorf("%d after a mapped write", got)
+	}
+}

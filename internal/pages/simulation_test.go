@@ -73,6 +73,7 @@ type simFile struct {
 	writes      Writes
 	ends        float64 // what Close takes to unmap blocks, which cost has already
 	period      bool    // of mapped writes
+	begins      uint32  // writes that could begin one since the last mapped write
 	told        bool    // that the file is read in order
 	tells       int     // of that, or of its end
 	places      int
@@ -513,11 +514,13 @@ func (s *simulation) write(off, n int64) {
 		}
 		switch {
 		case prefaulted && !s.period:
-			if BeginsPeriod() {
+			s.begins++
+			if BeginsPeriod(s.begins) {
 				s.period = true
 				s.cost += s.system(periodCost)
 			}
 		case prefaulted:
+			s.begins = 0
 			took := s.priced(func() {
 				s.cost += storePrice + copied
 				if s.busy && s.random.IntN(30) == 0 {
@@ -2706,6 +2709,22 @@ func TestLoad_OneHasWaited(t *testing.T) {
 		if waited > usual+0.05 {
 			t.Errorf("%d blocks: %.2f of os.File, and %.2f after one that has waited", blocks, usual, waited)
 		}
+	}
+}
+
+// However much the account has, such a program begins few periods, and all again once a write was mapped.
+func TestBeginsPeriod_InVain(t *testing.T) {
+	defer account.Unbound()
+	account.Set(account.Max)
+	begun := 0
+	for i := range uint32(10_000) {
+		account.Set(account.Max)
+		if BeginsPeriod(i + 1) {
+			begun++
+		}
+	}
+	if begun == 0 || begun > 200 || !BeginsPeriod(1) || !BeginsPeriod(2) {
+		t.Errorf("%d periods begin with 10,000 writes", begun)
 	}
 }
 

@@ -38,9 +38,12 @@ func look(h Host, off, price int64) {
 	}
 }
 
-// BeginsPeriod reports whether a mapped write may begin a period, and pays for it.
-func BeginsPeriod() bool {
-	if !account.Affords(0) {
+// BeginsPeriod reports whether a write may begin a period of mapped ones, and pays for it. asked is how many could, this
+// one included, since the last mapped write. After some of them few may: a program that calls Stat after each write, or
+// writes seldom, has no use for a period.
+func BeginsPeriod(asked uint32) bool {
+	const some, few = 8, 64
+	if asked > some && asked%few != 0 && !account.IsUnbound() || !account.Affords(0) {
 		return false
 	}
 	account.Spend(periodCalls * prices.Call.Now())
