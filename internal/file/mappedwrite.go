@@ -203,7 +203,12 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool
 		return 0, false
 	}
 	began := time.Now()
-	err := vm.Memory.Prefault(f.inner, m.data[from:to], from)
+	var err error
+	if f.storageOf().Kind() == sys.StorageMemory && f.cached(from, to) { // no holes, wherever else the file has some
+		err = vm.Memory.Advise(m.data[from:to], sys.PopulateWrite)
+	} else {
+		err = vm.Memory.Prefault(f.inner, m.data[from:to], from)
+	}
 	took = time.Since(began)
 	switch {
 	case err == nil:

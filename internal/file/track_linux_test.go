@@ -527,6 +527,33 @@ func TestReadAt_TmpfsIsMapped(t *testing.T) {
 	}
 }
 
+// A tmpfs cannot list extents. A block without holes is prefaulted all the same, wherever else the file has some.
+func TestWriteAt_TmpfsBesideHoles(t *testing.T) {
+	const size = 8 << 20
+	f := tmpfsFile(t, make([]byte, size/2), size)
+	if _, err := sys.CachedPages(f.inner, 0, size); err != nil {
+		t.Skip(err)
+	}
+	for i := range int64(20_000) {
+		if _, err := f.WriteAt([]byte("bytes"), i*100%pages.BlockSize); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte("bytes"), size-pages.BlockSize+i*100%int64(pageSize-8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !isPrefaulted(f, 0, pages.BlockSize) || isPrefaulted(f, size-pages.BlockSize, pages.BlockSize) {
+		t.Errorf("prefaulted: the block without holes %v, the one with them %v", isPrefaulted(f, 0, pages.BlockSize), isPrefaulted(f, size-pages.BlockSize, pages.BlockSize))
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(f.Name(), &st); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := st.Blocks*512, int64(size/2+pageSize); got != want {
+		t.Errorf("%d bytes are allocated, want %d", got, want)
+	}
+}
+
 // Advice and a copy ask what is in memory before the file system is known.
 func TestAdvise_TmpfsIsMappedLater(t *testing.T) {
 	const size = 8 << 20
