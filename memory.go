@@ -337,7 +337,7 @@ func (c SystemCalls) Total() uint64 {
 	return c.First + c.Unseen + c.Unmapped + c.Seldom + c.Unpaid + c.Unproven + c.Slower + c.PastEnd + c.HandedOut + c.Storage + c.Unmappable
 }
 
-// String returns the reasons that are not 0, the most frequent one first: "Unseen 968, First 32".
+// String returns the reasons that are not 0, the most frequent one first: "Unseen 969, First 31".
 func (c SystemCalls) String() string {
 	v := reflect.ValueOf(c)
 	var reasons []int

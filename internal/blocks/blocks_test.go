@@ -267,3 +267,22 @@ func TestFlags(t *testing.T) {
 		}
 	}
 }
+
+// A larger table has all groups of the smaller one, also those that have their second places there.
+func TestGrow_KeepsAll(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		var m Map
+		r := rand.New(rand.NewPCG(seed, 0))
+		for m.Places() < 1<<10 {
+			m.Add(r.Uint64N(1<<30) &^ (1<<r.Uint64N(20) - 1))
+			before := m.table.Load()
+			after := before.grow()
+			for i := range before.places {
+				if group, ok := before.places[i].index(); ok && after.find(group) == nil {
+					t.Fatalf("seed %d: a table of %d places lacks group %d", seed, len(after.places), group)
+				}
+			}
+		}
+	}
+}

@@ -453,3 +453,44 @@ func TestClosed_LeavesOutBlocks(t *testing.T) {
 		t.Errorf("after a Close that took less than its blocks the price is %d, not %d", prices.Unmap.Now(), price)
 	}
 }
+
+// Reads in order of whole pages come back as others do: no read before has seen the page.
+func TestRead_WholePagesInOrder(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy maps at the first call that counts")
+	}
+	defer account.Unbound()
+	s := newSimulation(1)
+	s.open(4*PageSize, true, false, false)
+	rereads := 0
+	for i := range int64(20 * LookEvery) {
+		account.Set(account.Max)
+		if !s.p.Early(PageSize, false) {
+			again := s.p.Known(i%4*PageSize, PageSize)
+			credit := s.p.begin().credit.Load()
+			s.p.Read(failing{s.simFile, 0}, i%4*PageSize, PageSize, false, false)
+			if again && i%4 > 0 && s.p.begin().credit.Load() > credit {
+				rereads++
+			}
+		}
+	}
+	if rereads == 0 {
+		t.Error("none of them counts")
+	}
+}
+
+// Where a system call takes long, a fault that takes less than half of it is one.
+func TestLoads_CheapFault(t *testing.T) {
+	defer account.Unbound()
+	newSimulation(1)
+	prices.Call.Set(2_000)
+	var l loads
+	l.add(0, 720)
+	if l.faults != 1 {
+		t.Error("a load of 720 ns is no fault, where a system call takes 2 µs")
+	}
+	l = loads{}
+	if l.add(0, 100); l.faults != 0 {
+		t.Error("a load of 100 ns is a fault")
+	}
+}

@@ -489,3 +489,76 @@ func TestPrefault_NothingWaitsForReserve(t *testing.T) {
 		t.Errorf("%d looks wait", waits.Load())
 	}
 }
+
+// A mapped write that took longer than any page fault has waited for a processor, and tells nothing.
+func TestTimed_Waited(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy pays nothing")
+	}
+	defer account.Unbound()
+	newSimulation(1)
+	var p Pages
+	for _, c := range []struct {
+		took  time.Duration
+		loses bool
+	}{{5 * time.Microsecond, true}, {10 * time.Millisecond, false}} {
+		account.Set(0)
+		w := Writes{n: 3, least: 1, size: 4}
+		p.Timed(&w, 64, c.took)
+		if lost := account.Balance() < 0; lost != c.loses {
+			t.Errorf("%v: %d are left", c.took, account.Balance())
+		}
+	}
+}
+
+// After a mapped write that lost, one of the next four is timed.
+func TestTimed_LossIsTimedSoon(t *testing.T) {
+	defer account.Unbound()
+	newSimulation(1)
+	var p Pages
+	var w Writes
+	for range 50 {
+		p.Timed(&w, 64, time.Duration(prices.Call.First+2_000))
+		for n := 1; !w.Count(64); n++ {
+			if n == 4 {
+				t.Fatalf("none of %d writes is timed", n)
+			}
+		}
+	}
+}
+
+// Of 256 writes past the end one asks for the length, whether each group of them is recorded or a sample.
+func TestWrite_AsksForLengthSeldom(t *testing.T) {
+	if Eager {
+		t.Skip("each call of the eager policy is a group")
+	}
+	defer account.Unbound()
+	for _, balance := range []int64{-1 << 40, account.Max} {
+		s := newSimulation(1)
+		s.open(BlockSize, true, false, false)
+		for i := range int64(1 << 14) {
+			account.Set(balance)
+			if !s.p.Early(64, false) {
+				s.p.Write(s.simFile, s.size+i*64, 64, s.size+i*64, reason.None)
+			}
+		}
+		if s.lengths == 0 || s.lengths > 1<<14/256+1 {
+			t.Errorf("with %d ns it asked %d times in %d writes", balance, s.lengths, 1<<14)
+		}
+	}
+}
+
+// The first write of each size is timed: nothing else tells what it takes in this file.
+func TestTimesWrite_EachSize(t *testing.T) {
+	newSimulation(1)
+	var p Pages
+	for _, n := range []int{64, 2 << 10, 64 << 10} {
+		if !p.TimesWrite(n) {
+			t.Errorf("the first write of %d bytes is not timed", n)
+		}
+		p.Took(Write, int64(n), time.Microsecond)
+		if p.TimesWrite(n) {
+			t.Errorf("the second write of %d bytes is timed", n)
+		}
+	}
+}
