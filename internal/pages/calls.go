@@ -39,7 +39,7 @@ func (p *Pages) next(h Host, old, state uint64, end int64, why reason.Reason) (a
 			needs += prices.Mapping() // without a mapping, the record is of no use
 		}
 		switch {
-		case waits.Add(-1) < 0 && account.Affords(needs):
+		case trialWaits.Add(-1) < 0 && account.Affords(needs):
 			paid = LookEvery * prices.Record
 			state |= recorded
 		case state>>callsShift/LookEvery%recordOne == 0:
@@ -64,7 +64,7 @@ func (p *Pages) next(h Host, old, state uint64, end int64, why reason.Reason) (a
 	if unrecorded > 0 {
 		switch {
 		case why != reason.None:
-		case p.begin().waits(end):
+		case p.begin().blockWaits(end):
 			why = reason.Unproven
 		default:
 			why = reason.Unpaid
@@ -176,7 +176,7 @@ func (r *record) why(end int64, past, tried, again, mapped, hot, unpaid bool) re
 	switch {
 	case past:
 		return reason.PastEnd
-	case tried || again && mapped && r.waits(end):
+	case tried || again && mapped && r.blockWaits(end):
 		return reason.Unproven
 	case !again:
 		return reason.Unseen
@@ -190,8 +190,8 @@ func (r *record) why(end int64, past, tried, again, mapped, hot, unpaid bool) re
 	return reason.Seldom
 }
 
-// waits reports whether the block before end waits. See waiting.
-func (r *record) waits(end int64) bool {
+// blockWaits reports whether the block before end waits. See waiting.
+func (r *record) blockWaits(end int64) bool {
 	w := r.Word(uint64(end-1) >> blockBits)
 	return w != nil && w.Load()>>readsShift&readsMax > readyFrom
 }
@@ -244,9 +244,9 @@ func (p *Pages) wouldSave(h Host) {
 	switch {
 	case r.credit.Add(1) < mapFrom:
 	case !account.Affords(prices.Mapping()):
-		waits.Store(waitLooks)
+		trialWaits.Store(waitLooks)
 	default:
-		waits.Store(0)
+		trialWaits.Store(0)
 		r.credit.Store(0)
 		r.mapFile(h)
 	}

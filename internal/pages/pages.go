@@ -107,8 +107,8 @@ type record struct {
 	loaded   atomic.Int64                   // blocks whose end is paid
 	prefault atomic.Int64                   // what counted of the last prefault
 	took     [3][prices.Sizes]atomic.Uint32 // of the last copies, and reads and writes by system call, that were timed, for each of prices.Units
-	calls    reason.Counter                 // system calls, but for those that are early,
-	rest     atomic.Int32                   // and the reason of the last that were not recorded, if there are any
+	calls    reason.Counter                 // system calls by reason, but for those that state counts
+	rest     atomic.Int32                   // the reason of the last ones that were not recorded, if there are any
 }
 
 const (

@@ -90,7 +90,7 @@ func newSimulation(seed uint64) *simulation {
 	}
 	prices.Reset()
 	looks.Store(0)
-	waits.Store(0)
+	trialWaits.Store(0)
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 0)), pread: preadPrice, share: unmapShare, words: cache{last: map[uint64]int{}}, flags: cache{last: map[uint64]int{}}}
 	evictions.Reset(s)
 	random = s.random.Uint32
@@ -2391,7 +2391,7 @@ func TestPrefault_TrialThatWaited(t *testing.T) {
 	for range 12_000 {
 		s.write(s.random.Int64N(s.size-64), 64)
 	}
-	if waits.Load() <= 0 {
+	if trialWaits.Load() <= 0 {
 		t.Fatal("no trial waits")
 	}
 	s.cost, s.base = 0, 0 // the file stays open

@@ -14,9 +14,9 @@ const (
 	periodCalls = 6 // a period of mapped writes: fstat, a timer, and the new modification time
 )
 
-// waits is for how many looks no records are paid, because a mapping or a prefault waits for the account: waitLooks from
-// the last time that it was to be made.
-var waits atomic.Int64
+// trialWaits is for how many looks no records are paid, because a mapping or a prefault waits for the account: waitLooks
+// from the last time that it was to be made.
+var trialWaits atomic.Int64
 
 // looks counts the calls of look, to measure prices.Call.
 var looks atomic.Int64

@@ -19,7 +19,7 @@ import (
 func (p *Pages) Prefault(h Host, off int64, n int) bool {
 	end := off + int64(n)
 	if !account.Affords(prices.Prefault.Now()) {
-		waits.Store(waitLooks)
+		trialWaits.Store(waitLooks)
 		return false
 	}
 	r := p.begin()
@@ -36,7 +36,7 @@ func (p *Pages) Prefault(h Host, off int64, n int) bool {
 		if !account.Affords(price + reserve(n)) {
 			return false
 		}
-		waits.Store(0)
+		trialWaits.Store(0)
 		if !p.Known(block<<blockBits, BlockSize) {
 			account.Spend(prices.Call.Now()) // the Host asks whether all of it is in memory
 		}

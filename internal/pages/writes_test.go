@@ -200,14 +200,14 @@ func TestMap_WaitsNoMore(t *testing.T) {
 	for range mapFrom {
 		s.p.wouldSave(s.simFile)
 	}
-	if waits.Load() != waitLooks && !Eager {
+	if trialWaits.Load() != waitLooks && !Eager {
 		t.Fatal("no mapping waits")
 	}
 	account.Set(account.Max)
 	if s.p.wouldSave(s.simFile); !s.mapped && !Eager {
 		t.Fatal("not mapped")
 	}
-	if n := waits.Load(); n > 0 {
+	if n := trialWaits.Load(); n > 0 {
 		t.Errorf("no records are paid in %d looks", n)
 	}
 }
@@ -407,11 +407,11 @@ func TestPrefault_Asks(t *testing.T) {
 		}
 		s.p.word(0).Or(writesMax << writesShift)
 		before := account.Balance()
-		waits.Store(waitLooks) // it could not be paid before
+		trialWaits.Store(waitLooks) // it could not be paid before
 		if !s.p.Prefault(s.simFile, 0, 64) {
 			t.Fatal("not prefaulted")
 		}
-		if n := waits.Load(); n > 0 {
+		if n := trialWaits.Load(); n > 0 {
 			t.Errorf("known: %x; no records are paid in %d looks", c.known, n)
 		}
 		if got, want := before-account.Balance(), c.pays(); got != want {
@@ -485,8 +485,8 @@ func TestPrefault_NothingWaitsForReserve(t *testing.T) {
 	s.mapped, s.known = true, s.size
 	s.p.Note(Prefaulted, 0, s.size)
 	account.Set(account.Max)
-	if s.p.Prefault(s.simFile, 0, 4<<20) || waits.Load() != 0 {
-		t.Errorf("%d looks wait", waits.Load())
+	if s.p.Prefault(s.simFile, 0, 4<<20) || trialWaits.Load() != 0 {
+		t.Errorf("%d looks wait", trialWaits.Load())
 	}
 }
 
