@@ -967,21 +967,28 @@ func TestTimed_HalfAreFaults(t *testing.T) {
 	}
 }
 
-// A look adds a share of what the file's calls are believed to take, which for writes may be ten times as long.
+// A look adds a share of what the file's calls are believed to take, which for writes may be ten times as long. If none of
+// them was timed, they may be those of another file, and two hot reads count.
 func TestWrite_EarnsItsShare(t *testing.T) {
 	defer account.Unbound()
-	for _, price := range []int64{preadPrice, 10 * preadPrice} {
+	for _, c := range []struct{ price, own, counts int64 }{
+		{preadPrice, 0, preadPrice}, {10 * preadPrice, 0, 2 * preadPrice},
+		{10 * preadPrice, 10 * preadPrice, 10 * preadPrice}, {100 * preadPrice, preadPrice, preadPrice},
+	} {
 		s := newSimulation(1)
 		s.open(BlockSize, true, false, false)
 		s.write(0, 64)
+		if c.own > 0 {
+			s.p.Took(Write, 64, time.Duration(c.own))
+		}
 		prices.Call.Set(preadPrice)
-		prices.Write.Set(price)
+		prices.Write.Set(c.price)
 		account.Set(-account.Start) // nothing is tried
 		for range LookEvery {
 			s.write(0, 64)
 		}
-		if got, want := account.Balance()+account.Start, LookEvery*price/incomeShare; got != want && !Eager {
-			t.Errorf("writes of %d ns earn %d, want %d", price, got, want)
+		if got, want := account.Balance()+account.Start, LookEvery*c.counts/incomeShare; got != want && !Eager {
+			t.Errorf("%+v: they earn %d, want %d", c, got, want)
 		}
 	}
 }

@@ -84,6 +84,7 @@ func reserve(n int) int64 {
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
+	each := r.ofWrite(end - off)
 	for block := off >> blockBits; block <= (end-1)>>blockBits && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {
@@ -91,7 +92,7 @@ func (r *record) wroteEnough(off, end int64) bool {
 		}
 		mask, old := blocks.Mask(block, off, end), w.Load()
 		writes := int64(old >> writesShift & writesMax) // no more than writesMax are counted
-		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*prices.Write.Now() < prices.Prefault.Now() {
+		if old>>prefaultedShift&mask != mask && writes < writesMax && writes*each < prices.Prefault.Now() {
 			return false
 		}
 	}
@@ -129,6 +130,16 @@ func (w *Writes) Count(n int) (timed bool) {
 // took, or as a small write if none was timed.
 func (r *record) ofWrite(n int64) int64 {
 	return max(prices.Call.Now(), min(prices.OfWrite(n), r.own(Write, n)))
+}
+
+// ofShortWrite returns what a write of n bytes is believed to take at least by system call, for what it earns: no more than
+// the last timed one of this file, or than two hot reads if none was. Those of another file may be far dearer.
+func (p *Pages) ofShortWrite(n int64) int64 {
+	most := 2 * prices.Call.Now()
+	if r := p.rec.Load(); r != nil && r.own(Write, n) > 0 {
+		most = r.own(Write, n)
+	}
+	return max(prices.Call.Now(), min(prices.OfWrite(0), most))
 }
 
 // Timed judges a mapped write of n bytes that was timed, and counts for those that were not. One that took
