@@ -993,6 +993,30 @@ func TestWrite_EarnsItsShare(t *testing.T) {
 	}
 }
 
+// What writes take in another file, as those into large folios after a Sync do, says nothing of what a prefault saves here.
+func TestWrite_DearInAnotherFile(t *testing.T) {
+	defer account.Unbound()
+	for _, n := range []int64{64, 1 << 10, 4 << 10, 8 << 10, 32 << 10} {
+		for _, large := range []bool{false, true} {
+			s := newSimulation(1)
+			s.open(1024*BlockSize, large, false, false)
+			account.Set(account.Max)
+			prices.Call.Set(preadPrice)
+			for range 2 {
+				for off := int64(0); off < min(s.size, 20_000*n); off += n {
+					prices.Write.Set(70 * preadPrice)
+					s.write(off, n)
+				}
+				s.sync()
+			}
+			allowed := s.allowed() + account.Max - account.Start
+			if t.Logf("%d bytes, large folios %v: %.2f of os.File", n, large, s.cost/s.base); s.cost > allowed && !Eager {
+				t.Errorf("%d bytes, large folios %v: %.2f of os.File, %.0f ns more than allowed", n, large, s.cost/s.base, s.cost-allowed)
+			}
+		}
+	}
+}
+
 // Files of unlike folios are read and written in turns, each in calls of one or two sizes.
 func TestAccount_UnlikeFiles(t *testing.T) {
 	if Eager {

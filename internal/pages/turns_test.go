@@ -15,7 +15,8 @@ type turn struct {
 	sizes                                         [2]int64 // of calls, one or the other
 	writes                                        int      // of 100 calls
 	pattern                                       int
-	sync, evict                                   int // after so many calls; 0 for never
+	sync, evict                                   int     // after so many calls; 0 for never
+	journal                                       float64 // what a write takes more, if it is not that of the host
 	file                                          *simFile
 	next                                          int64
 }
@@ -51,6 +52,9 @@ func (t *turn) call(s *simulation, i int) {
 		t.file = s.simFile
 	}
 	s.simFile = t.file
+	if t.journal > 0 {
+		s.journal = t.journal
+	}
 	n := min(t.sizes[s.random.IntN(2)], s.size)
 	last := s.size - n
 	var off int64
@@ -112,6 +116,26 @@ func runOneSize(program uint64, base float64) (*simulation, []*turn) {
 	return s, turns
 }
 
+// runUnlikeWrites is runTurns with writes that take a hundred times as long in one file as in another.
+func runUnlikeWrites(program uint64, base float64) (*simulation, []*turn) {
+	r, s := rand.New(rand.NewPCG(program, 6)), newSimulation(0)
+	s.pread = oneOf[float64](r, 215, 300, 430, 1_000)
+	var turns []*turn
+	for i := range 2 + r.IntN(3) {
+		t := drawTurn(r)
+		t.writes, t.journal = oneOf(r, 30, 90, 100), 1
+		if i == 0 {
+			t.journal, t.sizes = oneOf[float64](r, 1_500, 8_000, 30_000), [2]int64{64, 64}
+		} else {
+			size := oneOf[int64](r, 1<<10, 4<<10, 8<<10, 32<<10, 64<<10)
+			t.sizes, t.pattern, t.blocks, t.calls = [2]int64{size, size}, r.IntN(2), 64<<r.IntN(8), 1<<r.IntN(12)
+		}
+		turns = append(turns, t)
+	}
+	s.take(turns, base)
+	return s, turns
+}
+
 // take runs the files in turns.
 func (s *simulation) take(turns []*turn, base float64) {
 	done := make([]int, len(turns))
@@ -157,6 +181,21 @@ func TestAccount_FarFileBesideHot(t *testing.T) {
 			program = []uint64{1507, 2635, 3733, 3843}[program] // those that found it
 		}
 		s, turns := runOneSize(program, 60e6)
+		checkTurns(t, program, s, turns)
+	}
+}
+
+// Nor does what a write takes in one of them.
+func TestAccount_DearWritesBesideCheap(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy has no bound")
+	}
+	defer account.Unbound()
+	for program := range uint64(programs(80)) {
+		if program < 4 {
+			program = []uint64{137, 269, 295, 391}[program] // those that found it
+		}
+		s, turns := runUnlikeWrites(program, 60e6)
 		checkTurns(t, program, s, turns)
 	}
 }
