@@ -127,7 +127,7 @@ func (w *Writes) Count(n int) (timed bool) {
 }
 
 // ofWrite returns what a write of n bytes is believed to take in this file by system call: no more than the last timed one
-// took, or as a small write if none was timed.
+// took, or a hot read if none was timed.
 func (r *record) ofWrite(n int64) int64 {
 	return max(prices.Call.Now(), min(prices.OfWrite(n), r.own(Write, n)))
 }
