@@ -23,7 +23,7 @@
 // lost time until one of them was timed. Not counted are page faults because the system has taken pages away, a look
 // for them each 250 ms while a file is mapped, and what the first trial of its kind takes above half of that account,
 // since its code is in no cache. The simulation of the tests looks for programs that break this, with fixed prices. Of
-// 17,500 programs of unlike files in turns that were drawn at random, three still do, where a system call takes 2 µs,
+// 17,500 programs of unlike files in turns that were drawn at random, four still do, where a system call takes 2 µs,
 // by up to 0.6% of 20 ms with os.File. Real prices vary, and what the rest of the File does in a call is not in it.
 package pages
 
