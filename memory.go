@@ -322,7 +322,7 @@ type SystemCalls struct {
 	First      uint64 // the first 31 or 32 of each File, before its pages are recorded
 	Unseen     uint64 // of bytes that the File had not read or written before
 	Unmapped   uint64 // of bytes used before, in a File that is mapped after 8 such calls
-	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync
+	Seldom     uint64 // of bytes used before, in 64 KiB with fewer than 2 such reads, or too few writes since the last Sync or Stat
 	Unpaid     uint64 // of bytes used before, or not looked at, while saved calls have not paid for earlier trials of the process
 	Unproven   uint64 // of bytes whose memory did not prove that the file still has them: a last page of zeros, or blocks with holes
 	Slower     uint64 // reads of 16 KiB and more that take longer from memory, and one of 256, of any length, that finds out

@@ -54,7 +54,7 @@ func (f *File) mayWrite(m *mapping, off int64, n int) bool {
 // writeFirst is the write that begins a period of mapped writes. The kernel gets all of b,
 // or its first page if b is long. The rest is a mapped write.
 func (f *File) writeFirst(m *mapping, l *rangeLock, b []byte, off int64) (n int, err error) {
-	if !pages.BeginsPeriod(f.needCold().mtime.Asked()) {
+	if !pages.BeginsPeriod(f.needCold().mtime.Asked) {
 		return 0, nil
 	}
 	if n = len(b); n > firstWhole {
@@ -203,12 +203,7 @@ func (f *File) prefault(m *mapping, off, end int64) (took time.Duration, ok bool
 		return 0, false
 	}
 	began := time.Now()
-	var err error
-	if f.storageOf().Kind() == sys.StorageMemory && f.cached(from, to) { // no holes, wherever else the file has some
-		err = vm.Memory.Advise(m.data[from:to], sys.PopulateWrite)
-	} else {
-		err = vm.Memory.Prefault(f.inner, m.data[from:to], from)
-	}
+	err := vm.Memory.Prefault(f.inner, m.data[from:to], from)
 	took = time.Since(began)
 	switch {
 	case err == nil:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.dw1.io/mmapfile/internal/account"
 	"go.dw1.io/mmapfile/internal/guard"
 	"go.dw1.io/mmapfile/internal/pages"
 	"go.dw1.io/mmapfile/internal/sys"
@@ -325,6 +326,38 @@ func TestWriteAt_MappedOwnBytes(t *testing.T) {
 				t.Errorf("%d bytes moved from %d to %d are wrong", c.n, move.from, move.to)
 			}
 		}
+	}
+}
+
+// A program that calls Stat after each write begins few periods, and all again once writes are mapped. A test with the
+// account of all others does not run in parallel.
+func TestWriteAt_PeriodsInVain(t *testing.T) {
+	if pages.Eager {
+		t.Skip("the eager policy begins all")
+	}
+	f := lazyFile(t, 4*pages.BlockSize)
+	for i := 0; !f.needCold().mtime.State().Mapped; i++ {
+		if i == 20_000 {
+			t.Skip("no write is mapped here")
+		}
+		if _, err := f.WriteAt([]byte("a record"), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer account.Set(account.Balance())
+	begun := 0
+	for range 1_000 {
+		account.Set(account.Max)
+		f.endPeriod()
+		if _, err := f.WriteAt([]byte("a record"), 100); err != nil {
+			t.Fatal(err)
+		}
+		if f.needCold().mtime.Active() {
+			begun++
+		}
+	}
+	if begun == 0 || begun > 100 {
+		t.Errorf("%d periods begin with 1,000 writes", begun)
 	}
 }
 

@@ -84,7 +84,7 @@ func reserve(n int) int64 {
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
-	each := r.ofWrite(end - off)
+	each := min(r.ofWrite(end-off), prices.OfWrite(0)) // shorter ones may have been counted, or the write be one of several blocks
 	for block := off >> blockBits; block <= (end-1)>>blockBits && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {

@@ -200,7 +200,7 @@ var errBlocks = errors.New("the file has holes or shares blocks")
 
 // CheckBlocks returns an error unless the file has unshared blocks for the n bytes at off, up to
 // the end of the file. On a file system that cannot list extents, it goes by the number of
-// blocks.
+// blocks, and on a tmpfs by what is in memory.
 func CheckBlocks(fd int, off, n int64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -210,7 +210,7 @@ func CheckBlocks(fd int, off, n int64) error {
 	for next < end {
 		var m extentMap
 		found, errno := m.list(fd, next, end)
-		if errno != 0 && st.Blocks*512 >= st.Size {
+		if errno != 0 && (st.Blocks*512 >= st.Size || tmpfsHas(fd, off, int64(end)-off)) {
 			return nil
 		}
 		if errno != 0 || len(found) == 0 {
@@ -224,4 +224,14 @@ func CheckBlocks(fd int, off, n int64) error {
 		}
 	}
 	return nil
+}
+
+// tmpfsHas reports whether the n bytes at off are on a tmpfs, and in memory, which no hole is.
+func tmpfsHas(fd int, off, n int64) bool {
+	var fs unix.Statfs_t
+	var stat unix.Cachestat_t
+	page := int64(os.Getpagesize())
+	return unix.Fstatfs(fd, &fs) == nil && fs.Type == unix.TMPFS_MAGIC &&
+		unix.Cachestat(uint(fd), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &stat, 0) == nil &&
+		int64(stat.Cache) >= (off+n-1)/page-off/page+1
 }
