@@ -206,7 +206,7 @@ func (p *Pages) Write(h Host, off, n, known int64, why reason.Reason) {
 	}
 	state, records, looks := p.next(h, old, old, end, why)
 	if looks {
-		look(h, end-1, p.ofShortWrite(n))
+		look(h, end-1, p.rec.Load().ofShortWrite(n))
 	}
 	if n >= Long {
 		p.earn(Write, n)

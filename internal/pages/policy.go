@@ -21,6 +21,8 @@ const (
 	recordOne   = 8  // one in so many groups of LookEvery calls is recorded with an empty account: a record takes 24 to 52 ns
 	incomeShare = 64 // one in 64 parts of each system call's time is earned: more loses more, less gains later
 
+	periodEvery = 64 // writes of which one begins a period of mapped ones, after an eighth of them were in vain: WriteAt and Stat beside a hot file
+
 	dearEvery = 96 // reads of a size of which copies take longer, of which one is timed: with more, they are not tried again
 
 	longShare = 36 // and of what a long call takes more, since its record costs no more than that of a short one: reads of 32 KiB

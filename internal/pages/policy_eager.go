@@ -26,6 +26,8 @@ const (
 	recordOne   = 1
 	incomeShare = 64
 
+	periodEvery = 1
+
 	dearEvery = 1
 
 	longShare = 36

@@ -2742,8 +2742,12 @@ func TestLoad_OneHasWaited(t *testing.T) {
 	}
 }
 
-// However much the account has, such a program begins few periods, and all again once a write was mapped.
+// However much the account has, few of the writes after each of which a period ends begin one, and all do again once a
+// write was mapped. Those that the account cannot pay do not count.
 func TestBeginsPeriod_InVain(t *testing.T) {
+	if Eager {
+		t.Skip("the eager policy begins all")
+	}
 	defer account.Unbound()
 	var n uint32
 	asked := func() uint32 { n++; return n }
@@ -2759,7 +2763,7 @@ func TestBeginsPeriod_InVain(t *testing.T) {
 		t.Errorf("%d periods begin with 10,000 writes", begun)
 	}
 	n = 0 // a write was mapped
-	if begun := begins(-1); begun > 0 && !Eager || n > 0 && !Eager {
+	if begun := begins(-1); begun > 0 || n > 0 {
 		t.Errorf("without an account, %d begin, and %d writes count", begun, n)
 	}
 	account.Set(account.Max)

@@ -39,14 +39,13 @@ func look(h Host, off, price int64) {
 }
 
 // BeginsPeriod reports whether a write may begin a period of mapped ones, and pays for it. asked counts those for which the
-// account could pay, this one included, since the last mapped write. After some of them few may: a program that calls Stat
+// account could pay, this one included, since the last mapped write. After an eighth of periodEvery few may: a program that calls Stat
 // after each write, or writes seldom, has no use for a period.
 func BeginsPeriod(asked func() uint32) bool {
-	const some, few = 8, 64
 	if !account.Affords(0) {
 		return false
 	}
-	if n := asked(); n > some && n%few != 0 && !account.IsUnbound() {
+	if n := asked(); n > periodEvery/8 && n%periodEvery != 0 {
 		return false
 	}
 	account.Spend(periodCalls * prices.Call.Now())
@@ -56,7 +55,7 @@ func BeginsPeriod(asked func() uint32) bool {
 // mapFile maps the file, and reports whether it did. Its end is paid, too. If it fails, and no other call held the
 // file, the next one waits about as many calls as a block of which a load failed: there may be no address space.
 func (r *record) mapFile(h Host) bool {
-	if r.credit.Load() < 0 { // a read in order, and none that came back may follow
+	if r.credit.Load() < 0 { // reads in order ask, of which none may come back
 		r.credit.Add(LookEvery)
 		return false
 	}

@@ -172,30 +172,26 @@ func TestAccount_Turns(t *testing.T) {
 // The bytes of one file are in no cache of the processor, and copies of another one take longer than system calls: what
 // a call takes in one of them says little of the other.
 func TestAccount_FarFileBesideHot(t *testing.T) {
-	if Eager {
-		t.Skip("the eager policy has no bound")
-	}
-	defer account.Unbound()
-	for program := range uint64(programs(80)) {
-		if program < 4 {
-			program = []uint64{1507, 2635, 3733, 3843}[program] // those that found it
-		}
-		s, turns := runOneSize(program, 60e6)
-		checkTurns(t, program, s, turns)
-	}
+	checkPrograms(t, []uint64{1507, 2635, 3733, 3843}, runOneSize)
 }
 
 // Nor does what a write takes in one of them.
 func TestAccount_DearWritesBesideCheap(t *testing.T) {
+	checkPrograms(t, []uint64{137, 269, 295, 391}, runUnlikeWrites)
+}
+
+// checkPrograms checks the programs that have found a fault, and some more.
+func checkPrograms(t *testing.T, found []uint64, run func(program uint64, base float64) (*simulation, []*turn)) {
+	t.Helper()
 	if Eager {
 		t.Skip("the eager policy has no bound")
 	}
 	defer account.Unbound()
 	for program := range uint64(programs(80)) {
-		if program < 4 {
-			program = []uint64{137, 269, 295, 391}[program] // those that found it
+		if program < uint64(len(found)) {
+			program = found[program]
 		}
-		s, turns := runUnlikeWrites(program, 60e6)
+		s, turns := run(program, 60e6)
 		checkTurns(t, program, s, turns)
 	}
 }

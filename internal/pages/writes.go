@@ -84,7 +84,7 @@ func reserve(n int) int64 {
 
 // wroteEnough reports whether the writes of each block from off to end have taken as long as prefaulting it takes.
 func (r *record) wroteEnough(off, end int64) bool {
-	each := min(r.ofWrite(end-off), prices.OfWrite(0)) // shorter ones may have been counted, or the write be one of several blocks
+	each := r.ofShortWrite(end - off) // shorter ones may have been counted, or the write be one of several blocks
 	for block := off >> blockBits; block <= (end-1)>>blockBits && !Eager; block++ {
 		w := r.Word(uint64(block))
 		if w == nil {
@@ -132,11 +132,11 @@ func (r *record) ofWrite(n int64) int64 {
 	return max(prices.Call.Now(), min(prices.OfWrite(n), r.own(Write, n)))
 }
 
-// ofShortWrite returns what a write of n bytes is believed to take at least by system call, for what it earns: no more than
-// the last timed one of this file, or than two hot reads if none was. Those of another file may be far dearer.
-func (p *Pages) ofShortWrite(n int64) int64 {
+// ofShortWrite returns what a write of n bytes is believed to take at least in this file by system call: no more than the
+// last timed one took, or than two hot reads if none was timed. Those of another file may be far dearer.
+func (r *record) ofShortWrite(n int64) int64 {
 	most := 2 * prices.Call.Now()
-	if r := p.rec.Load(); r != nil && r.own(Write, n) > 0 {
+	if r != nil && r.own(Write, n) > 0 {
 		most = r.own(Write, n)
 	}
 	return max(prices.Call.Now(), min(prices.OfWrite(0), most))

@@ -576,27 +576,6 @@ func TestTimed_LossIsTimedSoon(t *testing.T) {
 	}
 }
 
-// Of 256 writes past the end one asks for the length, whether each group of them is recorded or a sample.
-func TestWrite_AsksForLengthSeldom(t *testing.T) {
-	if Eager {
-		t.Skip("each call of the eager policy is a group")
-	}
-	defer account.Unbound()
-	for _, balance := range []int64{-1 << 40, account.Max} {
-		s := newSimulation(1)
-		s.open(BlockSize, true, false, false)
-		for i := range int64(1 << 14) {
-			account.Set(balance)
-			if !s.p.Early(64, false) {
-				s.p.Write(s.simFile, s.size+i*64, 64, s.size+i*64, reason.None)
-			}
-		}
-		if s.lengths == 0 || s.lengths > 1<<14/256+1 {
-			t.Errorf("with %d ns it asked %d times in %d writes", balance, s.lengths, 1<<14)
-		}
-	}
-}
-
 // The first write of each size is timed: nothing else tells what it takes in this file.
 func TestTimesWrite_EachSize(t *testing.T) {
 	newSimulation(1)
